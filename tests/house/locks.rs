@@ -19,28 +19,31 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/cli/stop_signals.rs", &["watch"]),
     // One map, changed in one step.
     (
-        "tool-gateway/src/server/client_limits.rs",
+        "tool-gateway/src/server/access/client_limits.rs",
         &["Mutex", "MutexGuard"],
     ),
     // A channel and slots of tokio's.
     (
-        "tool-gateway/src/server/calls.rs",
+        "tool-gateway/src/server/drive/calls.rs",
         &["Semaphore", "mpsc", "watch"],
     ),
     // One map, in which a lock is found or made in one step. It goes only when nobody has it, and is handed out in that step alone.
-    ("tool-gateway/src/server/locks.rs", &["Mutex"]),
+    ("tool-gateway/src/server/turns/locks.rs", &["Mutex"]),
     // One state under one lock. Who waits for a change is enabled in tokio's `Notify` before it looks, so that none is missed.
     (
-        "tool-gateway/src/server/running.rs",
+        "tool-gateway/src/server/turns/running.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
     ),
     // One table under one lock; a turn's own lock is taken inside of it, and never the other way round.
     (
-        "tool-gateway/src/server/running_turns.rs",
+        "tool-gateway/src/server/turns/running_turns.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
     // One map, each use of which is one step; who reads and then changes a turn has its lock.
-    ("tool-gateway/src/server/unstored.rs", &["Mutex", "MutexGuard"]),
+    (
+        "tool-gateway/src/server/turns/unstored.rs",
+        &["Mutex", "MutexGuard"],
+    ),
     // One map of digests, each of which depends on its key alone.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
     // What is open is looked at while it is used, and replaced by one at a time.

@@ -18,10 +18,10 @@ mod cli;
 
 pub use cli::run;
 #[cfg(feature = "server")]
-pub use server::gateway::{Gateway, Turns};
+pub use server::access::unknown_tool::UnknownTool;
+#[cfg(feature = "server")]
+pub use server::http::gateway::{Gateway, Turns};
 #[cfg(feature = "server")]
 pub use server::offload::{InvalidOffload, Offload};
-#[cfg(feature = "server")]
-pub use server::unknown_tool::UnknownTool;
 #[cfg(feature = "server")]
 pub use turn::ownership::{Offer, Ownership};

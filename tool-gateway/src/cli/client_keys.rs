@@ -5,8 +5,8 @@ use std::env;
 
 use crate::cli::config::{ClientConfig, Sha256};
 use crate::cli::ending::Failure;
-use crate::server::gateway::Gateway;
-use crate::server::principal::{can_be_sent, sha256};
+use crate::server::access::principal::{can_be_sent, sha256};
+use crate::server::http::gateway::Gateway;
 
 /// A client's name, and its key or the digest of it.
 pub(crate) enum ClientKey {

@@ -15,7 +15,7 @@ use tool_runtime::repair::FormatFixing;
 use crate::cli::ending::Failure;
 use crate::cli::line_column::LineColumns;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
-use crate::server::unknown_tool;
+use crate::server::access::unknown_tool;
 use crate::upstream::anthropic::AnthropicUpstream;
 
 /// What the file may hold; `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of

@@ -15,9 +15,9 @@ use crate::cli::config::{
 use crate::cli::ending::Failure;
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::tools;
-use crate::server::gateway::Gateway;
+use crate::server::access::unknown_tool::UnknownTool;
+use crate::server::http::gateway::Gateway;
 use crate::server::offload::{InvalidOffload, Offload};
-use crate::server::unknown_tool::UnknownTool;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::store::StoreError;

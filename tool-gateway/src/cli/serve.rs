@@ -21,7 +21,7 @@ use crate::cli::stop_signals::StopSignals;
 use crate::cli::terminal::Terminal;
 #[cfg(feature = "otlp")]
 use crate::cli::traces::Traces;
-use crate::server::gateway::{Gateway, Turns};
+use crate::server::http::gateway::{Gateway, Turns};
 use crate::upstream::script::ScriptUpstream;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {

@@ -10,7 +10,7 @@ use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{CallOptions, Format, ToolsOptions};
 use crate::cli::terminal::{Terminal, visible};
-use crate::server::unknown_tool::UnknownTool;
+use crate::server::access::unknown_tool::UnknownTool;
 
 /// The tools that the program has.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {

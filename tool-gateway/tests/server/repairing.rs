@@ -543,7 +543,7 @@ struct Lines(Arc<AtomicUsize>);
 
 impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "tool_gateway::server::log" {
+        if event.metadata().target() == "tool_gateway::server::observe::log" {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }

@@ -1,0 +1,142 @@
+//! [`ClientLimits`]: how many requests a client may have at once, and in a minute.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::wire::error::ApiError;
+
+/// Limits for each client, and what each has used of them.
+#[derive(Debug, Default)]
+pub(crate) struct ClientLimits {
+    pub(crate) concurrency: Option<usize>,
+    pub(crate) per_minute: Option<u32>,
+    used: Arc<Mutex<HashMap<String, Used>>>,
+}
+
+/// What a client has used.
+#[derive(Debug)]
+struct Used {
+    running: usize,
+    /// How many requests it may still send; grows with time up to a minute's.
+    left: f64,
+    at: Instant,
+}
+
+/// How many clients are kept that use nothing.
+const MAX_IDLE: usize = 10_000;
+
+impl ClientLimits {
+    /// Admits a request, until the permit is dropped. Over a limit, the error is as the API answers 429, with the time to wait.
+    pub(crate) fn admit(&self, principal: &str) -> Result<Permit, Refused> {
+        let now = Instant::now();
+        let per_minute = self.per_minute.map(f64::from);
+        let mut all = lock(&self.used);
+        if all.len() > MAX_IDLE {
+            all.retain(|_, used| used.running > 0 || now.duration_since(used.at).as_secs() < 60);
+        }
+        let used = all.entry(principal.to_owned()).or_insert_with(|| Used {
+            running: 0,
+            left: per_minute.unwrap_or_default(),
+            at: now,
+        });
+        if let Some(per_minute) = per_minute {
+            let grown = now.duration_since(used.at).as_secs_f64() * per_minute / 60.0;
+            used.left = (used.left + grown).min(per_minute);
+        }
+        used.at = now;
+        if let Some(max) = self.concurrency.filter(|max| used.running >= *max) {
+            return Err(Refused {
+                message: format!(
+                    "{max} requests of this client are being answered, as many as it may have at once"
+                ),
+                wait: 1,
+            });
+        }
+        if let Some(per_minute) = per_minute.filter(|_| used.left < 1.0) {
+            let wait = (1.0 - used.left) * 60.0 / per_minute;
+            return Err(Refused {
+                message: format!("this client may send {per_minute} requests in a minute"),
+                // Whole seconds, at least one: far below the range.
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 60")]
+                wait: wait.ceil().clamp(1.0, 60.0) as u64,
+            });
+        }
+        if per_minute.is_some() {
+            used.left -= 1.0;
+        }
+        used.running += 1;
+        Ok(Permit {
+            used: Arc::clone(&self.used),
+            principal: principal.to_owned(),
+        })
+    }
+}
+
+fn lock(used: &Mutex<HashMap<String, Used>>) -> MutexGuard<'_, HashMap<String, Used>> {
+    // No change can panic half-way.
+    used.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    used: Arc<Mutex<HashMap<String, Used>>>,
+    principal: String,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(used) = lock(&self.used).get_mut(&self.principal) {
+            used.running = used.running.saturating_sub(1);
+        }
+    }
+}
+
+/// A request over a limit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    message: String,
+    /// In seconds.
+    wait: u64,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = ApiError::new(StatusCode::TOO_MANY_REQUESTS, self.message).into_response();
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(self.wait));
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_concurrent_requests_and_requests_per_minute() {
+        let limits = ClientLimits {
+            concurrency: Some(2),
+            per_minute: Some(3),
+            ..ClientLimits::default()
+        };
+        let first = limits.admit("ada").unwrap();
+        let second = limits.admit("ada").unwrap();
+        assert!(limits.admit("ada").unwrap_err().message.starts_with("2 requests"));
+        drop((first, second));
+        let third = limits.admit("ada").unwrap();
+        drop(third);
+        let refused = limits.admit("ada").unwrap_err();
+        assert_eq!(refused.message, "this client may send 3 requests in a minute");
+        assert!((15..=20).contains(&refused.wait), "{refused:?}");
+        limits.admit("bo").unwrap();
+        // A third of a minute later.
+        lock(&limits.used).get_mut("ada").unwrap().left += 1.0;
+        limits.admit("ada").unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! The count of gateways that a request has passed: a loop of gateways ends.
+
+use axum::http::HeaderMap;
+
+/// Counts the gateways that a request has passed.
+pub(crate) const HOP: &str = "x-tool-gateway-hop";
+
+/// More gateways than this in a row are a loop.
+pub(crate) const MAX_HOPS: u32 = 4;
+
+/// Number of gateways that a request has passed.
+pub(crate) fn hops(headers: &HeaderMap) -> u32 {
+    let hops = headers.get(HOP).and_then(|hops| hops.to_str().ok());
+    hops.map_or(0, |hops| hops.parse().unwrap_or(MAX_HOPS))
+}

@@ -1,0 +1,98 @@
+//! The principal of a request: the name of the client's key, or a digest of the credential that it sent.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use ring::digest::{SHA256, digest};
+
+use crate::session::chain::ChainKey;
+use crate::wire::error::ApiError;
+
+/// A key that a client may use, and the name under which its sessions are kept, so that keys can be changed.
+#[derive(Debug)]
+pub(crate) struct ClientKey {
+    pub(crate) name: String,
+    /// The key itself is not kept.
+    pub(crate) sha256: [u8; 32],
+}
+
+impl ClientKey {
+    pub(crate) fn new(name: String, key: &str) -> Self {
+        Self {
+            name,
+            sha256: sha256(key),
+        }
+    }
+}
+
+/// What is kept of a key.
+pub(crate) fn sha256(key: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, key.as_bytes()).as_ref());
+    bytes
+}
+
+/// Whether a client can send this as its key: a header carries it, and neither HTTP nor [`principal`] takes anything away from it.
+pub(crate) fn can_be_sent(key: &str) -> bool {
+    key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
+}
+
+/// Finds the principal. Where keys are configured, a request needs one of them.
+pub(crate) fn principal(
+    secret: &ChainKey,
+    keys: &[ClientKey],
+    headers: &HeaderMap,
+) -> Result<String, ApiError> {
+    let mut sent = credentials(headers);
+    if keys.is_empty() {
+        let digest = secret.digest(&[b"credential", sent.next().unwrap_or_default().as_bytes()]);
+        return Ok(format!("credential {}", digest.to_hex()));
+    }
+    let mut sent = sent.peekable();
+    let advice = if sent.peek().is_none() {
+        "no key was sent; send one of the gateway's client keys as `x-api-key` or `authorization: Bearer`"
+    } else {
+        "unknown key; send one of the gateway's client keys as `x-api-key` or `authorization: Bearer`"
+    };
+    let known = sent.find_map(|sent| known(secret, keys, sent));
+    known
+        .map(|key| format!("key {}", key.name))
+        .ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, advice))
+}
+
+/// The client with this key.
+fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
+    // Keyed digests are compared, so that time tells nothing of a key.
+    let keyed = |sha256: &[u8]| secret.digest(&[b"key", sha256]);
+    let sent = keyed(&sha256(sent));
+    keys.iter().find(|key| keyed(&key.sha256) == sent)
+}
+
+/// Removes the client's key from whichever headers it is in. Another credential beside it stays.
+pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut HeaderMap) {
+    for name in HEADERS {
+        let is_key =
+            |value: &HeaderValue| credential(value).is_some_and(|sent| known(secret, keys, sent).is_some());
+        if headers.get(&name).is_some_and(is_key) {
+            headers.remove(name);
+        }
+    }
+}
+
+/// Where a credential may be; the first counts, if no key tells which.
+const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::AUTHORIZATION];
+
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = HEADERS.into_iter().filter_map(|name| headers.get(name));
+    values.filter_map(credential)
+}
+
+/// The credential in a header; nobody has an empty one.
+fn credential(value: &HeaderValue) -> Option<&str> {
+    let value = value.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    let credential = if scheme.eq_ignore_ascii_case("bearer") {
+        rest.trim()
+    } else {
+        value
+    };
+    (!credential.is_empty()).then_some(credential)
+}

@@ -1,0 +1,47 @@
+//! Reads the bodies of requests.
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use http_body_util::LengthLimitError;
+
+use crate::server::body::idle::{Idle, IdleBody};
+use crate::server::turns::shared::Shared;
+use crate::wire::error::ApiError;
+
+/// Reads the whole body, which has to be text.
+pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
+    let (parts, body) = read_bytes(shared, request).await?;
+    let body = String::from_utf8(body.into())
+        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {}", error.utf8_error())))?;
+    Ok((parts, body))
+}
+
+/// Reads the whole body.
+pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Parts, Bytes), ApiError> {
+    let (parts, body) = request.into_parts();
+    let body = IdleBody::wrap(body, shared.client_idle);
+    let body = axum::body::to_bytes(body, shared.max_body)
+        .await
+        .map_err(|error| incomplete(shared, &error))?;
+    Ok((parts, body))
+}
+
+/// Why a request's body was not read to its end.
+fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
+    let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let found = causes.find_map(|cause| {
+        if cause.is::<LengthLimitError>() {
+            let limit = shared.max_body >> 20;
+            let message = format!("the request is larger than {limit} MB; send less");
+            return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
+        let idle = cause.downcast_ref::<Idle>()?;
+        let message = format!("{idle} of the request; send it again");
+        Some((StatusCode::REQUEST_TIMEOUT, message))
+    });
+    let (status, message) =
+        found.unwrap_or_else(|| (StatusCode::BAD_REQUEST, format!("the request broke off: {error}")));
+    ApiError::new(status, message)
+}

@@ -1,0 +1,127 @@
+//! [`IdleBody`]: a body that fails if nothing comes for too long.
+
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+/// A body each of whose pieces has to come within a time.
+pub(crate) struct IdleBody {
+    body: Body,
+    time: Duration,
+    /// When the piece that is waited for has to be there; `None` if none is waited for.
+    deadline: Option<Instant>,
+    /// Set anew only when it has run out: most pieces come long before.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl IdleBody {
+    pub(crate) fn wrap(body: Body, time: Duration) -> Body {
+        Body::new(Self {
+            body,
+            time,
+            deadline: None,
+            timer: None,
+        })
+    }
+}
+
+impl HttpBody for IdleBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.deadline = None;
+            return Poll::Ready(frame);
+        }
+        if this.deadline.is_none() {
+            this.deadline = Instant::now().checked_add(this.time);
+        }
+        // Beyond the range of the clock there is no end.
+        let Some(deadline) = this.deadline else {
+            return Poll::Pending;
+        };
+        let timer = this
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if timer.deadline() >= deadline {
+                return Poll::Ready(Some(Err(axum::Error::new(Idle(this.time)))));
+            }
+            timer.as_mut().reset(deadline);
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Nothing came for this time.
+#[derive(Debug)]
+pub(crate) struct Idle(pub(crate) Duration);
+
+impl fmt::Display for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing came for {} s", self.0.as_secs_f64())
+    }
+}
+
+impl std::error::Error for Idle {}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    const TIME: Duration = Duration::from_secs(10);
+
+    /// A body whose pieces come so many seconds after each other, and which never ends.
+    fn wrapped(pauses: &'static [u64]) -> Body {
+        let pieces = stream::unfold(pauses.iter(), |mut pauses| async {
+            let Some(pause) = pauses.next() else {
+                return std::future::pending().await;
+            };
+            tokio::time::sleep(Duration::from_secs(*pause)).await;
+            Some((Ok::<_, Infallible>("piece"), pauses))
+        });
+        IdleBody::wrap(Body::from_stream(pieces), TIME)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_piece_has_the_whole_time() {
+        let mut body = wrapped(&[0, 9, 9, 0, 9, 1, 9]);
+        let began = Instant::now();
+        for _ in 0..7 {
+            assert!(body.frame().await.unwrap().is_ok());
+        }
+        let error = body.frame().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "nothing came for 10 s");
+        assert_eq!(began.elapsed().as_secs(), 37 + 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_piece_has_it_too() {
+        let mut body = wrapped(&[11]);
+        assert!(body.frame().await.unwrap().is_err());
+    }
+}

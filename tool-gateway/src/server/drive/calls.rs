@@ -1,0 +1,278 @@
+//! Runs the gateway's calls of one round.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tool_runtime::permission::WhileUndecided;
+use tool_runtime::result::Failure;
+use tool_runtime::{
+    CancellationToken, Context, ProgressReport, SessionValues, ToolCall, ToolOutcome, ToolRegistry,
+};
+use tracing::Instrument as _;
+
+use crate::server::turns::running::Running;
+use crate::server::turns::session_state::{self, State};
+use crate::server::turns::shared::Shared;
+use crate::session::record::Call;
+use crate::turn::action::Sent;
+use crate::turn::event::Event;
+use crate::wire::block::Block;
+use crate::wire::error::ApiError;
+use crate::wire::event::StreamEvent;
+
+/// How many calls of a round run at once.
+const MAX_CONCURRENCY: usize = 8;
+
+/// How often a client gets a `ping` while tools run.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The same while tools report progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A call that is done.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) event: Event,
+    /// The state of the session after it, if its tool uses that.
+    pub(crate) state: Option<State>,
+    /// Whether it has changed nothing.
+    pub(crate) only_reads: bool,
+}
+
+impl Done {
+    fn stopped(call: usize) -> Self {
+        Self {
+            event: Event::Stopped { call },
+            state: None,
+            only_reads: false,
+        }
+    }
+}
+
+/// The calls of a round that run; an error ends the turn.
+#[derive(Debug)]
+pub(crate) struct RunningCalls {
+    done: mpsc::UnboundedReceiver<Result<Done, ApiError>>,
+    /// The latest report of any of them.
+    progress: watch::Receiver<ProgressReport>,
+    has_progressed: bool,
+    pinged_at: Instant,
+}
+
+impl RunningCalls {
+    /// Waits for the next that is done, and shows the client meanwhile that the turn is alive. `None` if no more will come.
+    pub(crate) async fn next(&mut self, running: &Running) -> Option<Result<Done, ApiError>> {
+        loop {
+            let interval = if self.has_progressed {
+                PROGRESS_INTERVAL
+            } else {
+                PING_INTERVAL
+            };
+            tokio::select! {
+                done = self.done.recv() => return done,
+                () = tokio::time::sleep_until((self.pinged_at + interval).into()) => {
+                    running.send(Sent::Event(StreamEvent::Ping));
+                    self.progress.mark_unchanged();
+                    self.has_progressed = false;
+                    self.pinged_at = tokio::time::Instant::now().into_std();
+                }
+                Ok(()) = self.progress.changed(), if !self.has_progressed => self.has_progressed = true,
+            }
+        }
+    }
+
+    /// The next that is done already.
+    pub(crate) fn ready(&mut self) -> Option<Result<Done, ApiError>> {
+        self.done.try_recv().ok()
+    }
+}
+
+/// What the calls of a round share.
+pub(crate) struct Round<'a> {
+    pub(crate) context: Context,
+    pub(crate) deadline: Option<Instant>,
+    /// The state of the session before these calls. A call that is stopped, or not stored, has not changed it.
+    pub(crate) state: &'a State,
+    /// The tools whose calls are the client's if they need an approval; others are denied.
+    pub(crate) by_client: &'a BTreeSet<String>,
+    /// Cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to their end, so
+    /// that what they did is known.
+    pub(crate) abandoned: &'a CancellationToken,
+}
+
+/// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
+pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
+    let Shared {
+        registry, ownership, ..
+    } = shared;
+    let (done, results) = mpsc::unbounded_channel();
+    let (reports, progress) = watch::channel(ProgressReport::default());
+    let mut context = round.context.with_progress(reports);
+    if let Some(deadline) = round.deadline {
+        context = context.with_deadline(deadline);
+    }
+    let own_calls = calls.into_iter().map(|(index, mut call)| {
+        let is_by_client = round.by_client.contains(&call.name);
+        call.name = ownership.own_name(&call.name).to_owned();
+        OwnCall {
+            index,
+            call,
+            is_by_client,
+        }
+    });
+    let (in_order, parallel): (Vec<_>, Vec<_>) =
+        own_calls.partition(|own| session_state::runs_in_order(registry, &own.call.name));
+    let values = (!in_order.is_empty()).then(|| SessionValues::from_json(round.state.clone()));
+    let parallel = parallel.into_iter().map(|call| (vec![call], None));
+    let batches = parallel.chain(values.map(|values| (in_order, Some(values))));
+    let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
+    for (calls, values) in batches {
+        let context = context.clone();
+        let batch = Batch {
+            registry: registry.clone(),
+            context: match &values {
+                Some(values) => context.with_session_values(values.clone()),
+                None => context,
+            },
+            values,
+            abandoned: round.abandoned.clone(),
+            done: done.clone(),
+        };
+        let slots = Arc::clone(&slots);
+        let run = async move {
+            let _slot = slots.acquire_owned().await;
+            batch.run(calls).await;
+        };
+        tokio::spawn(run.in_current_span());
+    }
+    RunningCalls {
+        done: results,
+        progress,
+        has_progressed: false,
+        pinged_at: tokio::time::Instant::now().into_std(),
+    }
+}
+
+/// A call under the gateway's own name of the tool.
+struct OwnCall {
+    index: usize,
+    call: Call,
+    is_by_client: bool,
+}
+
+/// Runs calls one after the other.
+struct Batch {
+    registry: ToolRegistry,
+    context: Context,
+    /// The state of the session, if its tools use that.
+    values: Option<SessionValues>,
+    abandoned: CancellationToken,
+    done: mpsc::UnboundedSender<Result<Done, ApiError>>,
+}
+
+impl Batch {
+    async fn run(self, calls: Vec<OwnCall>) {
+        let mut calls = calls.into_iter();
+        for own in calls.by_ref() {
+            let index = own.index;
+            let done = self.run_one(own).await;
+            let ends = !matches!(done, Some(Ok(_)));
+            self.send(done.unwrap_or_else(|| Ok(Done::stopped(index))));
+            if ends {
+                break;
+            }
+        }
+        // They would have run after one that was stopped.
+        calls.for_each(|own| self.send(Ok(Done::stopped(own.index))));
+    }
+
+    /// Runs one call; `None` if it was stopped, since nobody waits for it.
+    async fn run_one(&self, own: OwnCall) -> Option<Result<Done, ApiError>> {
+        let OwnCall {
+            index,
+            call,
+            is_by_client,
+        } = own;
+        if self.abandoned.is_cancelled() && is_repeatable(&self.registry, &call.name) {
+            return None;
+        }
+        let name = call.name.clone();
+        let outcome = run(&self.registry, &self.context, call, &self.abandoned).await?;
+        // Before the next call changes it.
+        let state = match self.values.as_ref().map(SessionValues::to_json).transpose() {
+            Ok(state) => state,
+            Err(error) => return Some(Err(session_state::not_serializable(&name, &error))),
+        };
+        Some(Ok(Done {
+            event: event(index, outcome, is_by_client),
+            state,
+            only_reads: only_reads(&self.registry, &name),
+        }))
+    }
+
+    fn send(&self, done: Result<Done, ApiError>) {
+        // The turn may be over: then the result is of no use to anyone.
+        let _ = self.done.send(done);
+    }
+}
+
+/// The result of a call that was begun in a process that has ended since.
+pub(crate) fn interrupted(call: &Call) -> Block {
+    let result = json!({
+        "type": "tool_result",
+        "tool_use_id": call.id,
+        "content": "the call was interrupted: it is not known whether it took effect; find out before you repeat it",
+        "is_error": true,
+    });
+    Block::new(result.to_string())
+}
+
+/// Whether a call may be stopped, and run again later.
+pub(crate) fn is_repeatable(registry: &ToolRegistry, name: &str) -> bool {
+    let hints = registry.get_tool(name).map(|tool| &tool.definition().hints);
+    hints.is_some_and(|hints| hints.read_only == Some(true) || hints.idempotent == Some(true))
+}
+
+fn only_reads(registry: &ToolRegistry, name: &str) -> bool {
+    let tool = registry.get_tool(name);
+    tool.is_some_and(|tool| tool.definition().hints.read_only == Some(true))
+}
+
+/// Runs one call; `None` if it was stopped, since nobody waits for it.
+async fn run(
+    registry: &ToolRegistry,
+    context: &Context,
+    call: Call,
+    abandoned: &CancellationToken,
+) -> Option<ToolOutcome> {
+    let is_repeatable = is_repeatable(registry, &call.name);
+    let context = if is_repeatable {
+        context.clone().with_cancellation(abandoned.child())
+    } else {
+        // As long as it waits for a decision, it is not begun.
+        context.clone().with_extension(WhileUndecided(abandoned.clone()))
+    };
+    let outcome = registry
+        .call(ToolCall::new(call.id, &call.name, call.input).with_context(context))
+        .await;
+    let is_stopped = is_repeatable || outcome.failure == Some(Failure::Cancelled);
+    (!is_stopped || !abandoned.is_cancelled()).then_some(outcome)
+}
+
+/// What the turn learns of a call's outcome.
+fn event(call: usize, mut outcome: ToolOutcome, is_by_client: bool) -> Event {
+    if outcome.failure == Some(Failure::Interrupted) {
+        if is_by_client {
+            return Event::Interrupted { call };
+        }
+        outcome.result.content = "the call was denied: it needs an approval, and nobody can be asked for it now; continue without it".into();
+    }
+    let result = serde_json::to_string(&outcome.result).unwrap_or_default();
+    Event::Result {
+        call,
+        result: Block::new(result),
+    }
+}

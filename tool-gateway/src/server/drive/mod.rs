@@ -1,0 +1,518 @@
+//! Drives a turn: does what its state machine says, and tells it what happened. The entry is [`drive`].
+
+pub(crate) mod save;
+mod calls;
+pub(crate) mod forward;
+mod upstream_events;
+mod deferred;
+mod stored_turn;
+
+use std::collections::VecDeque;
+use std::iter;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+use tracing::{Instrument as _, Span};
+
+use crate::server::observe::log::TurnLine;
+use crate::server::observe::metrics::TurnEnd;
+use crate::server::observe::spans;
+use crate::server::offload;
+use crate::server::offload::sweep;
+use crate::server::turns::checkpoint::Checkpoint;
+use crate::server::turns::job::Job;
+use crate::server::turns::running::{RunEnd, Running, abandoned};
+use crate::server::turns::session_state::State;
+use crate::server::turns::shared::Shared;
+use crate::session::record::{Call, TrueMessage};
+use crate::session::store::Progress;
+use crate::turn::action::{Action, Answer};
+use crate::turn::event::Event;
+use crate::turn::machine::TurnMachine;
+use crate::turn::restore::{self, Restored};
+use crate::turn::rules::{IdSource, Rules};
+use crate::turn::upstream_request;
+use crate::wire::error::{ApiError, status_of_type};
+use crate::wire::message::push_message;
+use calls::{Done, Round, RunningCalls};
+use save::{save, save_checkpoint};
+use stored_turn::stored_turn;
+use upstream_events::UpstreamEvents;
+
+/// Takes the turn to its end. All that the client sees goes through `running`.
+pub(crate) async fn drive(
+    shared: Arc<Shared>,
+    job: Job,
+    running: Arc<Running>,
+    checkpoint: Option<Box<Checkpoint>>,
+) {
+    let span = spans::turn(&job.session);
+    take(&shared, &job, &running, checkpoint).instrument(span).await;
+}
+
+async fn take(shared: &Shared, job: &Job, running: &Running, checkpoint: Option<Box<Checkpoint>>) {
+    let began = Instant::now();
+    // Ends the turn for its watchers, also if this task is dropped or panics.
+    let _ended = Ended(running);
+    let end = match Drive::begin(shared, job, running, checkpoint).await {
+        Ok(mut drive) => {
+            let end = drive.run().await;
+            drive.log(began, &end);
+            end
+        }
+        Err(error) => {
+            let line = TurnLine {
+                session: &job.session,
+                found: job.recognized.found,
+                status: error.status.as_u16(),
+                rounds: 0,
+                tools: &[],
+                usage: &Map::new(),
+                took: began.elapsed(),
+            };
+            line.write(&shared.metrics);
+            spans::fail(&Span::current(), error.status);
+            failed(&error)
+        }
+    };
+    if matches!(end, RunEnd::Failed { .. }) {
+        shared.metrics.turn(TurnEnd::Failed);
+    }
+    running.end(end);
+}
+
+/// Ends a turn that has not ended otherwise.
+struct Ended<'r>(&'r Running);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if self.0.has_ended() {
+            return;
+        }
+        let error = ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the turn was given up; send it again",
+        );
+        self.0.end(failed(&error));
+    }
+}
+
+fn failed(error: &ApiError) -> RunEnd {
+    failed_with(error.status, &error.body())
+}
+
+fn failed_with(status: StatusCode, error: &Value) -> RunEnd {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    RunEnd::Failed {
+        status,
+        headers,
+        body: error.to_string().into(),
+    }
+}
+
+/// The turn, and what it needs of the world.
+struct Drive<'a> {
+    shared: &'a Shared,
+    job: &'a Job,
+    running: &'a Running,
+    /// The state of the session after the last call that is done.
+    state: State,
+    /// Why the turn fails when no more calls run.
+    failure: Option<ApiError>,
+    restored: Restored,
+    /// The messages of this turn that the upstream has been asked with.
+    asked: Vec<TrueMessage>,
+    /// How many of them were accepted without thinking only, after the upstream refused it, as were all before this turn.
+    without_thinking: Option<usize>,
+    machine: TurnMachine,
+    actions: VecDeque<Action>,
+    source: Source,
+    /// `None`: beyond the range of the clock.
+    deadline: Option<Instant>,
+    /// How often the upstream was asked.
+    rounds: usize,
+    /// The span of the request that is being answered.
+    chat: Span,
+}
+
+/// Where the next event comes from.
+enum Source {
+    Nothing,
+    Upstream(UpstreamEvents),
+    Calls(RunningCalls),
+}
+
+impl<'a> Drive<'a> {
+    async fn begin(
+        shared: &'a Shared,
+        job: &'a Job,
+        running: &'a Running,
+        checkpoint: Option<Box<Checkpoint>>,
+    ) -> Result<Self, ApiError> {
+        let deadline = tokio_now().checked_add(shared.max_time);
+        if checkpoint.is_some() {
+            sweep::renew(shared, &job.session).await;
+        }
+        let open = restore::deferred(&job.recognized);
+        let (results, mut state) = deferred::run(shared, job, &open, deadline, running).await?;
+        if let Some(checkpoint) = &checkpoint {
+            state.clone_from(&checkpoint.state);
+        }
+        let restored = restore::restore(&shared.secret, &job.recognized, &job.request, &results)?;
+        let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
+        let rules = Rules {
+            internal: job.tools.internal.clone(),
+            deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
+            max_rounds: shared.max_rounds,
+            max_tokens: shared.max_tokens,
+            ids: IdSource::default(),
+        };
+        let without_thinking = checkpoint
+            .as_ref()
+            .and_then(|checkpoint| checkpoint.without_thinking);
+        let (mut machine, mut actions) = match checkpoint {
+            Some(checkpoint) => (checkpoint.machine.with_rules(rules), checkpoint.rest),
+            None => (TurnMachine::new(rules), Vec::new()),
+        };
+        if actions.is_empty() {
+            actions = answer_interrupted(&mut machine, |call| {
+                calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
+            });
+        }
+        if actions.is_empty() {
+            actions = machine.start();
+        }
+        Ok(Self {
+            shared,
+            job,
+            running,
+            state,
+            failure: None,
+            restored,
+            asked: Vec::new(),
+            without_thinking,
+            machine,
+            actions: actions.into(),
+            source: Source::Nothing,
+            deadline,
+            rounds: 0,
+            chat: Span::none(),
+        })
+    }
+
+    async fn run(&mut self) -> RunEnd {
+        loop {
+            let end = match self.actions.pop_front() {
+                Some(action) => match self.store_before(&action).await {
+                    Ok(()) => self.act(action).await,
+                    Err(error) => {
+                        self.leave_to_retry(action);
+                        Err(error)
+                    }
+                },
+                None => self.wait().await,
+            };
+            match end {
+                Ok(Some(end)) => return end,
+                Ok(None) => {}
+                Err(error) => return failed(&error),
+            }
+        }
+    }
+
+    /// Stores what must be known before an action is done.
+    async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
+        match action {
+            // What is not known to have begun may be run again after a crash.
+            Action::Run(_) | Action::Ask(_) => self.checkpoint().await,
+            Action::Record(answer) => self.record(answer).await,
+            Action::Send(_) | Action::Fail(_) | Action::End => Ok(()),
+        }
+    }
+
+    /// Keeps in memory what could not be stored: a retry goes on with this action, and nothing before it is done again.
+    fn leave_to_retry(&mut self, action: Action) {
+        let mut checkpoint = self.now();
+        checkpoint.rest = iter::once(action).chain(self.actions.drain(..)).collect();
+        self.running.set_checkpoint(checkpoint);
+    }
+
+    /// Does what the machine says.
+    async fn act(&mut self, action: Action) -> Result<Option<RunEnd>, ApiError> {
+        if !matches!(action, Action::Send(_)) {
+            // The upstream's message is complete.
+            self.chat = Span::none();
+        }
+        match action {
+            Action::Send(sent) => self.running.send(sent),
+            Action::Run(calls) => {
+                let round = Round {
+                    context: offload::context(self.shared, self.job),
+                    deadline: self.deadline,
+                    state: &self.state,
+                    by_client: &self.job.tools.by_client,
+                    abandoned: &self.running.abandoned,
+                };
+                self.source = Source::Calls(calls::start(self.shared, round, calls));
+            }
+            Action::Ask(messages) => {
+                self.asked = messages;
+                return self.ask().await;
+            }
+            Action::Record(_) => {}
+            Action::Fail(error) => return Ok(Some(failed_with(status_of(&error), &error))),
+            Action::End => return Ok(Some(RunEnd::Done)),
+        }
+        Ok(None)
+    }
+
+    /// Waits for what happens next.
+    async fn wait(&mut self) -> Result<Option<RunEnd>, ApiError> {
+        match &mut self.source {
+            Source::Nothing => {
+                return Err(ApiError::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "the turn has come to a halt",
+                ));
+            }
+            Source::Upstream(events) => {
+                let event = tokio::select! {
+                    event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
+                    () = self.running.abandoned.cancelled() => return Err(abandoned()),
+                };
+                self.on_event(event);
+            }
+            Source::Calls(calls) => {
+                let Some(first) = calls.next(self.running).await else {
+                    // Those that are missing were stopped: nobody waits for them, or one of them cannot be stored.
+                    self.checkpoint().await?;
+                    return Err(self.failure.take().unwrap_or_else(abandoned));
+                };
+                // What came while the last was being stored is stored at once: each time, all of the turn is written.
+                let all_done: Vec<_> = iter::once(first).chain(iter::from_fn(|| calls.ready())).collect();
+                self.on_done(all_done).await;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes what calls have done, and stores it while others run.
+    async fn on_done(&mut self, all_done: Vec<Result<Done, ApiError>>) {
+        // What only reads may run again after a crash, so that its result can wait for others.
+        let mut is_worth_storing = false;
+        for done in all_done {
+            match done {
+                Ok(Done {
+                    event,
+                    state,
+                    only_reads,
+                }) => {
+                    if let Some(state) = state {
+                        self.state = state;
+                    }
+                    is_worth_storing |= !only_reads && !matches!(event, Event::Stopped { .. });
+                    self.on_event(event);
+                }
+                // The results of the others are kept first.
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        if is_worth_storing && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+            // The others are not left alone where it cannot be stored.
+            let _ = self.checkpoint().await;
+        }
+    }
+
+    /// Passes on to the machine what happened.
+    fn on_event(&mut self, event: Event) {
+        if self.deadline.is_some_and(|deadline| tokio_now() > deadline) {
+            self.actions.extend(self.machine.on(Event::OutOfTime));
+        }
+        self.actions.extend(self.machine.on(event));
+    }
+
+    /// Where the turn is.
+    fn now(&self) -> Checkpoint {
+        self.running
+            .now(&self.machine, self.without_thinking, self.state.clone())
+    }
+
+    /// Stores where the turn is, so that it can go on from there.
+    async fn checkpoint(&mut self) -> Result<(), ApiError> {
+        let checkpoint = self.now();
+        let saved = save_checkpoint(self.shared, self.job.identity, &checkpoint).await;
+        self.running.set_checkpoint(checkpoint);
+        saved
+    }
+
+    /// Asks the upstream with all messages so far; once more without thinking, if that is what it refuses.
+    async fn ask(&mut self) -> Result<Option<RunEnd>, ApiError> {
+        loop {
+            if self.running.abandoned.is_cancelled() {
+                return Err(abandoned());
+            }
+            self.shared.metrics.rounds.inc();
+            self.rounds += 1;
+            let messages = self.messages();
+            let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
+            let body =
+                upstream_request::body(&self.job.request, &messages, &self.job.tools, is_after_internal);
+            self.chat = spans::chat(&spans::model(&self.job.request));
+            let sent = forward::send(self.shared, &self.job.parts, body.into());
+            let response = tokio::select! {
+                response = sent => response?,
+                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            };
+            if response.status().is_success() {
+                self.running.set_headers(response.headers().clone());
+                self.source = Source::Upstream(UpstreamEvents::new(response));
+                return Ok(None);
+            }
+            let (parts, body) = response.into_parts();
+            spans::fail(&self.chat, parts.status);
+            let body = tokio::select! {
+                body = axum::body::to_bytes(body, self.shared.max_body) => body,
+                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            };
+            let body = body.map_err(|error| {
+                ApiError::new(
+                    StatusCode::BAD_GATEWAY,
+                    format!("the upstream's error response broke off: {error}"),
+                )
+            })?;
+            let is_repeated = parts.status == StatusCode::BAD_REQUEST
+                && self.without_thinking.is_none()
+                && refuses_thinking(&body)
+                && restore::without_thinking(&messages).is_some();
+            if !is_repeated {
+                return Ok(Some(RunEnd::Failed {
+                    status: parts.status,
+                    headers: parts.headers,
+                    body,
+                }));
+            }
+            self.shared.metrics.thinking_refused.inc();
+            tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
+            self.without_thinking = Some(self.asked.len());
+            // What goes on after a failure does not ask with it again.
+            self.checkpoint().await?;
+        }
+    }
+
+    /// The text of the messages so far, without brackets: in the form that the upstream accepts.
+    fn messages(&self) -> String {
+        let mut messages = self.restored.messages.clone();
+        let (before, after) = self.asked.split_at(self.without_thinking.unwrap_or(0));
+        for message in before {
+            push_message(&mut messages, message.role.as_str(), &message.blocks);
+        }
+        if self.without_thinking.is_some()
+            && let Some(without) = restore::without_thinking(&messages)
+        {
+            messages = without;
+        }
+        for message in after {
+            push_message(&mut messages, message.role.as_str(), &message.blocks);
+        }
+        messages
+    }
+
+    /// Stores the turn.
+    async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
+        let turn = stored_turn(
+            &self.shared.secret,
+            self.job,
+            &self.restored,
+            answer,
+            self.without_thinking,
+            self.state.clone(),
+        );
+        let end = if turn.is_suspended() {
+            TurnEnd::Suspended
+        } else {
+            TurnEnd::Finished
+        };
+        let saved = save(self.shared, &self.job.client, turn, self.progress()).await;
+        // In memory, a store that fails costs the session and not the answer.
+        if self.shared.store.is_durable() {
+            saved?;
+        }
+        self.shared.metrics.turn(end);
+        Ok(())
+    }
+
+    /// The complete turn with all that the client is going to be sent, for retries in another process.
+    fn progress(&self) -> Option<Progress> {
+        if !self.shared.store.is_durable() {
+            return None;
+        }
+        let mut checkpoint = self.now();
+        let sends = self.actions.iter().filter_map(|action| match action {
+            Action::Send(sent) => Some(sent.clone()),
+            _ => None,
+        });
+        checkpoint.sent.extend(sends);
+        checkpoint.progress(self.job.identity).ok()
+    }
+
+    /// One line for each turn, without anything that was said.
+    fn log(&self, began: Instant, end: &RunEnd) {
+        let status = match end {
+            RunEnd::Done => StatusCode::OK,
+            RunEnd::Failed { status, .. } => *status,
+        };
+        let line = TurnLine {
+            session: &self.job.session,
+            found: self.job.recognized.found,
+            status: status.as_u16(),
+            rounds: self.rounds,
+            tools: self.machine.ran(),
+            usage: self.machine.usage(),
+            took: began.elapsed(),
+        };
+        spans::record(&Span::current(), status, self.machine.usage());
+        line.write(&self.shared.metrics);
+    }
+}
+
+/// By the clock that stops the calls at the deadline, and that tests pause.
+fn tokio_now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// Answers the calls that were begun before this turn went on from a checkpoint, and must not be repeated.
+fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -> bool) -> Vec<Action> {
+    let begun = machine.begun_calls().into_iter();
+    let interrupted: Vec<_> = begun
+        .filter(|(_, call)| !is_repeatable(call))
+        .map(|(index, call)| (index, calls::interrupted(call)))
+        .collect();
+    let mut actions = Vec::new();
+    for (call, result) in interrupted {
+        actions.extend(machine.on(Event::Result { call, result }));
+    }
+    actions
+}
+
+/// The status that the API has for an `error` event.
+fn status_of(error: &Value) -> StatusCode {
+    let kind = error.pointer("/error/type").and_then(Value::as_str);
+    kind.and_then(status_of_type).unwrap_or(StatusCode::BAD_GATEWAY)
+}
+
+/// Whether an error of the upstream is about the signature of thinking.
+fn refuses_thinking(body: &Bytes) -> bool {
+    let Ok(error) = serde_json::from_slice::<Value>(body) else {
+        return false;
+    };
+    let message = error
+        .pointer("/error/message")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    message.contains("thinking")
+        && (message.contains("signature") || message.contains("different conversation"))
+}

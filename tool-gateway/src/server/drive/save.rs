@@ -1,0 +1,71 @@
+//! Stores turns.
+
+use axum::http::StatusCode;
+
+use crate::server::turns::checkpoint::Checkpoint;
+use crate::server::turns::shared::Shared;
+use crate::session::chain::Digest;
+use crate::session::recognize::{Client, call_digest, client_digest, key_digest};
+use crate::session::record::Turn;
+use crate::session::store::{Progress, SavedTurn, StoreError};
+use crate::wire::error::ApiError;
+
+/// Stores a turn with the ids and keys by which it is found, and where its request has come to.
+///
+/// Where nothing has to be stored before it is done, a store that fails costs the session and not the answer.
+pub(crate) async fn save(
+    shared: &Shared,
+    client: &Client,
+    turn: Turn,
+    progress: Option<Progress>,
+) -> Result<(), ApiError> {
+    let key = &shared.secret;
+    let saved = SavedTurn {
+        client: client_digest(key, &client.principal),
+        calls: turn
+            .visible_ids()
+            .map(|id| call_digest(key, &client.principal, id))
+            .collect(),
+        keys: client
+            .keys
+            .iter()
+            .map(|name| key_digest(key, &client.principal, name))
+            .collect(),
+        turn,
+        progress,
+    };
+    shared.store.save(saved).await.map_err(|error| failed(&error))
+}
+
+/// Stores how far the turn of a request has come, if the store outlives the process.
+pub(crate) async fn save_checkpoint(
+    shared: &Shared,
+    request: Digest,
+    checkpoint: &Checkpoint,
+) -> Result<(), ApiError> {
+    if !shared.store.is_durable() {
+        return Ok(());
+    }
+    let saved = match checkpoint.progress(request) {
+        Ok(progress) => shared.store.save_progress(progress).await,
+        Err(error) => Err(error),
+    };
+    saved.map_err(|error| failed(&error))
+}
+
+fn failed(error: &StoreError) -> ApiError {
+    tracing::error!(%error, "the session was not stored");
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the session cannot be stored, so nothing more is run; send the request again later, and it goes on from here",
+    )
+}
+
+/// The error for a store that cannot be read.
+pub(crate) fn unread(error: &StoreError) -> ApiError {
+    tracing::error!(%error, "the session was not looked up");
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the session cannot be looked up, so nothing is run; send the request again later",
+    )
+}

@@ -1,0 +1,93 @@
+//! [`stored_turn`]: what is stored of a turn in which the gateway has a part.
+
+use crate::server::turns::job::Job;
+use crate::server::turns::session_state::State;
+use crate::session::chain::{AnswerContent, ChainKey};
+use crate::session::record::{Origin, TrueMessage, Turn};
+use crate::turn::action::Answer;
+use crate::turn::restore::Restored;
+use crate::wire::block::Block;
+
+/// The turn with this answer: what the upstream saw and said, and how to find it by what the client saw.
+///
+/// `without_thinking` is how many messages of the turn the upstream accepted without thinking only, as it did all before the turn.
+pub(crate) fn stored_turn(
+    key: &ChainKey,
+    job: &Job,
+    restored: &Restored,
+    answer: &Answer,
+    without_thinking: Option<usize>,
+    state: State,
+) -> Turn {
+    let recognized = &job.recognized;
+    let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
+    let mut content = AnswerContent::new(key, visible_blocks());
+    let point = content.point(recognized.beginning, &recognized.groups);
+    let begun = begun_answer(job);
+    if !begun.is_empty() {
+        content = AnswerContent::new(key, begun.iter().chain(visible_blocks()));
+    }
+    let outline = if answer.calls.is_empty() {
+        content.digest()
+    } else {
+        let mut blocks = begun.iter().chain(visible_blocks());
+        content.outline(blocks.all(|block| block.raw_input().is_none()))
+    };
+    let offset = restored.prior.len();
+    let mut truth = restored.prior.clone();
+    truth.extend(answer.truth.iter().cloned());
+    let mut visible = restored.prior_visible.clone();
+    visible.extend(answer.visible.iter().map(|(_, origin)| Origin {
+        message: origin.message.saturating_add(offset),
+        block: origin.block,
+    }));
+    // What the upstream accepted is what is stored (docs/gateway.md, "A turn").
+    let accepted = without_thinking.map_or(0, |asked| offset + asked);
+    drop_thinking(&mut truth, &mut visible, accepted);
+    Turn {
+        id: crate::random::id(),
+        session: job.session.clone(),
+        point,
+        context: recognized.context,
+        answer: content.digest(),
+        outline,
+        is_unchanged: answer.is_unchanged && restored.prior.is_empty() && without_thinking.is_none(),
+        drops_thinking: without_thinking.is_some(),
+        truth,
+        visible,
+        calls: answer.calls.clone(),
+        systems: restored.systems.clone(),
+        state,
+    }
+}
+
+/// The blocks of the model's message that the request ends in, and that the answer goes on with.
+fn begun_answer(job: &Job) -> Vec<Block> {
+    let last = job.recognized.groups.last();
+    let Some(group) = last.filter(|group| group.role == "assistant") else {
+        return Vec::new();
+    };
+    let messages = group
+        .messages
+        .iter()
+        .filter_map(|at| job.request.messages.get(*at));
+    messages
+        .flat_map(|message| message.blocks.iter().cloned())
+        .collect()
+}
+
+/// Removes thinking from the first messages of a truth.
+fn drop_thinking(truth: &mut [TrueMessage], visible: &mut [Origin], messages: usize) {
+    for (at, message) in truth.iter_mut().enumerate().take(messages) {
+        let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
+        if is_thinking.iter().all(|is_thinking| *is_thinking) {
+            // No API takes an empty message.
+            continue;
+        }
+        message.blocks.retain(|block| !block.is_thinking());
+        for origin in visible.iter_mut().filter(|origin| origin.message == at) {
+            let before = is_thinking.iter().take(origin.block);
+            origin.block -= before.filter(|is_thinking| **is_thinking).count();
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use secrecy::{ExposeSecret as _, SecretString};
+use tool_runtime::repair::FormatFixing;
+use tool_runtime::{CancellationToken, ToolRegistry};
+
+use super::routes;
+use crate::server::access::client_limits::ClientLimits;
+use crate::server::access::principal::ClientKey;
+use crate::server::access::unknown_tool::UnknownTool;
+use crate::server::observe::counted_calls::CountedCalls;
+use crate::server::observe::metrics::Metrics;
+use crate::server::observe::timed_store::TimedStore;
+use crate::server::offload::sweep;
+use crate::server::offload::{InvalidOffload, Offload};
+use crate::server::turns::locks::Locks;
+use crate::server::turns::running_turns::RunningTurns;
+use crate::server::turns::shared::Shared;
+use crate::server::turns::unstored::UnstoredTurns;
+use crate::session::chain::ChainKey;
+use crate::session::database::create_folder;
+use crate::session::memory::MemoryStore;
+use crate::session::store::SessionStore;
+use crate::turn::ownership::{Offer, OfferedTool, Ownership};
+use crate::upstream::Upstream;
+
+/// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
+///
+/// ```
+/// use tool_gateway::Gateway;
+/// use tool_gateway::upstream::script::ScriptUpstream;
+/// use tool_runtime::{ToolRegistry, tool};
+///
+/// /// Tell the time.
+/// #[tool(read_only)]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<now>()?;
+/// let upstream = ScriptUpstream::embedded();
+/// let app: axum::Router = Gateway::new(registry, upstream).router();
+/// # let _ = app;
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
+#[derive(Debug)]
+pub struct Gateway {
+    shared: Shared,
+}
+
+impl Gateway {
+    /// How large a request may be: 32 MB, as the API has it.
+    pub const MAX_BODY: usize = 32 << 20;
+
+    /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
+    pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
+        let definitions = registry.tool_definitions().into_iter();
+        let deferred = definitions.filter(|tool| tool.hints.deferred == Some(true));
+        let deferred = deferred.map(|tool| tool.name.as_str().to_owned()).collect();
+        let metrics = Metrics::new();
+        Self {
+            shared: Shared {
+                registry: registry.layer(CountedCalls::new(metrics.clone())),
+                offered: Vec::new(),
+                upstream: Arc::new(upstream),
+                store: Arc::new(MemoryStore::new()),
+                secret: ChainKey::new(crate::random::bytes()),
+                keys: Vec::new(),
+                offer: Offer::default(),
+                ownership: Ownership::default(),
+                deferred,
+                offload_directory: None,
+                max_rounds: 25,
+                max_tokens: None,
+                max_time: Duration::from_secs(600),
+                upstream_idle: Duration::from_secs(600),
+                client_idle: Duration::from_secs(30),
+                max_body: Self::MAX_BODY,
+                client_limits: ClientLimits::default(),
+                format_fixing: FormatFixing::default(),
+                is_public: false,
+                running: Arc::default(),
+                closing: CancellationToken::new(),
+                resuming: Locks::default(),
+                unstored: UnstoredTurns::default(),
+                metrics,
+            },
+        }
+    }
+
+    /// Sets where sessions are kept.
+    #[must_use]
+    pub fn with_store(mut self, store: impl SessionStore) -> Self {
+        self.shared.store = Arc::new(store);
+        self
+    }
+
+    /// Sets the secret that session digests are keyed with; random by default. A store that outlives the process needs the same each
+    /// time: see [`FileStore::secret`](crate::session::file::FileStore::secret).
+    #[must_use]
+    pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
+        self.shared.secret = ChainKey::new(secret);
+        self
+    }
+
+    /// Adds a key that clients send as `x-api-key` or `authorization: Bearer`. Its name identifies the principal, so a key can be
+    /// changed without losing sessions. Without any, every client is served, and its credential identifies it.
+    #[must_use]
+    pub fn with_client_key(mut self, name: impl Into<String>, key: impl Into<SecretString>) -> Self {
+        let key = key.into();
+        self.shared
+            .keys
+            .push(ClientKey::new(name.into(), key.expose_secret()));
+        self
+    }
+
+    /// The same for a key of which only the SHA-256 is known.
+    #[must_use]
+    pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
+        self.shared.keys.push(ClientKey {
+            name: name.into(),
+            sha256,
+        });
+        self
+    }
+
+    /// Sets which of the gateway's tools take part in a turn.
+    #[must_use]
+    pub fn with_offer(mut self, offer: Offer) -> Self {
+        self.shared.offer = offer;
+        self
+    }
+
+    /// Sets whose a tool is that both client and gateway have.
+    ///
+    /// # Errors
+    ///
+    /// If it makes a tool the gateway's that the registry does not have.
+    pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
+        UnknownTool::check(&self.shared.registry, ownership.own_names())?;
+        self.shared.ownership = ownership;
+        Ok(self)
+    }
+
+    /// Lets calls of these tools wait for the client's results when the client has calls in the same message: those with side
+    /// effects that are to happen only if the client goes on. Tools with the [hint](tool_runtime::definition::Hints::deferred)
+    /// `deferred` wait anyway.
+    ///
+    /// # Errors
+    ///
+    /// If the registry does not have one of them.
+    pub fn with_deferred<'n>(
+        mut self,
+        names: impl IntoIterator<Item = &'n str> + Clone,
+    ) -> Result<Self, UnknownTool> {
+        UnknownTool::check(&self.shared.registry, names.clone())?;
+        self.shared.deferred.extend(names.into_iter().map(str::to_owned));
+        Ok(self)
+    }
+
+    /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request,
+    /// whatever the [`Offer`]. It has the name of a tool of the gateway's from then on, also in [`with_ownership`](Self::with_ownership).
+    ///
+    /// Files are removed when the store has forgotten their session, by a task that [`router`](Self::router) starts.
+    ///
+    /// # Errors
+    ///
+    /// If the registry has no tool of an excluded name, or one that is called `ReadOffloaded`; if the directory has no absolute path.
+    pub fn with_offload(mut self, offload: Offload) -> Result<Self, InvalidOffload> {
+        let (registry, directory) = offload.install(self.shared.registry.clone())?;
+        self.shared.registry = registry;
+        self.shared.offload_directory = Some(directory);
+        Ok(self)
+    }
+
+    /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
+    #[must_use]
+    pub fn with_max_rounds(mut self, rounds: usize) -> Self {
+        self.shared.max_rounds = rounds.max(1);
+        self
+    }
+
+    /// Sets how many tokens the rounds of a turn may take together, read and written, cached ones too; unlimited by default. When they
+    /// have taken as many, the client gets `pause_turn` and can go on.
+    #[must_use]
+    pub fn with_max_tokens(mut self, tokens: u64) -> Self {
+        self.shared.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets how long a turn may begin new rounds, 10 minutes by default; also the deadline of its calls.
+    #[must_use]
+    pub fn with_max_time(mut self, time: Duration) -> Self {
+        self.shared.max_time = time;
+        self
+    }
+
+    /// Sets how long the upstream may send nothing, 10 minutes by default: before its response (the answer is then 504) and in it (it
+    /// ends there with an error).
+    #[must_use]
+    pub fn with_upstream_idle(mut self, time: Duration) -> Self {
+        self.shared.upstream_idle = time;
+        self
+    }
+
+    /// Sets how long a client may send nothing in the middle of a request's body, 30 seconds by default: then the answer is 408. The
+    /// time for a request's headers is the server's business.
+    #[must_use]
+    pub fn with_client_idle(mut self, time: Duration) -> Self {
+        self.shared.client_idle = time;
+        self
+    }
+
+    /// Sets how large a request may be, in bytes: [`MAX_BODY`](Self::MAX_BODY) by default.
+    #[must_use]
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.shared.max_body = bytes;
+        self
+    }
+
+    /// Sets how many requests each client may have at once; no limit by default. Over it, the answer is 429 with `retry-after`.
+    #[must_use]
+    pub fn with_client_concurrency(mut self, requests: usize) -> Self {
+        self.shared.client_limits.concurrency = Some(requests);
+        self
+    }
+
+    /// Sets how many requests each client may send in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
+    #[must_use]
+    pub fn with_client_rate(mut self, per_minute: u32) -> Self {
+        self.shared.client_limits.per_minute = Some(per_minute);
+        self
+    }
+
+    /// Sets what is repaired in the responses of `/v1/chat/completions` and `/v1/responses`: the arguments of `TodoWrite` by default,
+    /// those of every tool with [`FormatFixing::for_every_tool`].
+    #[must_use]
+    pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
+        self.shared.format_fixing = fixing;
+        self
+    }
+
+    /// Serves requests under any host name. Otherwise only those for loopback addresses are served, and none that a web page of
+    /// another origin sends: a page that a user visits must not run tools.
+    #[must_use]
+    pub fn with_any_host(mut self) -> Self {
+        self.shared.is_public = true;
+        self
+    }
+
+    /// The names of the gateway's tools, for the operator.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        let tools = self.shared.registry.tool_definitions().into_iter();
+        tools.map(|tool| tool.name.as_str().to_owned()).collect()
+    }
+
+    /// Where results are offloaded, for the operator.
+    pub(crate) fn offload_directory(&self) -> Option<&Path> {
+        self.shared.offload_directory.as_deref()
+    }
+
+    /// Makes the directory for offloaded results, for the owner alone, so that a wrong one is known before the first result.
+    pub(crate) fn create_offload_directory(&self) -> io::Result<()> {
+        match &self.shared.offload_directory {
+            Some(directory) => create_folder(directory)
+                .map_err(|error| io::Error::other(format!("{}: {error}", directory.display()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Where sessions are kept, for the operator.
+    pub(crate) fn store_name(&self) -> String {
+        self.shared.store.name()
+    }
+
+    /// What is asked, for the operator.
+    pub(crate) fn upstream_name(&self) -> String {
+        self.shared.upstream.name()
+    }
+
+    /// The turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
+    pub fn turns(&self) -> Turns {
+        Turns {
+            running: Arc::clone(&self.shared.running),
+            closing: self.shared.closing.clone(),
+        }
+    }
+
+    /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
+    pub fn router(self) -> Router {
+        let Self { mut shared } = self;
+        shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
+        // No more are added.
+        let definitions = shared.definitions().into_iter().cloned();
+        shared.offered = definitions.map(OfferedTool::new).collect();
+        let shared = Arc::new(shared);
+        sweep::start(&shared);
+        routes::router(shared)
+    }
+}
+
+/// The turns of a [`Gateway`] in progress. A call that must not be cut goes on when its client is gone, so when the server has stopped,
+/// there may still be some.
+#[derive(Debug)]
+pub struct Turns {
+    running: Arc<RunningTurns>,
+    closing: CancellationToken,
+}
+
+impl Turns {
+    /// Admits no more: `/readyz` and requests that the upstream would answer are answered with 503.
+    pub fn close(&self) {
+        self.closing.cancel();
+    }
+
+    /// Waits until they have ended.
+    pub async fn ended(&self) {
+        self.running.until_all_ended().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::record::SessionId;
+    use crate::upstream::script::ScriptUpstream;
+
+    #[tokio::test]
+    async fn turns_and_sessions_are_dropped_with_the_router() {
+        let directory = std::env::temp_dir().join(format!("tool-gateway-dropped-{}", std::process::id()));
+        let unknown = directory.join(SessionId::random().to_string());
+        std::fs::create_dir_all(&unknown).unwrap();
+        let file = std::fs::File::create(unknown.join("toolu_1.md")).unwrap();
+        let year = Duration::from_secs(365 * 24 * 3600);
+        file.set_modified(std::time::SystemTime::now() - year).unwrap();
+        let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
+        let gateway = gateway.with_offload(Offload::new(directory.clone())).unwrap();
+        let turns = Arc::downgrade(&gateway.shared.running);
+        let sessions = Arc::downgrade(&gateway.shared.store);
+        let router = gateway.router();
+        let swept = async {
+            while unknown.exists() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), swept)
+            .await
+            .expect("the sweep of offloaded files has begun");
+        drop(router);
+        let dropped = async {
+            while turns.strong_count() + sessions.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // The next sweep is later.
+        tokio::time::timeout(Duration::from_secs(60), dropped)
+            .await
+            .unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,0 +1,54 @@
+//! When two requests are equal.
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+
+use crate::server::turns::shared::Shared;
+use crate::session::chain::Digest;
+use crate::session::recognize::{Client, Recognized};
+use crate::wire::request::MessagesRequest;
+
+/// What makes two requests equal: everything but whether the answer is streamed.
+pub(crate) fn identity(
+    shared: &Shared,
+    parts: &Parts,
+    client: &Client,
+    recognized: &Recognized,
+    request: &MessagesRequest,
+) -> Digest {
+    let history = recognized
+        .groups
+        .last()
+        .map_or(recognized.beginning, |group| group.digest);
+    let settings = shared.secret.settings(request);
+    let digests = [history, recognized.context, settings];
+    let mut identity = vec![client.principal.as_bytes()];
+    identity.extend(digests.iter().map(|digest| digest.as_bytes().as_slice()));
+    // Neither the sessions that the client names nor system messages between the others are part of the history.
+    identity.extend(client.keys.iter().map(String::as_bytes));
+    let systems = request
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.is_system());
+    let systems: Vec<_> = systems
+        .map(|(index, _)| format!("{index} {}", request.message_text(index).unwrap_or_default()))
+        .collect();
+    identity.extend(systems.iter().map(String::as_bytes));
+    identity.push(parts.uri.query().unwrap_or_default().as_bytes());
+    // Also of the upstream's account, where the client names one beside its key for the gateway.
+    for name in [
+        "anthropic-version",
+        "anthropic-beta",
+        "authorization",
+        "x-api-key",
+    ] {
+        identity.push(header(&parts.headers, name).unwrap_or_default().as_bytes());
+    }
+    shared.secret.digest(&identity)
+}
+
+/// The value of a header that is text.
+pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}

@@ -1,0 +1,213 @@
+//! `POST /v1/messages` and `/v1/messages/count_tokens`. [`message`] reads like the way of a request: which session is it, whose are
+//! its tools, then pass it on or take its turn.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+use serde_json::json;
+
+use super::answer::{answer, with_session};
+use super::identity::{header, identity};
+use super::spawn_on_drop::SpawnOnDrop;
+use crate::server::admit::admission::limited;
+use crate::server::admit::request_body::read_text;
+use crate::server::drive;
+use crate::server::drive::forward;
+use crate::server::drive::save;
+use crate::server::observe::metrics::TurnEnd;
+use crate::server::observe::spans;
+use crate::server::offload::READ_OFFLOADED;
+use crate::server::pass::pass_through::pass_through;
+use crate::server::pass::passing_turn::PassingTurn;
+use crate::server::turns::checkpoint::Checkpoint;
+use crate::server::turns::job::Job;
+use crate::server::turns::running_turns::Joined;
+use crate::server::turns::shared::Shared;
+use crate::session::chain::Digest;
+use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
+use crate::session::record::{Call, SessionId};
+use crate::turn::ownership::{Tools, classify};
+use crate::turn::{restore, upstream_request};
+use crate::wire::block::Block;
+use crate::wire::error::ApiError;
+use crate::wire::request::MessagesRequest;
+
+/// `POST /v1/messages`, within the limits of the client.
+pub(crate) async fn messages(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    limited(shared, request, message).await
+}
+
+async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
+    let (parts, body) = read_text(&shared, request).await?;
+    let request = MessagesRequest::parse(body)?;
+    let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
+    let session = recognized.session.clone().unwrap_or_else(SessionId::random);
+    shared.metrics.recognized(recognized.found);
+    if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
+        shared.metrics.histories_replayed.inc();
+    }
+    if is_passed_through(&tools, &recognized) {
+        let header = session_header(&session, recognized.found);
+        let span = spans::chat(&spans::model(&request));
+        let turn = PassingTurn::new(Arc::clone(&shared), client, recognized, session, span);
+        let response = pass_through(&shared, parts, request.into_body(), turn).await?;
+        return Ok(with_session(response, header));
+    }
+    let calls = unknown_calls(&recognized, &request);
+    if !calls.is_empty() && shared.running.show_call(|id| calls.contains(id)) {
+        let message =
+            "the turn with these calls has not ended yet; send the results when its message is complete";
+        return Err(ApiError::new(StatusCode::CONFLICT, message));
+    }
+    // An error here leaves the suspended turn as it is.
+    restore::check(&recognized, &request)?;
+    let is_stream = request.is_stream();
+    let identity = identity(&shared, &parts, &client, &recognized, &request);
+    let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
+    let found = recognized.found;
+    let stored = stored_checkpoint(&shared, identity);
+    match shared.running.join(identity, is_retry, &session, stored).await? {
+        Joined::Same(watcher) => {
+            shared.metrics.turn(TurnEnd::Joined);
+            let session = session_header(&watcher.session(), found);
+            Ok(answer(watcher, is_stream, session).await)
+        }
+        Joined::New(running, watcher, checkpoint) => {
+            let session = session_header(&watcher.session(), found);
+            let job = Job {
+                parts,
+                request,
+                client,
+                recognized,
+                session: watcher.session(),
+                identity,
+                tools,
+            };
+            // It outlives the client: what a tool has begun is recorded. A stream must not wait for a slow client, either.
+            let turn = SpawnOnDrop::new(drive::drive(Arc::clone(&shared), job, running, checkpoint));
+            Ok(turn.beside(answer(watcher, is_stream, session)).await)
+        }
+    }
+}
+
+/// Where the turn of a request had come to when the process before this one ended.
+async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
+    if !shared.store.is_durable() {
+        return Ok(None);
+    }
+    let progress = match shared.store.progress(request).await {
+        Ok(Some(progress)) => Checkpoint::read(&progress).map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    progress.map_err(|error| save::unread(&error))
+}
+
+/// The ids of the calls in the last message of the model, if that message is not known.
+fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
+    let last = recognized
+        .groups
+        .iter()
+        .enumerate()
+        .rev()
+        .find(|(_, group)| group.role == "assistant");
+    let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
+        return HashSet::new();
+    };
+    let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
+    let calls = messages
+        .flat_map(|message| &message.blocks)
+        .filter_map(Block::tool_use);
+    calls.map(|call| call.id).collect()
+}
+
+/// Whether neither request nor response is changed.
+fn is_passed_through(tools: &Tools, recognized: &Recognized) -> bool {
+    tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
+}
+
+/// `POST /v1/messages/count_tokens`, within the limits of the client.
+pub(crate) async fn count_tokens(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    limited(shared, request, count).await
+}
+
+/// Counts what would be sent.
+async fn count(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
+    let (parts, body) = read_text(&shared, request).await?;
+    let sent = {
+        let request = MessagesRequest::parse(body)?;
+        let (_, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
+        if is_passed_through(&tools, &recognized) {
+            request.into_body()
+        } else {
+            restore::check(&recognized, &request)?;
+            // Deferred calls have not run: their results count as empty.
+            let empty = |call: Call| {
+                let result = json!({ "type": "tool_result", "tool_use_id": call.id });
+                (call.id, Block::new(result.to_string()))
+            };
+            let results = restore::deferred(&recognized).into_iter().map(empty).collect();
+            let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
+            let is_after_internal = restored.continues_internal;
+            upstream_request::body(&request, &restored.messages, &tools, is_after_internal)
+        }
+    };
+    forward::send(&shared, &parts, sent.into()).await
+}
+
+/// Whose its tools are, and which conversation it goes on with.
+async fn look_up(
+    shared: &Shared,
+    principal: String,
+    parts: &Parts,
+    request: &MessagesRequest,
+) -> Result<(Client, Tools, Recognized), ApiError> {
+    let client = Client {
+        principal,
+        keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
+    };
+    let tools = classify(
+        &request.tools(),
+        &shared.offered,
+        shared.offer,
+        shared.offload_directory.is_some().then_some(READ_OFFLOADED),
+        &shared.ownership,
+    )?;
+    let recognized = recognized(shared, &client, request).await?;
+    Ok((client, tools, recognized))
+}
+
+/// Recognises the session. Where it cannot be looked up, a store in memory makes it new: what the client sent goes up as it is. One that
+/// outlives the process still has what ran in it, so that nothing goes up without that.
+async fn recognized(
+    shared: &Shared,
+    client: &Client,
+    request: &MessagesRequest,
+) -> Result<Recognized, ApiError> {
+    match recognize(&shared.secret, &*shared.store, client, request).await {
+        Ok(recognized) => Ok(recognized),
+        Err(error) => {
+            let unread = save::unread(&error);
+            if shared.store.is_durable() {
+                return Err(unread);
+            }
+            Ok(Recognized::unknown(&shared.secret, client, request))
+        }
+    }
+}
+
+fn session_header(session: &SessionId, found: Found) -> HeaderValue {
+    let text = format!("{session}; found={}", found.as_str());
+    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("?"))
+}

@@ -1,0 +1,8 @@
+//! Routes and their handlers. The entries are [`gateway::Gateway`] and, for a turn, [`messages`].
+
+pub(crate) mod answer;
+pub(crate) mod spawn_on_drop;
+pub(crate) mod identity;
+pub(crate) mod messages;
+pub(crate) mod routes;
+pub(crate) mod gateway;

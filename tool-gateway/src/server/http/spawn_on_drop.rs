@@ -1,0 +1,91 @@
+//! [`SpawnOnDrop`]: a future that another task takes over.
+
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+
+use futures_util::FutureExt as _;
+use tokio::runtime::Handle;
+
+/// A future that has to run to its end, also when its client is gone. At first it is polled in the task of the request, which is quicker
+/// than to wake that from another one; when the response begins or the client goes away, the rest of it is spawned.
+pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
+
+impl SpawnOnDrop {
+    pub(crate) fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        // A panic ends this future alone, as in a task of its own.
+        Self(Some(Box::pin(AssertUnwindSafe(future).catch_unwind().map(drop))))
+    }
+
+    /// Polls it beside another future, until that is ready.
+    pub(crate) async fn beside<T>(mut self, other: impl Future<Output = T>) -> T {
+        let mut other = pin!(other);
+        poll_fn(|cx| {
+            if let Some(future) = &mut self.0
+                && future.as_mut().poll(cx).is_ready()
+            {
+                self.0 = None;
+            }
+            other.as_mut().poll(cx)
+        })
+        .await
+    }
+}
+
+impl Drop for SpawnOnDrop {
+    fn drop(&mut self) {
+        if let Some(future) = self.0.take()
+            // Without a runtime the process is at its end.
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(future);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn is_polled_beside_another_future_in_one_task() {
+        let (sender, receiver) = oneshot::channel();
+        let task = tokio::task::try_id();
+        let future = SpawnOnDrop::new(async move { sender.send(tokio::task::try_id()).unwrap() });
+        assert_eq!(future.beside(receiver).await, Ok(task));
+    }
+
+    #[tokio::test]
+    async fn goes_on_when_the_other_future_is_ready_or_dropped() {
+        for is_ready in [true, false] {
+            let (begun, wait) = oneshot::channel::<()>();
+            let (sender, ended) = oneshot::channel();
+            let future = SpawnOnDrop::new(async {
+                wait.await.unwrap();
+                sender.send(()).unwrap();
+            });
+            let other = async {
+                if !is_ready {
+                    std::future::pending::<()>().await;
+                }
+            };
+            let _ = tokio::time::timeout(Duration::from_millis(1), future.beside(other)).await;
+            begun.send(()).unwrap();
+            ended.await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_leaves_the_other_future_alone() {
+        let future = SpawnOnDrop::new(async { panic!("on purpose") });
+        let other = async {
+            tokio::task::yield_now().await;
+            1
+        };
+        assert_eq!(future.beside(other).await, 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! One line of the log for each turn, and for each response whose calls are repaired, without anything that was said.
+
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+use tool_runtime::repair::Status;
+use tool_runtime::repair::stream::{Dialect, RepairRecord};
+
+use super::metrics::Metrics;
+use crate::session::recognize::Found;
+use crate::session::record::SessionId;
+
+/// What the log says of a turn.
+#[derive(Debug)]
+pub(crate) struct TurnLine<'t> {
+    pub(crate) session: &'t SessionId,
+    pub(crate) found: Found,
+    pub(crate) status: u16,
+    /// How often the upstream was asked.
+    pub(crate) rounds: usize,
+    /// The tools that the gateway ran.
+    pub(crate) tools: &'t [String],
+    pub(crate) usage: &'t Map<String, Value>,
+    pub(crate) took: Duration,
+}
+
+impl TurnLine<'_> {
+    pub(crate) fn write(&self, metrics: &Metrics) {
+        metrics.tokens(self.usage);
+        let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
+        // It has all that its span says.
+        tracing::info!(
+            parent: None,
+            session = %self.session,
+            found = self.found.as_str(),
+            status = self.status,
+            rounds = self.rounds,
+            tools = self.tools.join(","),
+            input_tokens = tokens("input_tokens"),
+            output_tokens = tokens("output_tokens"),
+            milliseconds = u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            "turn",
+        );
+    }
+}
+
+/// What the log says of a response whose calls are repaired. It is written when that has gone out, or the client has gone away.
+#[derive(Debug)]
+pub(crate) struct RepairLine {
+    metrics: Metrics,
+    api: Dialect,
+    began: Instant,
+    pub(crate) status: StatusCode,
+    /// How many calls it has, of whatever tools.
+    pub(crate) calls: u64,
+    repaired: u64,
+    truncated: u64,
+    refused: u64,
+}
+
+impl RepairLine {
+    pub(crate) fn new(metrics: Metrics, api: Dialect, began: Instant) -> Self {
+        Self {
+            metrics,
+            api,
+            began,
+            status: StatusCode::OK,
+            calls: 0,
+            repaired: 0,
+            truncated: 0,
+            refused: 0,
+        }
+    }
+
+    /// Counts calls whose arguments were not simply JSON.
+    pub(crate) fn count(&mut self, records: &[RepairRecord]) {
+        for record in records {
+            let (outcome, count) = match record.status {
+                Status::Truncated => ("truncated", &mut self.truncated),
+                Status::Refused => ("refused", &mut self.refused),
+                // Also what was JSON, but an object where a string belongs.
+                _ => ("repaired", &mut self.repaired),
+            };
+            *count += 1;
+            self.metrics.repair(outcome);
+        }
+    }
+}
+
+impl Drop for RepairLine {
+    fn drop(&mut self) {
+        tracing::info!(
+            parent: None,
+            api = self.api.as_str(),
+            status = self.status.as_u16(),
+            calls = self.calls,
+            repaired = self.repaired,
+            truncated = self.truncated,
+            refused = self.refused,
+            milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "response",
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! What the gateway counts, for Prometheus. Nothing of what was said is in it. Names and labels are in `tool-gateway/README.md`.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use serde_json::{Map, Value};
+use tool_runtime::result::Failure;
+
+use crate::session::recognize::Found;
+use crate::session::store::StoreSize;
+
+/// The counters; a clone counts into the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Metrics {
+    requests: Family<RequestLabels, Counter>,
+    first_byte_seconds: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    sessions: Family<FoundLabels, Counter>,
+    turns: Family<EndLabels, Counter>,
+    tool_calls: Family<CallLabels, Counter>,
+    tokens: Family<TokenLabels, Counter>,
+    repairs: Family<RepairLabels, Counter>,
+    store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
+    store_turns: Gauge,
+    store_bytes: Gauge,
+    pub(crate) rounds: Counter,
+    pub(crate) thinking_refused: Counter,
+    pub(crate) histories_replayed: Counter,
+    pub(crate) store_errors: Counter,
+    pub(crate) requests_limited: Counter,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: String,
+    status: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FoundLabels {
+    found: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndLabels {
+    end: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    tool: String,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabels {
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RepairLabels {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OperationLabels {
+    operation: &'static str,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnEnd {
+    PassedThrough,
+    Finished,
+    Suspended,
+    Failed,
+    /// It was answered from the turn of an equal request.
+    Joined,
+}
+
+impl TurnEnd {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::PassedThrough => "passed_through",
+            Self::Finished => "finished",
+            Self::Suspended => "suspended",
+            Self::Failed => "failed",
+            Self::Joined => "joined",
+        }
+    }
+}
+
+/// From a millisecond, the gateway's own work, to the minutes that a model may take.
+fn first_byte_buckets() -> Histogram {
+    Histogram::new([
+        0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0,
+    ])
+}
+
+fn store_buckets() -> Histogram {
+    Histogram::new([0.000_01, 0.000_1, 0.001, 0.01, 0.1, 1.0])
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        Self {
+            requests: Family::default(),
+            first_byte_seconds: Family::new_with_constructor(first_byte_buckets),
+            sessions: Family::default(),
+            turns: Family::default(),
+            tool_calls: Family::default(),
+            tokens: Family::default(),
+            repairs: Family::default(),
+            store_seconds: Family::new_with_constructor(store_buckets),
+            store_turns: Gauge::default(),
+            store_bytes: Gauge::default(),
+            rounds: Counter::default(),
+            thinking_refused: Counter::default(),
+            histories_replayed: Counter::default(),
+            store_errors: Counter::default(),
+            requests_limited: Counter::default(),
+        }
+    }
+
+    /// A request that is answered now, with all of its answer or the beginning of it.
+    pub(crate) fn answered(&self, route: &str, status: u16, after: Duration) {
+        let route = route.to_owned();
+        let labels = RequestLabels {
+            route: route.clone(),
+            status,
+        };
+        self.requests.get_or_create(&labels).inc();
+        let seconds = self.first_byte_seconds.get_or_create(&RouteLabels { route });
+        seconds.observe(after.as_secs_f64());
+    }
+
+    pub(crate) fn recognized(&self, found: Found) {
+        let found = found.as_str();
+        self.sessions.get_or_create(&FoundLabels { found }).inc();
+    }
+
+    pub(crate) fn turn(&self, end: TurnEnd) {
+        let end = end.as_str();
+        self.turns.get_or_create(&EndLabels { end }).inc();
+    }
+
+    /// A call of the gateway's; `failure` is `None` if the tool answered.
+    pub(crate) fn tool_call(&self, tool: &str, failure: Option<Failure>) {
+        let labels = CallLabels {
+            tool: tool.to_owned(),
+            outcome: failure.map_or("ok", Failure::as_str),
+        };
+        self.tool_calls.get_or_create(&labels).inc();
+    }
+
+    /// The tokens of a turn, by the names of the API's `usage`.
+    pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
+        for (field, kind) in [
+            ("input_tokens", "input"),
+            ("output_tokens", "output"),
+            ("cache_read_input_tokens", "cache_read"),
+            ("cache_creation_input_tokens", "cache_creation"),
+        ] {
+            if let Some(tokens) = usage.get(field).and_then(Value::as_u64) {
+                self.tokens.get_or_create(&TokenLabels { kind }).inc_by(tokens);
+            }
+        }
+    }
+
+    /// A call that passed, and whose arguments were not simply JSON.
+    pub(crate) fn repair(&self, outcome: &'static str) {
+        self.repairs.get_or_create(&RepairLabels { outcome }).inc();
+    }
+
+    pub(crate) fn store(&self, operation: &'static str, took: Duration) {
+        let seconds = self.store_seconds.get_or_create(&OperationLabels { operation });
+        seconds.observe(took.as_secs_f64());
+    }
+
+    /// The text for `/metrics`, in the `OpenMetrics` format.
+    pub(crate) fn render(&self, size: Option<StoreSize>) -> String {
+        if let Some(StoreSize { turns, bytes }) = size {
+            self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
+            self.store_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
+        let mut text = String::new();
+        // A `String` takes all that is written to it.
+        let _ = text::encode(&mut text, &self.registry(size.is_some()));
+        text
+    }
+
+    fn registry(&self, has_size: bool) -> Registry {
+        let mut all = Registry::with_prefix("tool_gateway");
+        all.register("requests", "Requests by route and status", self.requests.clone());
+        all.register(
+            "first_byte_seconds",
+            "Time from a request to the beginning of its answer",
+            self.first_byte_seconds.clone(),
+        );
+        all.register(
+            "sessions",
+            "Requests by how their session was found",
+            self.sessions.clone(),
+        );
+        all.register("turns", "Turns by how they ended", self.turns.clone());
+        all.register(
+            "rounds",
+            "Requests to the upstream for turns with tools of the gateway",
+            self.rounds.clone(),
+        );
+        all.register(
+            "tool_calls",
+            "Calls of the gateway's tools by their outcome",
+            self.tool_calls.clone(),
+        );
+        all.register(
+            "tokens",
+            "Tokens that the upstream has counted",
+            self.tokens.clone(),
+        );
+        all.register(
+            "repairs",
+            "Calls whose arguments were changed, cut off or refused",
+            self.repairs.clone(),
+        );
+        all.register(
+            "thinking_refused",
+            "Requests that were repeated without thinking",
+            self.thinking_refused.clone(),
+        );
+        all.register(
+            "histories_replayed",
+            "Requests whose history is unknown or has expired, and goes to the upstream as it was sent",
+            self.histories_replayed.clone(),
+        );
+        all.register(
+            "requests_limited",
+            "Requests over a limit of their client",
+            self.requests_limited.clone(),
+        );
+        all.register(
+            "store_errors",
+            "Failures of the session store",
+            self.store_errors.clone(),
+        );
+        all.register(
+            "store_seconds",
+            "Time of the session store by operation",
+            self.store_seconds.clone(),
+        );
+        if has_size {
+            all.register(
+                "store_turns",
+                "Turns in the session store",
+                self.store_turns.clone(),
+            );
+            all.register(
+                "store_bytes",
+                "Size of the session store",
+                self.store_bytes.clone(),
+            );
+        }
+        all
+    }
+}

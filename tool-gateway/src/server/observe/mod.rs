@@ -1,0 +1,7 @@
+//! Observability: counters, the log's line for each turn, spans. The entry is [`metrics::Metrics`].
+
+pub(crate) mod metrics;
+pub(crate) mod counted_calls;
+pub(crate) mod timed_store;
+pub(crate) mod log;
+pub(crate) mod spans;

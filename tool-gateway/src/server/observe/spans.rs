@@ -1,0 +1,83 @@
+//! Spans with the names of OpenTelemetry's `GenAI` conventions. A turn is an `invoke_agent` with a `chat` for each request to the
+//! upstream and an `execute_tool` for each call, which the registry makes. Nothing of what was said is in them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::session::record::SessionId;
+use crate::wire::request::MessagesRequest;
+
+/// The span of a turn.
+pub(crate) fn turn(session: &SessionId) -> Span {
+    tracing::info_span!(
+        "invoke_agent",
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.provider.name = "anthropic",
+        gen_ai.conversation.id = %session,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.r#type = Empty,
+        otel.status_code = Empty,
+    )
+}
+
+/// The span of a request to the upstream.
+pub(crate) fn chat(model: &str) -> Span {
+    tracing::info_span!(
+        "chat",
+        otel.name = %format_args!("chat {model}"),
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = "anthropic",
+        gen_ai.request.model = %model,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.r#type = Empty,
+        otel.status_code = Empty,
+    )
+}
+
+/// How many characters of a model's name a span has. It is whatever the client sent, and spans wait in memory until they are sent.
+const MAX_MODEL: usize = 256;
+
+/// The model that a request names.
+pub(crate) fn model(request: &MessagesRequest) -> String {
+    let model = request.get("model");
+    let model: Option<String> = model.and_then(|model| serde_json::from_str(model).ok());
+    model.unwrap_or_default().chars().take(MAX_MODEL).collect()
+}
+
+/// Records how a turn or a request ended.
+pub(crate) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>) {
+    let tokens = |field: &str| usage.get(field).and_then(Value::as_u64);
+    // At once, since some subscribers write all fields anew.
+    tracing::record_all!(
+        span,
+        gen_ai.usage.input_tokens = tokens("input_tokens"),
+        gen_ai.usage.output_tokens = tokens("output_tokens"),
+    );
+    fail(span, status);
+}
+
+/// Records the status of a response that is an error.
+pub(crate) fn fail(span: &Span, status: StatusCode) {
+    if !status.is_success() {
+        tracing::record_all!(span, error.r#type = status.as_str(), otel.status_code = "ERROR");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_model_is_cut() {
+        for (name, length) in [("é".repeat(10), 10), ("é".repeat(1_000_000), MAX_MODEL)] {
+            let body = format!(r#"{{"model":"{name}","messages":[]}}"#);
+            let request = MessagesRequest::parse(body).unwrap();
+            assert_eq!(model(&request), "é".repeat(length));
+        }
+    }
+}

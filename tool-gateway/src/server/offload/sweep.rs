@@ -1,0 +1,159 @@
+//! Removes offloaded files with their session.
+//!
+//! A store forgets sessions when it comes to it, and a process may end in between. So there is no notification: from time to time each directory is
+//! looked at, and goes if the store does not know its session any more.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use tokio::runtime::Handle;
+use tool_builtins::offload::remove_session;
+
+use crate::server::turns::running_turns::RunningTurns;
+use crate::server::turns::shared::Shared;
+use crate::session::record::SessionId;
+use crate::session::store::SessionStore;
+
+/// Starts to sweep, now and again until the gateway is gone.
+pub(crate) fn start(shared: &Arc<Shared>) {
+    let Some(directory) = shared.offload_directory.clone() else {
+        return;
+    };
+    let Ok(runtime) = Handle::try_current() else {
+        tracing::warn!(
+            "offloaded files are not removed with their sessions, since there is no tokio runtime; call `Gateway::router` in one"
+        );
+        return;
+    };
+    // Sessions that are being used may not be in the store yet, nor any more.
+    let max_age = shared.store.ttl().saturating_add(shared.max_time);
+    let interval = (max_age / 4).clamp(MIN_INTERVAL, MAX_INTERVAL);
+    let (gateway, closing) = (Arc::downgrade(shared), shared.closing.clone());
+    runtime.spawn(async move {
+        while let Some((store, turns)) = in_use(&gateway) {
+            sweep(&directory, &*store, &turns, max_age).await;
+            drop((store, turns));
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                () = closing.cancelled() => return,
+            }
+        }
+    });
+}
+
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// What knows of sessions.
+fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<RunningTurns>)> {
+    let gateway = gateway.upgrade()?;
+    Some((Arc::clone(&gateway.store), Arc::clone(&gateway.running)))
+}
+
+/// Counts as new what a session has written: its turn goes on from a checkpoint, while the store may not know the session yet.
+pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
+    let Some(directory) = &shared.offload_directory else {
+        return;
+    };
+    let directory = directory.join(session.to_string());
+    let renew = move || match fs::read_dir(directory)?.next() {
+        // The newest file counts, so one is enough.
+        Some(file) => fs::File::options()
+            .write(true)
+            .open(file?.path())?
+            .set_modified(SystemTime::now()),
+        None => Ok(()),
+    };
+    match on_disk(renew).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%session, %error, "offloaded files may be removed before their session is stored");
+        }
+        _ => {}
+    }
+}
+
+/// Removes the directories of sessions that the store does not know, if nothing was written into them for `max_age`, and no turn of them
+/// runs, or may go on after a failure.
+async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<RunningTurns>, max_age: Duration) {
+    let root = directory.to_owned();
+    let old = match on_disk(move || old_sessions(&root, max_age)).await {
+        Ok(old) => old,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(error) => {
+            tracing::warn!(directory = %directory.display(), %error, "offloaded files were not looked through");
+            return;
+        }
+    };
+    for (session, path) in old {
+        match store.session(&session).await {
+            Ok(None) => {}
+            Ok(Some(_)) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "offloaded files were not looked through");
+                return;
+            }
+        }
+        let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
+        // Once more, since a call of a retried turn may have written meanwhile.
+        let remove = move || {
+            let is_unused = is_old(&path, max_age)? && !turns.go_on(&id);
+            if is_unused {
+                remove_session(&root, &id.to_string())?;
+            }
+            Ok(is_unused)
+        };
+        match on_disk(remove).await {
+            Ok(true) => tracing::debug!(%session, "offloaded files were removed with their session"),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(%session, %error, "offloaded files were not removed with their session");
+            }
+        }
+    }
+}
+
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(io::Error::other)?
+}
+
+/// The directories of sessions in which nothing was written for `max_age`. Links are left out, and so is whatever has another name.
+fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionId, PathBuf)>> {
+    let mut old = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let Some(session) = entry.file_name().to_str().and_then(SessionId::parse) else {
+            continue;
+        };
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        match is_old(&entry.path(), max_age) {
+            Ok(true) => old.push((session, entry.path())),
+            Ok(false) => {}
+            // A file of it was replaced meanwhile, or all of it removed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(%session, %error, "offloaded files were not looked through"),
+        }
+    }
+    Ok(old)
+}
+
+fn is_old(directory: &Path, max_age: Duration) -> io::Result<bool> {
+    // Of a directory that was removed in part, the time is that of the removal; its files know better.
+    let mut written = None;
+    for entry in fs::read_dir(directory)? {
+        written = written.max(Some(entry?.metadata()?.modified()?));
+    }
+    let written = match written {
+        Some(written) => written,
+        None => fs::symlink_metadata(directory)?.modified()?,
+    };
+    let age = SystemTime::now().duration_since(written).unwrap_or_default();
+    Ok(age > max_age)
+}

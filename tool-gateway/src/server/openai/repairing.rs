@@ -1,0 +1,229 @@
+//! `POST /v1/chat/completions` and `/v1/responses`: requests pass byte for byte, and so do responses, but for the arguments of calls that
+//! are repaired on the way. The gateway runs none of these calls.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt as _, stream};
+use http_body::Frame;
+use http_body_util::BodyExt as _;
+use tool_runtime::repair::FormatFixing;
+use tool_runtime::repair::stream::{Dialect, StreamRepairer};
+
+use super::response_repair;
+use crate::server::admit::admission::limited;
+use crate::server::admit::request_body::read_bytes;
+use crate::server::body::holding::HoldingBody;
+use crate::server::drive::forward::{self, MAX_RESPONSE};
+use crate::server::observe::log::RepairLine;
+use crate::server::turns::shared::Shared;
+use crate::wire::error::ApiError;
+
+pub(crate) async fn chat_completions(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    limited(shared, request, |shared, _, request| {
+        pass(shared, request, Dialect::ChatCompletions)
+    })
+    .await
+}
+
+pub(crate) async fn responses(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    limited(shared, request, |shared, _, request| {
+        pass(shared, request, Dialect::Responses)
+    })
+    .await
+}
+
+async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
+    let (parts, body) = read_bytes(&shared, request).await?;
+    let began = Instant::now();
+    let response = forward::send(&shared, &parts, body).await;
+    // A client that goes away before has had no response.
+    let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
+    line.status = match &response {
+        Ok(response) => response.status(),
+        Err(error) => error.status,
+    };
+    let response = response?;
+    let fixing = &shared.format_fixing;
+    let headers = response.headers();
+    if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
+        return Ok(held(response, line));
+    }
+    if forward::is_stream(headers) {
+        let repairer = StreamRepairer::new(dialect, fixing.clone());
+        let mut response = response.map(|body| RepairingBody::wrap(body, repairer, line));
+        // What is sent may be longer or shorter.
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        return Ok(response);
+    }
+    if forward::has_type(headers, "application/json") {
+        let response = repair_whole(response, dialect, fixing, &mut line).await;
+        return Ok(held(response, line));
+    }
+    Ok(held(response, line))
+}
+
+/// The line is written when the response has gone out.
+fn held(response: Response, line: RepairLine) -> Response {
+    response.map(|body| HoldingBody::wrap(body, line))
+}
+
+/// Whether a body is compressed: the upstream was not asked for that, and it cannot be read.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Repairs a response that is not streamed. One that cannot be read passes as it is.
+async fn repair_whole(
+    response: Response,
+    dialect: Dialect,
+    fixing: &FormatFixing,
+    line: &mut RepairLine,
+) -> Response {
+    let (mut head, body) = response.into_parts();
+    let bytes = match read_whole(body, MAX_RESPONSE, line).await {
+        Ok(bytes) => bytes,
+        Err(unread) => return Response::from_parts(head, unread),
+    };
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Response::from_parts(head, bytes.into());
+    };
+    let repaired = response_repair::repair(dialect, fixing, text);
+    line.calls = repaired.calls;
+    line.count(&repaired.records);
+    if let Some(error) = repaired.error {
+        line.status = StatusCode::BAD_GATEWAY;
+        let kind = [(header::CONTENT_TYPE, "application/json")];
+        return (StatusCode::BAD_GATEWAY, kind, error).into_response();
+    }
+    let Some(text) = repaired.text else {
+        return Response::from_parts(head, bytes.into());
+    };
+    head.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(head, text.into())
+}
+
+/// Reads a body to its end. Where it is too large or breaks off, the error is a body that begins with what was read.
+async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Result<Vec<u8>, Body> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let error = match frame.map(Frame::into_data) {
+            Ok(Ok(data)) => {
+                bytes.extend_from_slice(&data);
+                None
+            }
+            Ok(Err(_)) => None,
+            Err(error) => {
+                line.status = StatusCode::BAD_GATEWAY;
+                Some(Err(error))
+            }
+        };
+        if error.is_some() || bytes.len() > limit {
+            let read = stream::iter([Ok(Bytes::from(bytes))]).chain(stream::iter(error));
+            let body = Body::from_stream(read.chain(body.into_data_stream()));
+            return Err(body);
+        }
+    }
+    Ok(bytes)
+}
+
+/// A stream of events whose calls are repaired as they pass.
+struct RepairingBody {
+    body: Body,
+    repairer: StreamRepairer,
+    line: RepairLine,
+    /// What comes after all else: trailers, or how the stream broke off.
+    last: Option<Result<Frame<Bytes>, axum::Error>>,
+    is_over: bool,
+}
+
+impl RepairingBody {
+    fn wrap(body: Body, repairer: StreamRepairer, line: RepairLine) -> Body {
+        Body::new(Self {
+            body,
+            repairer,
+            line,
+            last: None,
+            is_over: false,
+        })
+    }
+
+    /// Takes what comes from the upstream; `None` is its end. Returns what may leave.
+    fn push(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Vec<u8> {
+        let mut out = Vec::new();
+        match frame.map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(data))) => self.repairer.push(&data, &mut out),
+            Some(Ok(Err(trailers))) => {
+                self.repairer.finish(&mut out);
+                self.last = Some(Ok(trailers));
+                self.is_over = true;
+            }
+            Some(Err(error)) => {
+                // Half a call is not completed, and nothing that came is lost.
+                self.repairer.abort(&mut out);
+                self.line.status = StatusCode::BAD_GATEWAY;
+                self.last = Some(Err(error));
+                self.is_over = true;
+            }
+            None => {
+                self.repairer.finish(&mut out);
+                self.is_over = true;
+            }
+        }
+        // After an error of the repair's own, nothing leaves any more.
+        self.is_over |= self.repairer.failed();
+        self.line.calls = self.repairer.calls();
+        self.line.count(&self.repairer.take_records());
+        out
+    }
+}
+
+impl HttpBody for RepairingBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        while !self.is_over {
+            let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+            let out = self.push(frame);
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
+            }
+        }
+        Poll::Ready(self.last.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::observe::metrics::Metrics;
+
+    #[tokio::test]
+    async fn response_over_the_limit_passes_unread() {
+        let body = || Body::from_stream(stream::iter(["one ", "two ", "three"].map(Ok::<_, axum::Error>)));
+        let mut line = RepairLine::new(Metrics::new(), Dialect::Responses, Instant::now());
+        assert_eq!(read_whole(body(), 13, &mut line).await.unwrap(), b"one two three");
+        for limit in [0, 4, 12] {
+            let unread = read_whole(body(), limit, &mut line).await.unwrap_err();
+            assert_eq!(unread.collect().await.unwrap().to_bytes(), "one two three");
+        }
+        assert_eq!(line.status, StatusCode::OK);
+    }
+}

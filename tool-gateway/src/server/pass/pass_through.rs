@@ -1,0 +1,34 @@
+//! Passes a message on, byte for byte.
+
+use axum::body::Bytes;
+use axum::http::request::Parts;
+use axum::response::Response;
+
+use super::passing_message::PassingMessage;
+use super::passing_turn::PassingTurn;
+use super::watched_body::WatchedBody;
+use crate::server::drive::forward;
+use crate::server::turns::shared::Shared;
+use crate::wire::error::ApiError;
+
+/// Passes request and response on, and stores what the model said.
+pub(crate) async fn pass_through(
+    shared: &Shared,
+    parts: Parts,
+    body: String,
+    mut turn: PassingTurn,
+) -> Result<Response, ApiError> {
+    let response = match forward::send(shared, &parts, Bytes::from(body)).await {
+        Ok(response) => response,
+        Err(error) => {
+            turn.fail(error.status);
+            return Err(error);
+        }
+    };
+    if !response.status().is_success() {
+        turn.fail(response.status());
+        return Ok(response);
+    }
+    let message = PassingMessage::new(forward::is_stream(response.headers()));
+    Ok(response.map(|body| WatchedBody::wrap(body, message, turn)))
+}

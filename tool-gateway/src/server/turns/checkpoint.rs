@@ -1,0 +1,131 @@
+//! [`Checkpoint`]: the last point from which a turn can go on, in this process or in the next.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::session_state::State;
+use crate::session::chain::Digest;
+use crate::session::encoding::{decode, encode};
+use crate::session::record::SessionId;
+use crate::session::store::{Progress, StoreError};
+use crate::turn::action::{Action, Sent};
+use crate::turn::machine::TurnMachine;
+use crate::wire::assembly::Assembly;
+use crate::wire::block::Block;
+use crate::wire::event::StreamEvent;
+
+/// A turn between two events that matter: the upstream is to be asked, calls are to run or run, or it is complete.
+#[derive(Debug, Clone)]
+pub(crate) struct Checkpoint {
+    pub(crate) session: SessionId,
+    pub(crate) machine: TurnMachine,
+    /// Of the upstream's first response.
+    pub(crate) headers: Option<HeaderMap>,
+    pub(crate) sent: Vec<Sent>,
+    /// How many of the turn's messages the upstream accepted without thinking only, after it refused it.
+    pub(crate) without_thinking: Option<usize>,
+    /// The state of the session after the last call that is done.
+    pub(crate) state: State,
+    /// What could not be stored before it was done, and what follows it. In memory alone.
+    pub(crate) rest: Vec<Action>,
+}
+
+/// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    session: SessionId,
+    machine: TurnMachine,
+    headers: Option<Vec<(String, String)>>,
+    message: Option<Map<String, Value>>,
+    blocks: Vec<Block>,
+    end: Option<Map<String, Value>>,
+    without_thinking: Option<usize>,
+    state: State,
+}
+
+impl Checkpoint {
+    /// Whether the turn is complete, and only its answer is left to give.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.machine.is_over() && self.rest.is_empty()
+    }
+
+    /// Writes it for a store.
+    pub(crate) fn progress(&self, request: Digest) -> Result<Progress, StoreError> {
+        let mut assembly = Assembly::default();
+        let (mut message, mut end) = (None, None);
+        for sent in self.sent.iter().cloned() {
+            match sent {
+                Sent::Block { block, .. } => assembly.push_block(block),
+                Sent::Message(whole) => {
+                    let (start, mut delta) = whole.start_and_end();
+                    delta.insert("usage".to_owned(), Value::Object(whole.usage().clone()));
+                    whole
+                        .blocks()
+                        .iter()
+                        .cloned()
+                        .for_each(|block| assembly.push_block(block));
+                    (message, end) = (Some(start), Some(delta));
+                }
+                Sent::Event(event) => match assembly.push(event) {
+                    Some(StreamEvent::MessageStart(start)) => message = Some(start),
+                    Some(StreamEvent::MessageDelta(delta)) => end = Some(delta),
+                    _ => {}
+                },
+            }
+        }
+        let headers = self.headers.as_ref().map(|headers| {
+            let headers = headers.iter();
+            let texts =
+                headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+            texts.collect()
+        });
+        let record = encode(&Stored {
+            session: self.session.clone(),
+            machine: self.machine.clone(),
+            headers,
+            message,
+            blocks: assembly.into_blocks(),
+            end,
+            without_thinking: self.without_thinking,
+            state: self.state.clone(),
+        })?;
+        Ok(Progress { request, record })
+    }
+
+    /// Reads it from a store.
+    pub(crate) fn read(progress: &Progress) -> Result<Self, StoreError> {
+        let stored: Stored = decode(&progress.record)?;
+        let headers = stored.headers.map(|headers| {
+            let headers = headers.into_iter();
+            headers
+                .filter_map(|(name, value)| {
+                    Some((
+                        HeaderName::try_from(name).ok()?,
+                        HeaderValue::try_from(value).ok()?,
+                    ))
+                })
+                .collect()
+        });
+        let mut sent: Vec<_> = stored
+            .message
+            .map(StreamEvent::MessageStart)
+            .map(Sent::Event)
+            .into_iter()
+            .collect();
+        let blocks = stored.blocks.into_iter().enumerate();
+        sent.extend(blocks.map(|(index, block)| Sent::Block { index, block }));
+        if let Some(end) = stored.end {
+            sent.extend([StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Sent::Event));
+        }
+        Ok(Self {
+            session: stored.session,
+            machine: stored.machine,
+            headers,
+            sent,
+            without_thinking: stored.without_thinking,
+            state: stored.state,
+            rest: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,23 @@
+//! [`Job`]: a request that takes a turn.
+
+use axum::http::request::Parts;
+
+use crate::session::chain::Digest;
+use crate::session::recognize::{Client, Recognized};
+use crate::session::record::SessionId;
+use crate::turn::ownership::Tools;
+use crate::wire::request::MessagesRequest;
+
+/// What is known of a request before its turn begins.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// Method, path and headers of the client's request.
+    pub(crate) parts: Parts,
+    pub(crate) request: MessagesRequest,
+    pub(crate) client: Client,
+    pub(crate) recognized: Recognized,
+    pub(crate) session: SessionId,
+    /// What makes two requests equal.
+    pub(crate) identity: Digest,
+    pub(crate) tools: Tools,
+}

@@ -1,0 +1,10 @@
+//! Turns that run, and what all requests share. The entry is [`shared::Shared`], its table of turns [`running_turns`].
+
+pub(crate) mod session_state;
+pub(crate) mod checkpoint;
+pub(crate) mod locks;
+pub(crate) mod running;
+pub(crate) mod running_turns;
+pub(crate) mod unstored;
+pub(crate) mod shared;
+pub(crate) mod job;

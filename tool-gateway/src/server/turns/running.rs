@@ -1,0 +1,418 @@
+//! [`Running`]: a turn that several requests may watch: the first, and its retries.
+
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tool_runtime::CancellationToken;
+
+use super::checkpoint::Checkpoint;
+use super::session_state::State;
+use crate::session::record::SessionId;
+use crate::turn::action::Sent;
+use crate::turn::machine::TurnMachine;
+use crate::wire::delta::Delta;
+use crate::wire::error::ApiError;
+use crate::wire::event::StreamEvent;
+
+/// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) session: SessionId,
+    state: Mutex<RunState>,
+    /// Wakes those who wait for what happens.
+    changed: Notify,
+    /// Cancelled when nobody waits any more.
+    pub(crate) abandoned: CancellationToken,
+    /// How many bytes all turns keep.
+    kept: Arc<AtomicUsize>,
+}
+
+#[derive(Debug, Default)]
+struct RunState {
+    /// Of the upstream's first response.
+    headers: Option<HeaderMap>,
+    sent: Vec<Sent>,
+    /// How many bytes `sent` has, about.
+    bytes: usize,
+    /// How many bytes the checkpoint has, about.
+    checkpoint_bytes: usize,
+    end: Option<RunEnd>,
+    ended_at: Option<Instant>,
+    waiting: usize,
+    /// Whether the last client that waited has gone.
+    is_abandoned: bool,
+    /// Whether a client has received all of it.
+    is_delivered: bool,
+    checkpoint: Option<Checkpoint>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub(crate) enum RunEnd {
+    Done,
+    /// With a response of the upstream, or an error of the gateway's.
+    Failed {
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Bytes,
+    },
+}
+
+/// Nobody reads this but a retry that comes in the same moment, and may come again.
+pub(crate) fn abandoned() -> ApiError {
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the request was abandoned by its client; send it again",
+    )
+}
+
+/// What a watcher finds next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Sent(Sent),
+    End(RunEnd),
+}
+
+impl Running {
+    /// Begins a turn, with the request that waits for it.
+    pub(crate) fn begin(session: SessionId, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
+        let running = Arc::new(Self {
+            session,
+            state: Mutex::default(),
+            changed: Notify::new(),
+            abandoned: CancellationToken::new(),
+            kept: Arc::clone(kept),
+        });
+        let watcher = Watcher::new(&running, &mut running.lock());
+        (running, watcher)
+    }
+
+    /// The same for a turn that goes on from a checkpoint.
+    pub(crate) fn go_on(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
+        let (running, watcher) = Self::begin(checkpoint.session.clone(), kept);
+        running.lock().headers.clone_from(&checkpoint.headers);
+        running.set_checkpoint(checkpoint.clone());
+        for sent in &checkpoint.sent {
+            running.send(sent.clone());
+        }
+        (running, watcher)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunState> {
+        // No change can panic half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notify(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// The headers of the upstream's first response.
+    pub(crate) fn set_headers(&self, headers: HeaderMap) {
+        self.lock().headers.get_or_insert(headers);
+        self.notify();
+    }
+
+    pub(crate) fn send(&self, sent: Sent) {
+        let bytes = size(&sent);
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        {
+            let mut state = self.lock();
+            state.bytes += bytes;
+            state.sent.push(sent);
+        }
+        self.notify();
+    }
+
+    pub(crate) fn end(&self, end: RunEnd) {
+        {
+            let mut state = self.lock();
+            if matches!(end, RunEnd::Done) {
+                state.checkpoint = None;
+                let bytes = std::mem::take(&mut state.checkpoint_bytes);
+                self.kept.fetch_sub(bytes, Ordering::Relaxed);
+            }
+            state.end.get_or_insert(end);
+            state.ended_at.get_or_insert_with(Instant::now);
+        }
+        self.notify();
+    }
+
+    /// Where the turn is now.
+    pub(crate) fn now(
+        &self,
+        machine: &TurnMachine,
+        without_thinking: Option<usize>,
+        session_state: State,
+    ) -> Checkpoint {
+        let state = self.lock();
+        Checkpoint {
+            session: self.session.clone(),
+            machine: machine.clone(),
+            headers: state.headers.clone(),
+            // Who comes back has not waited for tools.
+            sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
+            without_thinking,
+            state: session_state,
+            rest: Vec::new(),
+        }
+    }
+
+    /// Sets where the turn goes on after a failure.
+    pub(crate) fn set_checkpoint(&self, checkpoint: Checkpoint) {
+        let bytes = checkpoint.machine.size() + checkpoint.sent.iter().map(size).sum::<usize>();
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.checkpoint_bytes, bytes);
+        self.kept.fetch_sub(before, Ordering::Relaxed);
+        state.checkpoint = Some(checkpoint);
+    }
+
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        self.lock().checkpoint.clone()
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(crate) fn ended(&self) -> Option<RunEnd> {
+        self.lock().end.clone()
+    }
+
+    /// Whether it runs, and has shown a call of the client whose id is wanted.
+    pub(crate) fn shows_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
+        let state = self.lock();
+        let is_call = |sent: &Sent| match sent {
+            Sent::Event(StreamEvent::BlockStart { block, .. }) => {
+                let id = block.get("id").and_then(Value::as_str);
+                id.is_some_and(&mut is_wanted)
+            }
+            Sent::Block { block, .. } => block.tool_use().is_some_and(|call| is_wanted(&call.id)),
+            Sent::Event(_) | Sent::Message(_) => false,
+        };
+        state.end.is_none() && state.sent.iter().any(is_call)
+    }
+
+    /// How long ago it ended; `None` while it runs.
+    pub(crate) fn ended_for(&self) -> Option<Duration> {
+        let ended_at = self.lock().ended_at;
+        ended_at.map(|ended_at| ended_at.elapsed())
+    }
+
+    /// Waits until it has ended.
+    pub(crate) async fn until_ended(&self) {
+        self.until(|running| running.has_ended().then_some(())).await;
+    }
+
+    /// Waits until there is something to find.
+    async fn until<T>(&self, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+        // What is there at once needs no place among those who wait.
+        if let Some(found) = find(self) {
+            return found;
+        }
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // What happens between the look and the wait wakes, too.
+            changed.as_mut().enable();
+            if let Some(found) = find(self) {
+                return found;
+            }
+            changed.await;
+        }
+    }
+
+    /// What comes after the first `at` pieces, if it has happened.
+    fn next(&self, at: &mut usize) -> Option<Next> {
+        let mut state = self.lock();
+        if let Some(sent) = state.sent.get(*at).cloned() {
+            *at += 1;
+            state.is_delivered |= is_end(&sent);
+            return Some(Next::Sent(sent));
+        }
+        state.end.clone().map(Next::End)
+    }
+
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.lock().is_delivered
+    }
+
+    /// Registers a watcher, before its request is answered; `None` if the last one has gone.
+    pub(crate) fn watch(self: &Arc<Self>) -> Option<Watcher> {
+        let mut state = self.lock();
+        let is_given_up = state.is_abandoned && state.end.is_none();
+        (!is_given_up).then(|| Watcher::new(self, &mut state))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let state = self.lock();
+        self.kept
+            .fetch_sub(state.bytes + state.checkpoint_bytes, Ordering::Relaxed);
+    }
+}
+
+/// What says that a turn is alive.
+const PING: Sent = Sent::Event(StreamEvent::Ping);
+
+/// Whether nothing comes after it.
+fn is_end(sent: &Sent) -> bool {
+    matches!(sent, Sent::Event(StreamEvent::MessageStop) | Sent::Message(_))
+}
+
+/// How many bytes a piece takes, about.
+fn size(sent: &Sent) -> usize {
+    let size = match sent {
+        Sent::Block { block, .. } => block.size(),
+        // The blocks are copies of what is in it.
+        Sent::Message(message) => 2 * message.as_str().len(),
+        Sent::Event(event) => match event {
+            StreamEvent::BlockDelta { delta, .. } => match delta {
+                Delta::Text(_, text) => text.len(),
+                Delta::Texts(run) => run.size(),
+                Delta::Other(fields) => fields_size(fields),
+            },
+            StreamEvent::MessageStart(fields)
+            | StreamEvent::BlockStart { block: fields, .. }
+            | StreamEvent::MessageDelta(fields) => fields_size(fields),
+            StreamEvent::Error(value) | StreamEvent::Other(value) => value_size(value),
+            StreamEvent::BlockStop { .. } | StreamEvent::MessageStop | StreamEvent::Ping => 0,
+        },
+    };
+    size + size_of::<Sent>()
+}
+
+fn fields_size(fields: &Map<String, Value>) -> usize {
+    let sizes = fields.iter().map(|(name, value)| name.len() + value_size(value));
+    sizes.sum()
+}
+
+fn value_size(value: &Value) -> usize {
+    let size = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_size).sum(),
+        Value::Object(fields) => fields_size(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size + size_of::<Value>()
+}
+
+impl Watcher {
+    fn new(running: &Arc<Running>, state: &mut RunState) -> Self {
+        state.waiting += 1;
+        Self {
+            running: Arc::clone(running),
+            at: 0,
+        }
+    }
+
+    /// The session of the turn.
+    pub(crate) fn session(&self) -> SessionId {
+        self.running.session.clone()
+    }
+}
+
+/// One request that waits for a turn. When the last is dropped, the turn is abandoned.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    running: Arc<Running>,
+    at: usize,
+}
+
+impl Watcher {
+    /// What comes next; it is there at once if it has happened.
+    pub(crate) async fn next(&mut self) -> Next {
+        let Self { running, at } = self;
+        running.until(|running| running.next(at)).await
+    }
+
+    /// Hands what has happened to `show`, until that has enough; how the turn ended, if that comes next.
+    pub(crate) fn ready(&mut self, mut show: impl FnMut(&Sent) -> ControlFlow<()>) -> Option<RunEnd> {
+        let mut state = self.running.lock();
+        let state = &mut *state;
+        while let Some(sent) = state.sent.get(self.at) {
+            self.at += 1;
+            state.is_delivered |= is_end(sent);
+            if show(sent).is_break() {
+                return None;
+            }
+        }
+        state.end.clone()
+    }
+
+    /// Waits until the turn has something to show, and gives the headers of the upstream's response.
+    pub(crate) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
+        let headers = |running: &Running| {
+            let state = running.lock();
+            if !state.sent.is_empty() {
+                return Some(Ok(state.headers.clone().unwrap_or_default()));
+            }
+            state.end.clone().map(Err)
+        };
+        self.running.until(headers).await
+    }
+
+    /// Waits until something comes after what was seen.
+    pub(crate) async fn changed(&self) {
+        let is_there = |running: &Running| {
+            let state = running.lock();
+            (state.sent.len() > self.at || state.end.is_some()).then_some(())
+        };
+        self.running.until(is_there).await;
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let mut state = self.running.lock();
+        state.waiting -= 1;
+        if state.waiting == 0 && state.end.is_none() {
+            state.is_abandoned = true;
+            drop(state);
+            self.running.abandoned.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The bytes of turns are capped, whatever the upstream sends.
+    #[test]
+    fn counts_all_that_an_event_holds() {
+        let long = "a".repeat(1000);
+        let Value::Object(fields) = json!({ "usage": { "of": [{ "it": long }] } }) else {
+            panic!("an object");
+        };
+        for event in [
+            StreamEvent::MessageStart(fields.clone()),
+            StreamEvent::BlockStart {
+                index: 0,
+                block: fields.clone(),
+            },
+            StreamEvent::BlockDelta {
+                index: 0,
+                delta: Delta::Other(fields.clone()),
+            },
+            StreamEvent::MessageDelta(fields.clone()),
+            StreamEvent::Error(fields.clone().into()),
+            StreamEvent::Other(fields.into()),
+        ] {
+            assert!(size(&Sent::Event(event.clone())) > 1000, "{event:?}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! [`RunningTurns`]: finds the turn of an equal request, or begins one.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::checkpoint::Checkpoint;
+use super::locks::Locks;
+use super::running::{RunEnd, Running, Watcher};
+use crate::session::chain::Digest;
+use crate::session::record::SessionId;
+
+/// The turns that run, and those that ended not long ago, by their request.
+#[derive(Debug, Default)]
+pub(crate) struct RunningTurns {
+    turns: Mutex<Turns>,
+    /// The requests whose turns are looked for: one of those that are equal at a time.
+    joining: Locks<Digest>,
+    /// How many bytes they keep for retries.
+    bytes: Arc<AtomicUsize>,
+}
+
+#[derive(Debug, Default)]
+struct Turns {
+    by_request: HashMap<Digest, Kept>,
+    /// The requests with the numbers of their turns, the oldest first. Of two turns of one request, the later is kept.
+    order: VecDeque<(Digest, u64)>,
+    /// How many turns there were.
+    number: u64,
+}
+
+/// A turn that is kept for retries.
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    running: Arc<Running>,
+}
+
+impl Turns {
+    fn insert(&mut self, request: Digest, running: Arc<Running>) {
+        self.number += 1;
+        let number = self.number;
+        self.by_request.insert(request, Kept { number, running });
+        self.order.push_back((request, number));
+    }
+
+    /// The turn at this place, unless another has replaced it.
+    fn at(&self, (request, number): &(Digest, u64)) -> Option<&Running> {
+        let kept = self.by_request.get(request)?;
+        (kept.number == *number).then_some(&*kept.running)
+    }
+
+    /// Removes the turn at this place in the order.
+    fn remove(&mut self, place: usize) {
+        if let Some(removed) = self.order.remove(place)
+            && self.at(&removed).is_some()
+        {
+            self.by_request.remove(&removed.0);
+        }
+    }
+
+    /// The place of the oldest turn of which this holds, or that was replaced.
+    fn oldest(&self, mut is_wanted: impl FnMut(&Running) -> bool) -> Option<usize> {
+        let mut order = self.order.iter();
+        order.position(|place| self.at(place).is_none_or(&mut is_wanted))
+    }
+
+    /// Removes turns that ended long ago, the oldest first.
+    fn remove_expired(&mut self) {
+        while let Some(oldest) = self.order.front()
+            && self.at(oldest).is_none_or(is_expired)
+        {
+            self.remove(0);
+        }
+    }
+
+    /// Removes turns until there is room for those that are kept, but none that runs.
+    fn make_room(&mut self, bytes: &AtomicUsize) {
+        while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
+            // What was done by those whose answer a client has is stored.
+            let is_delivered =
+                |running: &Running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
+            let oldest = self.oldest(is_delivered);
+            let Some(oldest) = oldest.or_else(|| self.oldest(Running::has_ended)) else {
+                break;
+            };
+            self.remove(oldest);
+        }
+    }
+}
+
+/// How many turns are kept for retries, and how many bytes of what they sent.
+pub(crate) const KEPT: usize = 1_000;
+pub(crate) const KEPT_BYTES: usize = 64 << 20;
+
+/// How long a turn that has ended is kept for retries.
+pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
+
+/// Whether a turn ended so long ago that nobody repeats its request.
+fn is_expired(running: &Running) -> bool {
+    running.ended_for().is_some_and(|time| time > KEPT_FOR)
+}
+
+/// What a request is to an earlier, equal one.
+pub(crate) enum Joined {
+    /// A retry of it: it watches the same turn.
+    Same(Watcher),
+    /// The first of its kind, or a new branch; or it goes on after the last complete round of one that failed.
+    New(Arc<Running>, Watcher, Option<Box<Checkpoint>>),
+}
+
+/// What is known of an earlier, equal request.
+enum Earlier {
+    /// Its turn is watched.
+    Joined(Watcher),
+    /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
+    Abandoned(Arc<Running>),
+    /// A turn that begins is a new branch, or goes on after the last complete round of one that failed.
+    Ended(Option<Box<Checkpoint>>),
+    /// There was none in this process, or too long ago.
+    Unknown,
+}
+
+impl RunningTurns {
+    fn lock(&self) -> MutexGuard<'_, Turns> {
+        // No change can panic half-way.
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The turns that are kept now.
+    fn all(&self) -> Vec<Arc<Running>> {
+        let running = |kept: &Kept| Arc::clone(&kept.running);
+        self.lock().by_request.values().map(running).collect()
+    }
+
+    /// Waits until all turns have ended that run now.
+    pub(crate) async fn until_all_ended(&self) {
+        for running in self.all() {
+            running.until_ended().await;
+        }
+    }
+
+    /// Whether a turn of this session runs, or has failed and goes on with a retry.
+    pub(crate) fn go_on(&self, session: &SessionId) -> bool {
+        let turns = self.lock();
+        let mut kept = turns.by_request.values().map(|kept| &kept.running);
+        kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
+    }
+
+    /// Whether a turn that has not ended has shown a call whose id is wanted: what answers it comes too early.
+    pub(crate) fn show_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
+        // No other request waits while what they have shown is looked through.
+        self.all()
+            .iter()
+            .any(|running| running.shows_call(&mut is_wanted))
+    }
+
+    /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
+    ///
+    /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
+    ///
+    /// `stored` reads how far it had come in a process before this one; it is awaited only if this one does not know the request.
+    pub(crate) async fn join<E>(
+        &self,
+        request: Digest,
+        is_retry: bool,
+        session: &SessionId,
+        stored: impl Future<Output = Result<Option<Checkpoint>, E>>,
+    ) -> Result<Joined, E> {
+        // No equal request begins a turn while `stored` is read: what it does would not be in there, and would be done again.
+        let _alone = self.joining.lock(request).await;
+        let checkpoint = loop {
+            match self.earlier(request, is_retry) {
+                Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
+                // How far it has come by then is looked for anew.
+                Earlier::Abandoned(running) => running.until_ended().await,
+                Earlier::Ended(checkpoint) => break checkpoint,
+                Earlier::Unknown => {
+                    let stored = stored.await?;
+                    let stored = stored.filter(|stored| is_retry || !stored.is_complete());
+                    break stored.map(Box::new);
+                }
+            }
+        };
+        Ok(self.begin(request, session, checkpoint))
+    }
+
+    fn earlier(&self, request: Digest, is_retry: bool) -> Earlier {
+        let mut turns = self.lock();
+        turns.remove_expired();
+        let kept = turns.by_request.get(&request);
+        // It may have expired and still be there: an earlier one that runs keeps those after it.
+        let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
+            return Earlier::Unknown;
+        };
+        let Some(watcher) = running.watch() else {
+            return Earlier::Abandoned(Arc::clone(running));
+        };
+        match running.ended() {
+            None => Earlier::Joined(watcher),
+            Some(RunEnd::Done) if is_retry || !running.is_delivered() => Earlier::Joined(watcher),
+            Some(RunEnd::Done) => Earlier::Ended(None),
+            Some(RunEnd::Failed { .. }) => Earlier::Ended(running.checkpoint().map(Box::new)),
+        }
+    }
+
+    /// Begins a turn; one that is complete has its end already.
+    fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
+        let (running, watcher) = match &checkpoint {
+            Some(checkpoint) => Running::go_on(checkpoint, &self.bytes),
+            None => Running::begin(session.clone(), &self.bytes),
+        };
+        {
+            let mut turns = self.lock();
+            turns.insert(request, Arc::clone(&running));
+            turns.make_room(&self.bytes);
+        }
+        if checkpoint
+            .as_ref()
+            .is_some_and(|checkpoint| checkpoint.is_complete())
+        {
+            running.end(RunEnd::Done);
+            return Joined::Same(watcher);
+        }
+        Joined::New(running, watcher, checkpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, StatusCode};
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::session::chain::ChainKey;
+    use crate::turn::action::Sent;
+    use crate::wire::block::Block;
+
+    /// A request may answer as many calls as it has room for: none is looked for on its own.
+    #[test]
+    fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
+        let turns = RunningTurns::default();
+        let session = SessionId::random();
+        let request = |index: u8| ChainKey::new([1; 32]).digest(&[&[index]]);
+        let call = |id: String| Sent::Block {
+            index: 0,
+            block: Block::new(format!(
+                r#"{{"type":"tool_use","id":"{id}","name":"n","input":{{}}}}"#
+            )),
+        };
+        let begun: Vec<_> = (0..3)
+            .map(|turn| {
+                let Joined::New(running, watcher, None) = turns.begin(request(turn), &session, None) else {
+                    panic!("a new turn");
+                };
+                (0..10).for_each(|index| running.send(call(format!("{turn}-{index}"))));
+                (running, watcher)
+            })
+            .collect();
+        begun[0].0.end(RunEnd::Done);
+        let mut looked_at = Vec::new();
+        assert!(!turns.show_call(|id| {
+            assert!(turns.turns.try_lock().is_ok(), "others wait");
+            looked_at.push(id.to_owned());
+            false
+        }));
+        looked_at.sort();
+        let shown: Vec<_> = (10..30)
+            .map(|call| format!("{}-{}", call / 10, call % 10))
+            .collect();
+        assert_eq!(looked_at, shown, "those of the turns that run");
+        assert!(turns.show_call(|id| id == "2-7") && !turns.show_call(|id| id == "0-7"));
+    }
+
+    /// Else its request would begin anew, though the store has how far it had come.
+    #[tokio::test(start_paused = true)]
+    async fn turns_that_ended_long_ago_are_not_known() {
+        let turns = RunningTurns::default();
+        let request = ChainKey::new([1; 32]).digest(&[b"request"]);
+        let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
+        // While an earlier one runs, those after it are not removed yet.
+        let other = ChainKey::new([1; 32]).digest(&[b"other"]);
+        let _runs = turns.begin(other, &session, None);
+        let joined = turns.join(request, false, &session, nothing).await;
+        let Ok(Joined::New(running, watcher, None)) = joined else {
+            panic!("a new turn");
+        };
+        running.end(RunEnd::Failed {
+            status: StatusCode::BAD_GATEWAY,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        });
+        drop(watcher);
+        assert!(matches!(turns.earlier(request, true), Earlier::Ended(None)));
+        tokio::time::advance(2 * KEPT_FOR).await;
+        assert!(matches!(turns.earlier(request, true), Earlier::Unknown));
+    }
+}

@@ -1,0 +1,29 @@
+//! The state of a session as it is stored with each turn: the values that tools take as `SessionState`.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+use tool_runtime::session_values::SessionValueError;
+use tool_runtime::{RegisteredTool, ToolRegistry};
+
+use crate::wire::error::ApiError;
+
+/// By the paths of their types, as [`SessionValues`](tool_runtime::SessionValues) writes them.
+pub(crate) type State = Map<String, Value>;
+
+/// Whether calls of this tool run one after the other, in the order of the model.
+pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
+    registry
+        .get_tool(name)
+        .is_some_and(RegisteredTool::uses_session_state)
+}
+
+/// The error for a tool that left what cannot be stored. The turn ends, since the next request would begin without it.
+pub(crate) fn not_serializable(tool: &str, error: &SessionValueError) -> ApiError {
+    tracing::error!(tool, %error, "the state of the session cannot be stored");
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        format!(
+            "the tool `{tool}` left the session in a state that cannot be stored, so the turn was not stored"
+        ),
+    )
+}
