@@ -136,7 +136,7 @@ fn negations_name_what_to_send_instead() {
         (
             json!({ "type": "string", "not": { "pattern": "^-" } }),
             json!("-rf"),
-            "invalid value \"-rf\"; expected a text that does not match `^-`",
+            "invalid value \"-rf\"; expected a string that does not match `^-`",
         ),
         (
             json!({ "type": "integer", "not": { "multipleOf": 2 } }),
@@ -245,7 +245,7 @@ fn names_of_properties_are_judged_as_texts() {
     let not = json!({ "not": { "pattern": "^_" } });
     assert_eq!(
         of(not.clone(), "_a"),
-        ["invalid_map_key:_a at /x/_a: invalid map key `_a`; expected a text that does not match `^_`"]
+        ["invalid_map_key:_a at /x/_a: invalid map key `_a`; expected a string that does not match `^_`"]
     );
     assert_eq!(of(not, "a"), Vec::<String>::new());
     // In a branch, coercion knows nothing of them.
@@ -289,7 +289,7 @@ fn unevaluated_items_are_refused() {
     let schema = only(&json!({ "prefixItems": [{ "type": "integer" }], "unevaluatedItems": false }));
     assert_eq!(
         errors(&schema, &json!({ "x": [1, 2] })),
-        ["constraint_violated at /x/1: unexpected item 2; leave it out"]
+        ["constraint_violated at /x/1: unexpected value 2; leave the item out"]
     );
     assert_valid(&schema, &json!({ "x": [1] }));
 }

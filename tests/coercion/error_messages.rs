@@ -71,6 +71,184 @@ fn error_of_a_union_states_the_limit() {
     );
 }
 
+/// The error of a value for a property of this name and schema.
+fn error_for(name: &str, property: &Value, sent: &Value) -> String {
+    let schema = json!({ "type": "object", "properties": { name: property }, "required": [name] });
+    let registry = dynamic_tool::registry(&schema);
+    let request = dynamic_tool::prepare(&registry, json!({ name: sent }), Policy::Lenient);
+    let errors: Vec<_> = request
+        .errors
+        .iter()
+        .map(|error| error.message.as_ref())
+        .collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    errors.concat()
+}
+
+#[test]
+fn composite_for_a_string_says_how_to_send_it() {
+    let string = json!({ "type": "string" });
+    let quoted = "; send a string in quotes";
+    let as_text = "; send it as JSON text in quotes";
+    for (name, property, sent, kind, ending) in [
+        (
+            "oldString",
+            string.clone(),
+            json!({ "a": 1 }),
+            "an object",
+            quoted,
+        ),
+        ("new_text", string.clone(), json!(["a"]), "an array", quoted),
+        ("json", string.clone(), json!({ "a": 1 }), "an object", as_text),
+        (
+            "bodyJson",
+            string.clone(),
+            json!({ "a": 1 }),
+            "an object",
+            as_text,
+        ),
+        (
+            "paths",
+            json!({ "type": "string", "description": "JSON array of path strings" }),
+            json!(["a", "b"]),
+            "an array",
+            as_text,
+        ),
+        (
+            "body",
+            json!({ "anyOf": [string.clone(), { "type": "null" }], "description": "The body, as JSON." }),
+            json!({}),
+            "an object",
+            as_text,
+        ),
+        (
+            "bodies",
+            json!({ "type": "array", "items": string, "description": "JSON texts" }),
+            json!([{ "a": 1 }]),
+            "an object",
+            as_text,
+        ),
+    ] {
+        let error = error_for(name, &property, &sent);
+        let middle = format!("got {kind}{ending}");
+        assert!(
+            error.starts_with("invalid value ") && error.ends_with(&middle),
+            "{name}: {error}"
+        );
+        assert!(error.contains("; expected a string"), "{name}: {error}");
+    }
+    let jsonl = json!({ "type": "string", "description": "A path; adjsonable names are allowed." });
+    assert!(
+        error_for("path", &jsonl, &json!({})).ends_with(quoted),
+        "JSON is a word"
+    );
+    let other = json!({ "type": "string", "description": "JSON", "enum": ["a", "b"] });
+    let listed = r#"invalid value {}; expected one of "a", "b""#;
+    assert_eq!(error_for("x", &other, &json!({})), listed);
+}
+
+#[test]
+fn errors_of_nullable_values_name_null() {
+    let integer = json!({ "type": ["integer", "null"] });
+    let limited = json!({ "anyOf": [{ "type": "integer", "maximum": 9 }, { "type": "null" }] });
+    let date = json!({ "type": ["string", "null"], "format": "date", "minLength": 1 });
+    let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "boolean" } }, { "type": "null" }] });
+    for (property, sent, ending) in [
+        (&integer, json!("many"), "expected an integer or null"),
+        (&integer, json!([1, 2]), "expected an integer or null"),
+        (&limited, json!(10), "expected an integer up to 9 or null"),
+        (&limited, json!("many"), "expected an integer up to 9 or null"),
+        (&date, json!(""), "expected at least 1 character, got 0, or null"),
+        (
+            &json!({ "type": ["string", "null"], "pattern": "^a" }),
+            json!("b"),
+            "expected a string that matches `^a` or null",
+        ),
+        (
+            &json!({ "type": ["array", "null"], "items": { "type": "integer" } }),
+            json!("many"),
+            "expected an array like [<an integer>, …], or null",
+        ),
+        (
+            &json!({ "type": ["object", "null"], "properties": { "a": integer }, "required": ["a"] }),
+            json!("b"),
+            r#"expected an object like {"a": <an integer or null>} or null"#,
+        ),
+        (
+            &json!({ "enum": ["a", null] }),
+            json!("b"),
+            r#"expected one of "a", null"#,
+        ),
+    ] {
+        let error = error_for("x", property, &sent);
+        assert!(error.ends_with(ending), "{error}");
+    }
+    let missing = |property: &Value| {
+        let schema = json!({ "type": "object", "properties": { "x": property }, "required": ["x"] });
+        let registry = dynamic_tool::registry(&schema);
+        let request = dynamic_tool::prepare(&registry, json!({}), Policy::Lenient);
+        request.errors[0].message.to_string()
+    };
+    for (property, wanted) in [
+        (&integer, "an integer or null"),
+        (&limited, "an integer up to 9 or null"),
+        (&date, "a date, for example 2025-01-31, or null"),
+        (
+            &union,
+            "an integer, or an array like [<true or false>, …], or null",
+        ),
+        (&json!({ "type": "null" }), "null"),
+        (&json!({ "type": "integer" }), "an integer"),
+        (&json!({}), "any value"),
+    ] {
+        assert_eq!(
+            missing(property),
+            format!("missing required parameter; expected {wanted}")
+        );
+    }
+}
+
+/// zod writes both keywords, with patterns that no reader understands.
+#[test]
+fn format_is_named_before_pattern() {
+    let days = r"(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))";
+    let date = json!({ "type": "string", "format": "date", "pattern": format!("^{days}$") });
+    let instant = format!(r"^{days}T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z))$");
+    let instant = json!({ "type": "string", "format": "date-time", "pattern": instant });
+    let words = "a date and time with its offset, for example 2025-01-31T13:45:00Z";
+    for (property, sent, expected) in [
+        (&date, "tomorrow", "a date, for example 2025-01-31".to_owned()),
+        (&date, "2025-02-30", "a date, for example 2025-01-31".to_owned()),
+        (&instant, "2025-11-09", words.to_owned()),
+        (
+            &json!({ "type": "string", "format": "date", "pattern": "^20" }),
+            "1999-01-31",
+            "a date, for example 2025-01-31, that matches `^20`".to_owned(),
+        ),
+        (
+            &json!({ "type": "string", "format": "date", "pattern": "-01$" }),
+            "tomorrow",
+            "a date that matches `-01$`".to_owned(),
+        ),
+        (
+            &json!({ "type": "string", "format": "unknown", "pattern": "-01$" }),
+            "tomorrow",
+            "a string that matches `-01$`".to_owned(),
+        ),
+    ] {
+        let error = error_for("x", property, &json!(sent));
+        assert_eq!(
+            error,
+            format!("invalid value {}; expected {expected}", json!(sent))
+        );
+    }
+    let offset = error_for("x", &instant, &json!("2025-01-31T13:45:00+01:00"));
+    assert!(
+        offset.contains(&format!("expected {words}, that matches `^(?:")),
+        "{offset}"
+    );
+}
+
 #[tokio::test]
 async fn blank_subject_is_omitted() {
     let registry = typed::registry();

@@ -1,10 +1,10 @@
-//! Six tools as people write them.
+//! Seven tools as people write them.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{ToolRegistry, tool};
+use tool_runtime::{Patch, ToolRegistry, tool};
 
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
@@ -15,6 +15,7 @@ pub fn registry() -> ToolRegistry {
         .and_then(|registry| registry.register::<pay>())
         .and_then(|registry| registry.register::<upload_image>())
         .and_then(|registry| registry.register::<draw>())
+        .and_then(|registry| registry.register::<change_request>())
         .expect("the tools are sound");
     registry
 }
@@ -278,6 +279,24 @@ async fn draw(
     background: Option<Color>,
 ) -> String {
     format!("{}, {}", json(&strokes), json(&background))
+}
+
+/// Change a request that waits to be sent.
+#[tool]
+async fn change_request(
+    /// The request.
+    id: u32,
+    /// Its body, as JSON.
+    body: Option<String>,
+    /// Its headers.
+    headers_json: Option<String>,
+    /// The day to send it; null for none.
+    day: Patch<chrono::NaiveDate>,
+    /// How often it is tried.
+    #[arg(range = 1..=9)]
+    attempts: Patch<u8>,
+) -> String {
+    format!("{id}, {body:?}, {headers_json:?}, {day:?}, {attempts:?}")
 }
 
 fn json(value: &impl Serialize) -> String {

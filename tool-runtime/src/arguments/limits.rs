@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{TextLimits, Values};
 use crate::schema::decimal::Decimal;
+use crate::schema::format_description::Format;
+use crate::wire::issue::excerpt;
 
 /// Whether a value is one of the allowed ones.
 #[derive(Debug, PartialEq)]
@@ -65,8 +68,8 @@ fn same(node: &Node<'_>, value: &Value) -> bool {
     }
 }
 
-/// The limit of a string that does not hold, as what to send.
-pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
+/// The limit of a string that does not hold, as what to send. A `format` says more to a reader than the pattern beside it.
+pub(crate) fn of_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
     // Counting is only worth it where the number of bytes leaves room for doubt.
     let bytes = text.len() as u64;
     let length = || text.chars().count() as u64;
@@ -84,13 +87,16 @@ pub(crate) fn of_text(limits: &TextLimits, text: &str) -> Option<String> {
     // Most texts begin with a letter.
     if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
     {
-        return Some("a text that is not blank".to_owned());
+        return Some("a string that is not blank".to_owned());
     }
     let broken = limits
         .pattern
         .as_ref()
         .filter(|pattern| !pattern.is_match(text))?;
-    Some(no_match(broken))
+    Some(match format {
+        Some(format) if format.excludes(text) && broken.is_match(format.example) => format.to_string(),
+        format => matching(format, broken),
+    })
 }
 
 #[cold]
@@ -98,12 +104,15 @@ fn wrong_length(most: &str, limit: u64, length: u64) -> String {
     format!("{most} {}, got {length}", counted(limit, "character"))
 }
 
+/// A string that matches a pattern, as what to send.
 #[cold]
-fn no_match(pattern: &regex_lite::Regex) -> String {
-    format!(
-        "a text that matches `{}`",
-        crate::wire::issue::excerpt(pattern.as_str())
-    )
+pub(crate) fn matching(format: Option<&Format>, pattern: &Regex) -> String {
+    let matches = format!("that matches `{}`", excerpt(pattern.as_str()));
+    match format {
+        Some(format) if pattern.is_match(format.example) => format!("{format}, {matches}"),
+        Some(format) => format!("{} {matches}", format.noun),
+        None => format!("a string {matches}"),
+    }
 }
 
 /// Whether the limits of a number hold.

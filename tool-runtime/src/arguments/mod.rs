@@ -27,6 +27,7 @@ use coerce::context::Context;
 use coerce::{Budget, Coercer};
 use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
+use report::expected::or_null;
 use report::path::Path;
 use report::{CoercedKeys, Report, messages};
 use tree::node::{self, Node};
@@ -297,7 +298,8 @@ fn invalid(
 ) -> Issue {
     let sent = object.get(name).and_then(|node| node.at(error.steps()));
     let steps: Vec<&str> = std::iter::once(name).chain(error.steps()).collect();
-    let wanted = compiled.format_at(steps.iter().copied());
+    let format = compiled.format_at(steps.iter().copied());
+    let wanted = format.map(|(schema, format)| or_null(schema, format.to_string()));
     // A type may well repeat what it was sent.
     let said = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
     let path = error.path(&pointer::join("", name));
@@ -306,7 +308,7 @@ fn invalid(
             let key = || error.steps().last().unwrap_or_default();
             messages::invalid_key_of_type(coerced_keys.sent(&path).unwrap_or_else(key), &said)
         }
-        Some(sent) => messages::invalid_value(sent, &said, wanted),
+        Some(sent) => messages::invalid_value(sent, &said, wanted.as_deref()),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
     if matches!(sent, Some(Node::Text(text)) if rules::is_null_word(text)) && compiled.is_optional_at(&steps)

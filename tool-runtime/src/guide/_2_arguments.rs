@@ -93,7 +93,7 @@
 //!     result.text(),
 //!     Some(
 //!         "`extend_loan` was not called because of invalid arguments:\n\
-//!          - constraint_violated at /book: invalid value \"42\"; expected a text that matches `^[A-Z]{2}[0-9]{4}$`\n\
+//!          - constraint_violated at /book: invalid value \"42\"; expected a string that matches `^[A-Z]{2}[0-9]{4}$`\n\
 //!          - constraint_violated at /weeks: invalid value 9; expected an integer from 1 to 4"
 //!     ),
 //! );
@@ -104,8 +104,8 @@
 //! | key | limits or tells |
 //! |---|---|
 //! | `range = 1..=4` | a number |
-//! | `length = 1..=64` | a text, a list, a map |
-//! | `pattern = "^a"`, `not_blank` | a text |
+//! | `length = 1..=64` | a string, a list, a map |
+//! | `pattern = "^a"`, `not_blank` | a string |
 //! | `values = ["a", "b"]` | anything, to these values |
 //! | `example = "FI0042"` | nothing, but shows what is meant |
 //! | `name = "bookNumber"`, `description = ".."` | nothing, but is what the model reads |

@@ -15,11 +15,12 @@ use super::compiled::{
     Additional, AllOf, CompiledSchema, Kind, KnownKeys, List, Object, Plain, Property, Schema, SchemaId,
 };
 use super::compiler::{Compiler, Flattened};
+use super::format_description::Format;
 use super::name::{KeyPrefix, fold};
 use super::text_formats::FormatPolicy;
 use super::types::{Types, declared_types};
 use super::validation::SubschemaId;
-use super::{finalize, formats, limits, marks, nullable};
+use super::{finalize, limits, marks, nullable, spelling};
 
 impl CompiledSchema {
     /// Compiles the schema of a tool's arguments, whose formats are information for the model.
@@ -101,7 +102,13 @@ impl Compiler<'_> {
             Value::Object(keywords) => {
                 let strict = limits::flag(keywords, marks::STRICT);
                 let case_sensitive = limits::flag(keywords, marks::CASE_SENSITIVE);
+                let mentions_json = |keywords: &Map<String, Value>| {
+                    let description = keywords.get("description").and_then(Value::as_str);
+                    description.is_some_and(spelling::mentions_json)
+                };
+                let is_described = mentions_json(keywords);
                 let Flattened { keywords, unmerged } = self.flatten(keywords, 0)?;
+                let mentions_json = is_described || mentions_json(&keywords);
                 let mut compiled = if unmerged.is_empty() {
                     self.compile_flattened(keywords)?
                 } else {
@@ -110,6 +117,7 @@ impl Compiler<'_> {
                 };
                 compiled.strict |= strict;
                 compiled.case_sensitive |= case_sensitive;
+                compiled.mentions_json = mentions_json;
                 Ok(compiled)
             }
             _ => Ok(Schema::NEVER),
@@ -214,7 +222,7 @@ impl Compiler<'_> {
             types,
             format: format
                 .filter(|_| types.has(Types::STRING))
-                .and_then(formats::description),
+                .and_then(Format::named),
             kind: if has_constraints {
                 Kind::Plain(Box::new(plain))
             } else {

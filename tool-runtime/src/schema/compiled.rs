@@ -9,6 +9,7 @@ use std::sync::Arc;
 use regex_lite::Regex;
 
 use super::bounds::NumberLimits;
+use super::format_description::Format;
 use super::name::{KeyPrefix, is_same};
 use super::pointer;
 use super::spelling::{SpellingIndex, find_resembling};
@@ -107,6 +108,7 @@ impl CompiledSchema {
 }
 
 /// The schema of one value.
+#[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     /// The allowed types; for a [`Union`] or [`AllOf`], those that it allows as a whole.
@@ -118,7 +120,9 @@ pub(crate) struct Schema {
     /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
     /// A description of its `format`, for messages.
-    pub(crate) format: Option<&'static str>,
+    pub(crate) format: Option<&'static Format>,
+    /// Whether its description mentions JSON: a string may have to hold it.
+    pub(crate) mentions_json: bool,
     /// The subschemas whose keywords apply, too, but do not take part in coercion.
     pub(crate) assertions: Option<Box<[SubschemaId]>>,
     pub(crate) kind: Kind,
@@ -392,6 +396,7 @@ impl Schema {
         case_sensitive: false,
         lists_of_strings: false,
         format: None,
+        mentions_json: false,
         assertions: None,
         kind: Kind::Any,
     };

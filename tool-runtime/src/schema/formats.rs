@@ -1,20 +1,31 @@
-//! Descriptions of `format`s. Messages about invalid values use them, whether or not they are enforced.
+//! Finds schemas by the paths of values, and the descriptions of their `format`s.
 
 use std::collections::HashSet;
 
 use super::compiled::{Additional, CompiledSchema, Kind, Schema, SchemaId};
+use super::format_description::Format;
 
 impl CompiledSchema {
-    /// The description of the format at a path. A path through unions may have several schemas; the first one with a format
-    /// counts.
-    pub(crate) fn format_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<&'static str> {
-        let mut schemas = self.schemas_at(steps).into_iter();
-        schemas.find_map(|schema| self.schema(schema).format)
+    /// The schema at a path that has a format, and the format. A path through unions may have several schemas; the first one with
+    /// a format counts.
+    pub(crate) fn format_at<'p>(
+        &self,
+        steps: impl Iterator<Item = &'p str>,
+    ) -> Option<(&Schema, &'static Format)> {
+        let schemas = self.schemas_at(steps).into_iter();
+        let mut schemas = schemas.map(|schema| self.schema(schema));
+        schemas.find_map(|schema| Some((schema, schema.format?)))
     }
 
     /// A schema at a path, the first one if there are several.
     pub(crate) fn schema_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<SchemaId> {
         self.schemas_at(steps).first().copied()
+    }
+
+    /// Whether the description of a value at a path mentions JSON.
+    pub(crate) fn mentions_json_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> bool {
+        let mut schemas = self.schemas_at(steps).into_iter();
+        schemas.any(|schema| self.schema(schema).mentions_json)
     }
 
     /// Whether the property at a path is optional.
@@ -75,32 +86,3 @@ impl Schema {
         plain.list.as_ref()?.item(step.parse().ok()?)
     }
 }
-
-/// Describes a `format`.
-pub(super) fn description(format: &str) -> Option<&'static str> {
-    let known = FORMATS.iter().find(|(name, _)| *name == format);
-    known.map(|(_, description)| *description)
-}
-
-/// The formats of JSON Schema, and those that schemars adds.
-const FORMATS: [(&str, &str); 13] = [
-    (
-        "date-time",
-        "a date and time with its offset, as 2025-01-31T13:45:00Z",
-    ),
-    (
-        "partial-date-time",
-        "a date and time without an offset, as 2025-01-31T13:45:00",
-    ),
-    ("date", "a date, as 2025-01-31"),
-    ("time", "a time with its offset, as 13:45:00Z"),
-    ("partial-time", "a time, as 13:45:00"),
-    ("duration", "a duration, as PT1H30M"),
-    ("email", "an email address"),
-    ("hostname", "the name of a host"),
-    ("ipv4", "an IPv4 address, as 192.0.2.1"),
-    ("ipv6", "an IPv6 address, as 2001:db8::1"),
-    ("uri", "a whole URL, as https://example.org/path"),
-    ("uri-reference", "a URL or a part of one, as /path"),
-    ("uuid", "a UUID: 32 hexadecimal digits in groups of 8-4-4-4-12"),
-];

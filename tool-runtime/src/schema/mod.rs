@@ -19,6 +19,7 @@ pub(crate) mod name;
 pub(crate) mod spelling;
 mod values;
 pub(crate) mod text_formats;
+pub(crate) mod format_description;
 pub(crate) mod validation;
 pub(crate) mod compiled;
 mod formats;

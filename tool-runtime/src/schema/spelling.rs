@@ -9,6 +9,21 @@ pub(crate) fn resemble(left: &str, right: &str) -> bool {
     letters(left).eq(letters(right)) || words(left).eq(words(right))
 }
 
+/// Whether a name or a description mentions JSON as a word: `bodyJson` and "as JSON", not `jsonb`.
+pub(crate) fn mentions_json(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_word = |at: usize| {
+        let first = bytes.get(at).copied().unwrap_or_default();
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let begins = before.is_none_or(|before| {
+            !before.is_ascii_alphanumeric() || first == b'J' && !before.is_ascii_uppercase()
+        });
+        begins && bytes.get(at + 4).is_none_or(|after| !after.is_ascii_lowercase())
+    };
+    let mut windows = bytes.windows(4).enumerate();
+    windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
+}
+
 /// The position of the text that another one is but for outer space, else of the only one that it resembles.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     let trimmed = text.trim();
@@ -94,7 +109,7 @@ fn words(text: &str) -> impl Iterator<Item = char> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SpellingIndex, resemble};
+    use super::{SpellingIndex, mentions_json, resemble};
 
     #[test]
     fn spellings_of_one_value_resemble_each_other() {
@@ -124,6 +139,27 @@ mod tests {
             ("http_server", "HTTPServer"),
         ] {
             assert!(!resemble(left, right) && !resemble(right, left), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn json_is_mentioned_as_a_word() {
+        for text in [
+            "json",
+            "JSON",
+            "bodyJson",
+            "body_json",
+            "json-body",
+            "parseJSON",
+            "jsonBody",
+            "as JSON.",
+        ] {
+            assert!(mentions_json(text), "{text}");
+        }
+        for text in [
+            "", "jso", "jsonb", "jsonl", "JSONs", "adjson", "BSONJSON", "Jsonable",
+        ] {
+            assert!(!mentions_json(text), "{text}");
         }
     }
 

@@ -212,20 +212,21 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
         .peekable();
     match (object.names, object.patterns.as_slice()) {
         (Some(names), _) => {
-            let plain = compiled.schema(names).plain();
-            let broken = plain
+            let schema = compiled.schema(names);
+            let broken = schema
+                .plain()
                 .and_then(|plain| plain.text.as_ref())
-                .and_then(|text| limits::of_text(text, sent));
+                .and_then(|text| limits::of_text(text, schema.format, sent));
             broken.unwrap_or_else(|| Expected(compiled, names).to_string())
         }
         (None, _) if declared.peek().is_some() => messages::one_of_keys(declared),
         (None, []) => "no key".to_owned(),
         (None, patterns) => {
-            let words = patterns.iter().map(|(pattern, _)| match pattern.as_str() {
+            let words = patterns.iter().map(|(regex, _)| match regex.as_str() {
                 INTEGERS if sent == "-0" => "an integer, written `0`".to_owned(),
                 INTEGERS => "an integer".to_owned(),
                 r"^\d+$" => "an integer from 0".to_owned(),
-                pattern => format!("a text that matches `{}`", crate::wire::issue::excerpt(pattern)),
+                _ => limits::matching(None, regex),
             });
             words.collect::<Vec<_>>().join(", or ")
         }

@@ -45,9 +45,16 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
                 self.report.refuse(at, || match (&plain.values, code) {
                     (Some(values), _) => messages::not_among(values, node),
-                    (None, Code::IntegerOutOfRange) => messages::out_of_range(node, plain.number.as_ref()),
+                    (None, Code::IntegerOutOfRange) => {
+                        messages::out_of_range(node, plain.number.as_ref(), self.compiled.schema(id))
+                    }
                     (None, Code::UnsupportedNumberLiteral) if matches!(node, Node::Number(_)) => {
                         messages::not_finite(node)
+                    }
+                    (None, Code::UnsupportedStringLiteral)
+                        if matches!(node, Node::List(_) | Node::Object(_)) =>
+                    {
+                        messages::not_a_string(node, wanted, at.mentions_json(self.compiled))
                     }
                     (None, code) => messages::invalid_type(code, node, wanted),
                 });
@@ -65,7 +72,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
                 let code = Code::EnumCaseNormalized;
                 self.report.warn(at, || messages::changed(code, node, &declared));
-                self.limit(&declared, node, want, plain, at);
+                self.limit(&declared, node, want, (id, plain), at);
                 return Some(declared);
             }
             Err(refused) => {
@@ -76,7 +83,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if let (Some(code), Some(taken)) = (code, &changed) {
             self.report.warn(at, || messages::changed(code, node, taken));
         }
-        self.limit(changed.as_ref().unwrap_or(node), node, want, plain, at);
+        self.limit(changed.as_ref().unwrap_or(node), node, want, (id, plain), at);
         changed
     }
 
@@ -120,13 +127,22 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Checks the limits of a coerced value. The message has the value as it was `sent`.
-    fn limit(&mut self, taken: &Node<'_>, sent: &Node<'_>, want: Types, plain: &Plain, at: &Path<'_>) {
+    fn limit(
+        &mut self,
+        taken: &Node<'_>,
+        sent: &Node<'_>,
+        want: Types,
+        (id, plain): (SchemaId, &Plain),
+        at: &Path<'_>,
+    ) {
+        let schema = self.compiled.schema(id);
         match taken {
             Node::Number(_) => {
                 if let Some(limits) = exceeded(taken, plain) {
                     self.report.limit();
                     self.report.refuse(at, || {
-                        messages::violates(sent, format_args!("{want}{}", expected::Range(limits)))
+                        let wanted = format!("{want}{}", expected::Range(limits));
+                        messages::violates(sent, expected::or_null(schema, wanted))
                     });
                 }
             }
@@ -134,9 +150,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if let Some(limit) = plain
                     .text
                     .as_ref()
-                    .and_then(|limits| limits::of_text(limits, text))
+                    .and_then(|limits| limits::of_text(limits, schema.format, text))
                 {
-                    self.report.refuse(at, || messages::violates(sent, limit));
+                    let wanted = expected::or_null(schema, limit);
+                    self.report.refuse(at, || messages::violates(sent, wanted));
                 }
             }
             _ => {}

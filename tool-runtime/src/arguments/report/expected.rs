@@ -7,9 +7,7 @@ use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
-use crate::schema::compiled::{
-    CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, TextLimits, Union, Values,
-};
+use crate::schema::compiled::{CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, Union, Values};
 use crate::schema::types::Types;
 use crate::wire::issue::excerpt;
 
@@ -23,7 +21,11 @@ impl Display for Expected<'_> {
             let left = Cell::new(MAX_MEMBERS);
             ExpectedWriter { compiled, left }.schema(id, levels)
         });
-        f.write_str(&words.unwrap_or_else(|| types(compiled.schema(id)).to_string()))
+        let schema = compiled.schema(id);
+        f.write_str(&or_null(
+            schema,
+            words.unwrap_or_else(|| types(schema).to_string()),
+        ))
     }
 }
 
@@ -55,7 +57,7 @@ impl ExpectedWriter<'_> {
 
     /// What a text of the `format` looks like, where what is sent that way is not refused for another reason.
     fn formatted(&self, schema: &Schema) -> Option<String> {
-        let words = schema.format.filter(|_| types(schema) == Types::STRING)?;
+        let format = schema.format.filter(|_| types(schema) == Types::STRING)?;
         let schemas = match &schema.kind {
             Kind::Union(alternatives) => alternatives.schemas.as_slice(),
             Kind::AllOf(parts) => parts.schemas.as_slice(),
@@ -68,13 +70,13 @@ impl ExpectedWriter<'_> {
                 return None;
             }
             if let Some(limits) = &plain.text
-                && !allows_words(limits, words)
+                && limits::of_text(limits, None, format.example).is_some()
             {
                 let pattern = limits.pattern.as_ref();
-                return pattern.map(|pattern| format!("a text that matches `{}`", excerpt(pattern.as_str())));
+                return pattern.map(|pattern| limits::matching(Some(format), pattern));
             }
         }
-        Some(words.to_owned())
+        Some(format.to_string())
     }
 
     fn plain(&self, id: SchemaId, plain: &Plain) -> String {
@@ -142,19 +144,22 @@ impl ExpectedWriter<'_> {
     }
 }
 
-/// Whether the limits of a text take what the words for its format give as an example.
-fn allows_words(limits: &TextLimits, words: &str) -> bool {
-    match words.rsplit_once(", as ") {
-        Some((_, example)) => limits::of_text(limits, example).is_none(),
-        None => limits.pattern.is_none(),
-    }
-}
-
 /// The types of a schema without `null`, unless that is all.
 fn types(schema: &Schema) -> Types {
     match schema.types.without(Types::NULL) {
         Types::NONE => schema.types,
         other => other,
+    }
+}
+
+/// What to send for a value that may be `null`, too: listed values have it already.
+pub(crate) fn or_null(schema: &Schema, words: String) -> String {
+    let lists_values = schema.plain().is_some_and(|plain| plain.values.is_some());
+    match &schema.kind {
+        _ if lists_values || !schema.types.has(Types::NULL) || schema.types == Types::NULL => words,
+        Kind::Any if schema.types == Types::ALL => "any value".to_owned(),
+        _ if words.contains(", ") => words + ", or null",
+        _ => words + " or null",
     }
 }
 
@@ -326,22 +331,22 @@ mod tests {
                 .extend(more.as_object().unwrap().clone());
             missing(&schema)
         };
-        let words = "a date, as 2025-01-31";
+        let words = "a date, for example 2025-01-31";
         assert_eq!(date(json!({})), words);
         assert_eq!(date(json!({ "minLength": 1, "maxLength": 10 })), words);
         assert_eq!(date(json!({ "pattern": "^20" })), words);
         let listed = r#"one of "2025-01-01", "2025-02-01""#;
         let values = ["2025-01-01", "2025-02-01"];
         assert_eq!(date(json!({ "enum": values })), listed);
-        assert_eq!(date(json!({ "pattern": "-01$" })), "a text that matches `-01$`");
+        assert_eq!(date(json!({ "pattern": "-01$" })), "a date that matches `-01$`");
         assert_eq!(date(json!({ "minLength": 20 })), "a string");
         assert_eq!(date(json!({ "allOf": [{ "enum": values }] })), listed);
         let any = json!({ "anyOf": [{ "const": values[0] }, { "pattern": "-01$" }] });
         assert!(!date(any).contains(words));
         let mail = json!({ "type": "string", "format": "email", "minLength": 3 });
-        assert_eq!(missing(&mail), "an email address");
+        assert_eq!(missing(&mail), "an email address, for example name@example.org");
         let ours = json!({ "type": "string", "format": "email", "pattern": "@example[.]org$" });
-        assert_eq!(missing(&ours), "a text that matches `@example[.]org$`");
+        assert_eq!(missing(&ours), "an email address, for example name@example.org");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::expected::{Listed, MAX_LISTED, Range, several};
+use super::expected::{Listed, MAX_LISTED, Range, or_null, several};
 use super::path::Path;
 use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::{Bound, NumberLimits};
-use crate::schema::compiled::Values;
+use crate::schema::compiled::{Schema, Values};
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 
@@ -33,6 +33,17 @@ pub(crate) fn invalid_type(code: Code, sent: &Node<'_>, wanted: impl Display) ->
         sent,
         format!("invalid value {}; expected {wanted}", shown(sent)),
     )
+}
+
+/// A list or an object where a string is wanted.
+pub(crate) fn not_a_string(sent: &Node<'_>, wanted: impl Display, holds_json: bool) -> Issue {
+    let form = if holds_json { "it as JSON text" } else { "a string" };
+    let message = format!(
+        "invalid value {}; expected {wanted}, got {}; send {form} in quotes",
+        shown(sent),
+        sent.types()
+    );
+    refused(Code::UnsupportedStringLiteral, sent, message)
 }
 
 /// A text that stands for more: the key or the tag of the object that is wanted.
@@ -66,7 +77,7 @@ pub(crate) fn not_finite(sent: &Node<'_>) -> Issue {
 }
 
 /// An integer that the type cannot hold.
-pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Issue {
+pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>, schema: &Schema) -> Issue {
     let mut limits = limits.cloned().unwrap_or_default();
     let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
     // What the schema says is narrower than what the type can hold.
@@ -76,11 +87,8 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>) -> Is
     if limits.max.is_none() && limits.exclusive_max.is_none() {
         limits.max = Some(Bound::new(width.max_text));
     }
-    let message = format!(
-        "invalid value {}; expected an integer{}",
-        shown(sent),
-        Range(&limits)
-    );
+    let wanted = or_null(schema, format!("an integer{}", Range(&limits)));
+    let message = format!("invalid value {}; expected {wanted}", shown(sent));
     refused(Code::IntegerOutOfRange, sent, message)
 }
 

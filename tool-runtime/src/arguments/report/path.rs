@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::schema::pointer;
+use crate::schema::compiled::CompiledSchema;
+use crate::schema::{pointer, spelling};
 use crate::wire::issue::Issue;
 
 /// A place in the arguments, kept on the stack of the walk.
@@ -28,6 +29,24 @@ impl Path<'_> {
             Self::Root => 0,
             Self::Key(parent, _) => parent.keys() + 1,
             Self::Index(parent, _) => parent.keys(),
+        }
+    }
+
+    /// The value of the innermost key around it, or itself.
+    pub(crate) fn entry(&self) -> &Self {
+        match self {
+            Self::Index(parent, _) => parent.entry(),
+            entry => entry,
+        }
+    }
+
+    /// Whether the name or the description of the entry mentions JSON: a string in it may have to hold some.
+    pub(crate) fn mentions_json(&self, compiled: &CompiledSchema) -> bool {
+        let entry = self.entry();
+        let is_named = matches!(entry, Self::Key(_, name) if spelling::mentions_json(name));
+        is_named || {
+            let steps = entry.steps();
+            compiled.mentions_json_at(steps.iter().map(|step| &**step))
         }
     }
 

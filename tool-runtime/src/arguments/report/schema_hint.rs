@@ -141,9 +141,9 @@ impl SchemaHint<'_> {
             (.., Kind::Union(alternatives)) if types == Types::OBJECT => tagged(to, alternatives),
             (.., Kind::Union(alternatives)) if levels > 0 => match self.values_among(alternatives) {
                 Some(all) => listed(to, all.into_iter()),
-                None => write!(to, "<{types}>"),
+                None => placeholder(to, schema.types),
             },
-            _ => write!(to, "<{types}>"),
+            _ => placeholder(to, schema.types),
         }
     }
 
@@ -216,6 +216,17 @@ impl SchemaHint<'_> {
             to.write_str(if fixed { "" } else { ", …" })?;
         }
         to.write_str("]")
+    }
+}
+
+/// A value of some types: `<an integer or null>`.
+fn placeholder(to: &mut Line, all: Types) -> fmt::Result {
+    let types = all.without(Types::NULL);
+    match all {
+        Types::ALL => to.write_str("<any value>"),
+        Types::NULL => to.write_str("null"),
+        all if all.has(Types::NULL) => write!(to, "<{types} or null>"),
+        _ => write!(to, "<{types}>"),
     }
 }
 
@@ -305,7 +316,7 @@ mod tests {
             "unit": { "const": "mm" },
             "label": { "type": "string" },
         }, "required": ["at", "unit"] });
-        let hint_text = r#"{"at": [<an integer>, <a number>], "unit": "mm"}"#;
+        let hint_text = r#"{"at": [<an integer>, <a number or null>], "unit": "mm"}"#;
         assert_eq!(hinted(&point).unwrap(), hint_text);
         let some = json!({ "type": "array", "items": point });
         assert_eq!(hinted(&some).unwrap(), format!("[{hint_text}, …]"));

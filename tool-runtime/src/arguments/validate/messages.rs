@@ -18,7 +18,7 @@ use crate::wire::issue::{Code, Issue, excerpt};
 pub(super) fn denied(at: &Path<'_>, sent: &Node<'_>) -> Issue {
     let message = match at {
         Path::Key(_, key) => format!("unexpected `{}`; leave it out", excerpt(key)),
-        Path::Index(..) => "unexpected item; leave it out".to_owned(),
+        Path::Index(..) => return unexpected_item(sent),
         Path::Root => "invalid arguments; none are allowed".to_owned(),
     };
     refused(Code::ConstraintViolated, sent, message)
@@ -26,7 +26,7 @@ pub(super) fn denied(at: &Path<'_>, sent: &Node<'_>) -> Issue {
 
 /// An item after those that are expected.
 pub(super) fn unexpected_item(sent: &Node<'_>) -> Issue {
-    let message = format!("unexpected item {}; leave it out", shown(sent));
+    let message = format!("unexpected value {}; leave the item out", shown(sent));
     refused(Code::ConstraintViolated, sent, message)
 }
 
@@ -74,7 +74,7 @@ fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String>
         (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
         (Types::ALL, None, Some(limits)) => {
             let pattern = limits.pattern.as_ref()?;
-            Some(format!("a text that matches `{}`", excerpt(pattern.as_str())))
+            Some(limits::matching(None, pattern))
         }
         (Types::ALL, ..) if schema.values.is_none() => None,
         _ => wanted.map(|wanted| wanted.to_string()),
@@ -143,7 +143,7 @@ fn another(schema: &Subschema) -> Option<String> {
         ));
     }
     let pattern = only_pattern(schema)?;
-    Some(format!("a text that does not match `{}`", excerpt(pattern)))
+    Some(format!("a string that does not match `{}`", excerpt(pattern)))
 }
 
 /// What to send for a key that `propertyNames` does not allow; `not` is a schema that it excludes.
@@ -154,7 +154,7 @@ pub(super) fn key(
     wanted: Option<Expected<'_>>,
 ) -> String {
     let limits = names.text.as_ref();
-    if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, sent)) {
+    if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, None, sent)) {
         return limit;
     }
     if let Some(other) = not.and_then(another) {

@@ -136,6 +136,9 @@ impl<'v, 'm> Walk<'v, 'm> {
             self.report(at, || match (node, wanted) {
                 (Node::Null, Some(wanted)) => reported::null(wanted),
                 (Node::Null, None) => reported::null(types),
+                (Node::List(_) | Node::Object(_), Some(wanted)) if code == Code::UnsupportedStringLiteral => {
+                    reported::not_a_string(node, wanted, at.mentions_json(self.compiled))
+                }
                 (_, Some(wanted)) => reported::invalid_type(code, node, wanted),
                 (_, None) => reported::invalid_type(code, node, types),
             });
@@ -147,8 +150,10 @@ impl<'v, 'm> Walk<'v, 'm> {
         }
         match node {
             Node::Text(text) => {
+                let described = self.compiled.described(id);
+                let format = described.and_then(|id| self.compiled.schema(id).format);
                 let limits = schema.text.as_ref();
-                if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, text)) {
+                if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, format, text)) {
                     self.report(at, || reported::violates(node, limit));
                 }
             }

@@ -46,14 +46,14 @@ impl TextFormat {
     /// What to send, for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
-            Self::Date => "a date of the calendar, as 2025-01-31",
-            Self::Time => "a time with its offset, as 13:45:00Z",
-            Self::DateTime => "a date and time with its offset, as 2025-01-31T13:45:00Z",
-            Self::Uuid => "a UUID, as 123e4567-e89b-12d3-a456-426614174000",
-            Self::Email => "an email address, as name@example.org",
-            Self::Ipv4 => "an IPv4 address, as 192.0.2.1",
-            Self::Ipv6 => "an IPv6 address, as 2001:db8::1",
-            Self::Uri => "a whole URL, as https://example.org/path",
+            Self::Date => "a date of the calendar, for example 2025-01-31",
+            Self::Time => "a time with its offset, for example 13:45:00Z",
+            Self::DateTime => "a date and time with its offset, for example 2025-01-31T13:45:00Z",
+            Self::Uuid => "a UUID, for example 123e4567-e89b-12d3-a456-426614174000",
+            Self::Email => "an email address, for example name@example.org",
+            Self::Ipv4 => "an IPv4 address, for example 192.0.2.1",
+            Self::Ipv6 => "an IPv6 address, for example 2001:db8::1",
+            Self::Uri => "a whole URL, for example https://example.org/path",
         }
     }
 
@@ -100,7 +100,7 @@ mod tests {
     fn examples_in_descriptions_have_their_format() {
         for name in NAMES {
             let format = TextFormat::named(name).unwrap();
-            let (_, example) = format.description().rsplit_once(", as ").unwrap();
+            let (_, example) = format.description().rsplit_once(", for example ").unwrap();
             assert!(format.matches(example), "{name}: {example}");
             assert!(!format.matches("") && !format.matches("x"), "{name}");
             assert!(!format.matches(&format!(" {example}")) && !format.matches(&format!("{example} ")));
