@@ -18,6 +18,7 @@ mod typed;
 mod unenforced;
 mod untagged;
 mod variants;
+mod wrapped;
 
 use std::collections::BTreeSet;
 

@@ -2,6 +2,7 @@
 //! that it excuses.
 
 use serde_json::{Map, Value, json};
+use tests::instances;
 use tests::values::PROPERTIES;
 
 /// One difference.
@@ -63,6 +64,16 @@ fn of_values() -> Vec<Row> {
             LESS,
             "no integer type of Rust that anybody uses holds it (`integer_out_of_range`)",
             |_, instance| anywhere(instance, &is_beyond_64_bits),
+        ),
+        row(
+            "the parameters inside an unknown key",
+            (
+                alpha(json!({ "type": "integer" })),
+                json!({ "data": { "alpha": 1 } }),
+            ),
+            LESS,
+            "no tool runs without its arguments while they are inside another key",
+            instances::has_wrapped_properties,
         ),
         row(
             "deeper than anything sensible",

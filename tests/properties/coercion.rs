@@ -26,7 +26,12 @@ fn valid_arguments_are_unchanged_without_warnings() {
         let value = instances::fitting(random, schema, schema, 6);
         // Null for an optional property is absent afterwards.
         // An integer loses its point.
-        if !oracle.is_valid(&value) || has_null_property(&value) || has_integral_float(&value) {
+        // Parameters inside an unknown key are an error.
+        if !oracle.is_valid(&value)
+            || has_null_property(&value)
+            || has_integral_float(&value)
+            || instances::has_wrapped_properties(schema, &value)
+        {
             return;
         }
         seen += 1;
@@ -79,6 +84,51 @@ fn coercion_is_idempotent() {
         }
     });
     assert!(seen > SCHEMAS * INSTANCES / 10, "{seen} values were coerced");
+}
+
+#[test]
+fn wrapped_arguments_are_unwrapped_or_an_error() {
+    let mut seen = 0;
+    each(10, Kinds { unions: true }, |random, schema, tool| {
+        let value = instances::object(random, schema);
+        let names = schema["properties"].as_object().into_iter().flatten();
+        let has_declared = names.map(|(name, _)| name).any(|name| value.get(name).is_some());
+        let is_closed = schema
+            .get("additionalProperties")
+            .is_none_or(|additional| *additional == false)
+            && [
+                "patternProperties",
+                "propertyNames",
+                "allOf",
+                "anyOf",
+                "oneOf",
+                "$ref",
+            ]
+            .iter()
+            .all(|keyword| schema.get(keyword).is_none());
+        if !has_declared || !is_closed {
+            return;
+        }
+        seen += 1;
+        for policy in POLICIES {
+            let direct = tool.read(value.clone(), policy);
+            let wrapped = tool.read(json!({ "arguments": value }), policy);
+            let other = tool.read(json!({ "payload": value }), policy);
+            assert!(!other.errors.is_empty(), "{policy:?}: {value}\n{schema}");
+            if policy == Policy::Strict {
+                assert!(!wrapped.errors.is_empty(), "{value}\n{schema}");
+                continue;
+            }
+            let (first, rest) = wrapped.warnings.split_first().expect("a warning");
+            assert_eq!(first.code, Code::ArgumentsUnwrapped);
+            assert_eq!(
+                (wrapped.arguments_json, rest, wrapped.errors),
+                (direct.arguments_json, direct.warnings.as_slice(), direct.errors),
+                "{policy:?}: {value}\n{schema}"
+            );
+        }
+    });
+    assert!(seen > SCHEMAS, "{seen} were wrapped");
 }
 
 #[test]

@@ -17,6 +17,16 @@ pub fn object(random: &mut Random, schema: &Value) -> Value {
     if other.is_object() { other } else { fitting }
 }
 
+/// Whether no key is one of the schema's properties, and one of these is a key of a value.
+pub fn has_wrapped_properties(schema: &Value, instance: &Value) -> bool {
+    let declared = |value: &Value| {
+        let mut names = schema["properties"].as_object().into_iter().flatten();
+        names.any(|(name, _)| value.get(name).is_some())
+    };
+    let mut entries = instance.as_object().into_iter().flatten();
+    !declared(instance) && entries.any(|(_, value)| declared(value))
+}
+
 /// A value that fits, as far as looking at one keyword at a time can tell.
 pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) -> Value {
     if depth == 0 {

@@ -147,6 +147,14 @@ impl ToolRegistry {
         self
     }
 
+    /// Accepts arguments that name another tool than the one that is called.
+    #[doc(hidden)] // for a host that knows schemas without the names of their tools
+    #[must_use]
+    pub fn without_name_check(mut self) -> Self {
+        self.tools_mut().accepts_any_name = true;
+        self
+    }
+
     /// Adds a `tower` layer around every call; the last one is the outermost.
     ///
     /// An error of a layer becomes the call's result, with the call's id.

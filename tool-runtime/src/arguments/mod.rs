@@ -1,12 +1,14 @@
 //! Reads arguments against a compiled schema: coerces, validates and deserializes them.
 
 pub mod policy;
+pub(crate) mod caller;
 mod tokens;
 mod tree;
 mod rules;
 mod limits;
 mod report;
 mod root;
+mod wrapped;
 mod validate;
 mod coerce;
 mod deserialize;
@@ -14,6 +16,7 @@ mod fast_path;
 
 use serde_json::{Map, Value};
 
+use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::host::Host;
 use crate::param::params::Params;
@@ -31,12 +34,14 @@ use report::expected::or_null;
 use report::path::Path;
 use report::{CoercedKeys, Report, messages};
 use tree::node::{self, Node};
+use wrapped::{Envelope, Layout};
 
 /// How the arguments of one call are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentReader<'a> {
     pub(crate) compiled: &'a CompiledSchema,
     pub(crate) policy: Policy,
+    pub(crate) caller: Caller<'a>,
     /// Whether arguments that conform to the letter may skip coercion. What comes out is the same without.
     pub(crate) has_fast_path: bool,
 }
@@ -46,6 +51,7 @@ impl<'a> ArgumentReader<'a> {
         Self {
             compiled,
             policy,
+            caller: Caller::Host,
             has_fast_path: true,
         }
     }
@@ -61,32 +67,32 @@ pub(crate) fn read<P: Params>(
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
-    let ArgumentReader { compiled, policy, .. } = *reader;
+    let compiled = reader.compiled;
     if reader.has_fast_path
         && compiled.validation().is_none()
         && let Some(values) = fast_path::read(compiled, params, input, host)
     {
         return Some(values);
     }
-    read_coerced(params, compiled, input, policy, host, issues)
+    read_coerced(params, reader, input, host, issues)
 }
 
 /// The same, of arguments that have to be looked at closer.
 #[cold]
 fn read_coerced<P: Params>(
     params: &P,
-    compiled: &CompiledSchema,
+    reader: &ArgumentReader<'_>,
     input: &RawArguments<'_>,
-    policy: Policy,
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
+    let ArgumentReader { compiled, policy, .. } = *reader;
     let CoercedObject {
         object,
         issues: mut found,
         coerced_keys,
         is_stopped,
-    } = coerce_object(compiled, input, policy, false);
+    } = coerce_object(reader, input, false);
     let Some(object) = object.filter(|_| !is_stopped) else {
         *issues = found;
         return None;
@@ -102,7 +108,7 @@ fn read_coerced<P: Params>(
     }
     if let Some(validation) = compiled.validation() {
         // A type does not get unknown keys, and JSON Schema judges them, too.
-        let whole = coerce_object(compiled, input, policy, true);
+        let whole = coerce_object(reader, input, true);
         if let Some(whole) = whole.object.filter(|_| !whole.is_stopped) {
             let is_strict = policy == Policy::Strict;
             validate::validate(compiled, validation, &Node::Object(whole), is_strict, &mut found);
@@ -156,7 +162,7 @@ pub(crate) struct Coerced {
 
 /// Coerces the arguments of a tool that is known by its schema.
 pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -> Coerced {
-    let ArgumentReader { compiled, policy, .. } = reader;
+    let compiled = reader.compiled;
     if reader.has_fast_path
         && compiled.validation().is_none()
         && let Some(arguments) = fast_path::map(compiled, input)
@@ -166,7 +172,7 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
             issues: Vec::new(),
         };
     }
-    let (node, issues) = coerce_and_validate(compiled, input, policy);
+    let (node, issues) = coerce_and_validate(&reader, input);
     let arguments = match node {
         Node::Object(members) => members.to_map(),
         _ => Map::new(),
@@ -176,16 +182,16 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
 
 /// The arguments as an object, with their unknown keys.
 fn coerce_and_validate<'a>(
-    compiled: &CompiledSchema,
+    reader: &ArgumentReader<'_>,
     input: &'a RawArguments<'_>,
-    policy: Policy,
 ) -> (Node<'a>, Vec<Issue>) {
+    let ArgumentReader { compiled, policy, .. } = *reader;
     let CoercedObject {
         object,
         mut issues,
         is_stopped,
         ..
-    } = coerce_object(compiled, input, policy, true);
+    } = coerce_object(reader, input, true);
     let has_object = object.is_some();
     let node = Node::Object(object.unwrap_or_default());
     if let Some(validation) = compiled.validation()
@@ -199,8 +205,7 @@ fn coerce_and_validate<'a>(
 
 /// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
 pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
-    let ArgumentReader { compiled, policy, .. } = reader;
-    let (object, issues) = coerce_and_validate(compiled, input, policy);
+    let (object, issues) = coerce_and_validate(&reader, input);
     let mut text = String::new();
     // Writing to a `String` cannot fail.
     let _ = object.write(&mut text);
@@ -221,12 +226,17 @@ struct CoercedObject<'a> {
 }
 
 fn coerce_object<'a>(
-    compiled: &CompiledSchema,
+    reader: &ArgumentReader<'_>,
     input: &'a RawArguments<'_>,
-    policy: Policy,
     keeps_unknown: bool,
 ) -> CoercedObject<'a> {
-    let (sent, issues) = match root::object(input, policy) {
+    let ArgumentReader {
+        compiled,
+        policy,
+        caller,
+        ..
+    } = *reader;
+    let (mut sent, mut issues) = match root::object(input, policy) {
         Ok(read) => read,
         Err(refused) => {
             return CoercedObject {
@@ -237,6 +247,15 @@ fn coerce_object<'a>(
             };
         }
     };
+    let mut refused = None;
+    match Envelope::layout(compiled, policy, caller, &sent) {
+        Layout::AsSent => {}
+        Layout::Unwrapped { parameters, warnings } => {
+            sent = parameters;
+            issues.extend(warnings);
+        }
+        Layout::Refused(issue) => refused = Some(issue),
+    }
     let about_all = issues.len();
     let mut report = Report::default();
     report.issues = issues;
@@ -255,6 +274,14 @@ fn coerce_object<'a>(
     if is_stopped {
         issues.truncate(about_all);
         issues.extend(stopped);
+    }
+    if let Some(refused) = refused {
+        // Its keys are unknown as well: the error says more.
+        issues.retain(|issue| {
+            issue.code != Code::UnknownParameter
+                || refused.code != Code::ToolNameMismatch && !pointer::overlap(&issue.path, &refused.path)
+        });
+        issues.push(refused);
     }
     let read = changed.filter(|_| !is_stopped).unwrap_or(sent);
     CoercedObject {

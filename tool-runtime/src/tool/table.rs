@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::arguments::ArgumentReader;
+use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::host::session_values::SessionValues;
 use crate::host::state::States;
@@ -14,6 +15,7 @@ use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 
 /// The part of a registry that calls need; clones share it.
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     in_order: Vec<Arc<RegisteredTool>>,
@@ -24,6 +26,7 @@ pub(crate) struct Tools {
     pub(crate) include_defaults: bool,
     pub(crate) formats: FormatPolicy,
     pub(crate) without_fast_path: bool,
+    pub(crate) accepts_any_name: bool,
     nested: Vec<NestedRegistry>,
 }
 
@@ -50,6 +53,11 @@ impl Tools {
         ArgumentReader {
             compiled: &tool.compiled,
             policy: call.or(tool.policy).unwrap_or(self.policy),
+            caller: if self.accepts_any_name {
+                Caller::AnyModel
+            } else {
+                Caller::Model(tool.qualified_name.as_str())
+            },
             has_fast_path: !self.without_fast_path,
         }
     }

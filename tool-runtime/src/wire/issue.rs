@@ -152,6 +152,8 @@ macro_rules! codes {
 codes! {
     /// Empty text or `null` became `{}` (the input is always an object).
     EmptyArguments = "empty_arguments",
+    /// The parameters came inside one unknown key, such as `arguments`, and were unwrapped.
+    ArgumentsUnwrapped = "arguments_unwrapped",
     /// A string contained the expected JSON, and was decoded once.
     JsonStringDecoded = "json_string_decoded",
     /// Text that was not JSON was repaired.
@@ -160,6 +162,8 @@ codes! {
     JsonParseError = "json_parse_error",
     /// No tool has this name; the arguments were not parsed.
     UnknownTool = "unknown_tool",
+    /// The arguments name another tool than the one that was called.
+    ToolNameMismatch = "tool_name_mismatch",
     /// The arguments are not an object, and cannot be coerced to one.
     ArgumentsNotObject = "arguments_not_object",
     /// Nested deeper than the limit.

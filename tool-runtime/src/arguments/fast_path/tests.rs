@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::arguments::policy::Policy;
-use crate::arguments::{coerce_object, fast_path};
+use crate::arguments::{ArgumentReader, coerce_object, fast_path};
 use crate::schema::CompiledSchema;
 use crate::wire::raw_arguments::RawArguments;
 
@@ -54,7 +54,7 @@ fn difference(compiled: &CompiledSchema, input: &RawArguments<'_>) -> Option<Str
     }
     for policy in [Policy::Lenient, Policy::Lossless, Policy::Strict] {
         for keeps_unknown in [true, false] {
-            let tree = coerce_object(compiled, input, policy, keeps_unknown);
+            let tree = coerce_object(&ArgumentReader::new(compiled, policy), input, keeps_unknown);
             let object = Value::Object(tree.object.map(|it| it.to_map()).unwrap_or_default()).to_string();
             if !tree.issues.is_empty() || object != fast {
                 return Some(format!(

@@ -1,0 +1,290 @@
+//! Arguments that were sent inside one unknown key: `{"arguments": {"city": "Paris"}}`.
+//!
+//! Models copy the envelope of a call, or the `properties` of the schema. The usual envelopes are unwrapped once; any other
+//! unknown key that holds declared ones is an error, since the tool would otherwise run without its arguments.
+
+use std::borrow::Cow;
+
+use crate::arguments::caller::Caller;
+use crate::arguments::policy::Policy;
+use crate::arguments::report::expected::several;
+use crate::arguments::report::messages;
+use crate::arguments::tree::node::{Members, Node};
+use crate::arguments::tree::parse::{self, Read, TooDeep};
+use crate::schema::CompiledSchema;
+use crate::schema::compiled::{Additional, Kind, SchemaId};
+use crate::schema::name::fold;
+use crate::schema::pointer;
+use crate::wire::depth;
+use crate::wire::issue::{Code, Issue, excerpt};
+
+/// The keys under which models send all arguments.
+const ENVELOPES: [&str; 7] = [
+    "arguments",
+    "args",
+    "kwargs",
+    "input",
+    "parameters",
+    "params",
+    "properties",
+];
+
+/// The key of the tool's name beside the arguments.
+const NAME: &str = "name";
+
+/// How the parameters are placed in the arguments.
+#[derive(Debug)]
+pub(crate) enum Layout<'a> {
+    /// At the top level, or nowhere.
+    AsSent,
+    /// Inside an envelope.
+    Unwrapped {
+        parameters: Node<'a>,
+        warnings: Vec<Issue>,
+    },
+    /// Inside a key that is not unwrapped.
+    Refused(Issue),
+}
+
+/// The names that a tool's schema and its host give to a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope<'s> {
+    compiled: &'s CompiledSchema,
+    /// The tool's name; `None` if any is accepted.
+    tool: Option<&'s str>,
+}
+
+impl<'s> Envelope<'s> {
+    /// Finds the parameters, by the declared names.
+    pub(crate) fn layout<'a>(
+        compiled: &'s CompiledSchema,
+        policy: Policy,
+        caller: Caller<'s>,
+        arguments: &Node<'a>,
+    ) -> Layout<'a> {
+        let tool = match caller {
+            Caller::Model(tool) => Some(tool),
+            Caller::AnyModel => None,
+            Caller::Host => return Layout::AsSent,
+        };
+        let Node::Object(members) = arguments else {
+            return Layout::AsSent;
+        };
+        let envelope = Self { compiled, tool };
+        match envelope.find(members, Level::Top) {
+            None => Layout::AsSent,
+            Some(Finding::Refused(issue)) => Layout::Refused(issue),
+            Some(Finding::Wrapped(wrapped)) if policy == Policy::Strict => match &*wrapped.held {
+                [] => Layout::AsSent,
+                held => Layout::Refused(holds_parameters(&wrapped.key, held)),
+            },
+            Some(Finding::Wrapped(wrapped)) => {
+                let repeated = members
+                    .repeated
+                    .iter()
+                    .filter_map(|place| members.entries.get(*place));
+                let repeated = repeated.map(|(key, _)| messages::repeated(key));
+                let mut warnings: Vec<_> = repeated.collect();
+                warnings.push(unwrapped(&wrapped.key));
+                warnings.extend(wrapped.decoded);
+                Layout::Unwrapped {
+                    parameters: Node::Object(wrapped.parameters),
+                    warnings,
+                }
+            }
+        }
+    }
+
+    fn find<'a>(&self, members: &Members<'a>, level: Level) -> Option<Finding<'a>> {
+        let entries = members.entries.as_slice();
+        if entries.iter().any(|(key, _)| !self.is_unknown(key)) {
+            return self.ambiguous(members);
+        }
+        match (entries, envelope(members)) {
+            ([(key, value)], _) => self.inside(key, value, ENVELOPES.contains(&&**key)),
+            (_, Some((name, key, value))) => {
+                let is_object = matches!(object(value), Ok(Some(_)) | Err(TooDeep));
+                if is_object && self.tool.is_some_and(|tool| fold(tool) != fold(name)) {
+                    return Some(Finding::Refused(other_tool(name, self.tool?)));
+                }
+                self.inside(key, value, true)
+            }
+            _ if level == Level::Top => entries.iter().find_map(|(key, value)| {
+                let (parameters, _) = object(value).ok()??;
+                let held = self.declared_among(&parameters);
+                (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
+            }),
+            _ => None,
+        }
+    }
+
+    /// The parameters in the value of an unknown key; an `envelope` is unwrapped.
+    fn inside<'a>(&self, key: &Cow<'a, str>, value: &Node<'a>, is_envelope: bool) -> Option<Finding<'a>> {
+        let (parameters, decoded) = match object(value) {
+            Ok(found) => found?,
+            Err(TooDeep) => return Some(Finding::Refused(messages::too_deep())),
+        };
+        let held = self.declared_among(&parameters);
+        let nested = match self.find(&parameters, Level::Inside) {
+            Some(Finding::Refused(issue)) => Some(issue),
+            Some(Finding::Wrapped(wrapped)) if !wrapped.held.is_empty() => {
+                Some(holds_parameters(&wrapped.key, &wrapped.held))
+            }
+            _ => None,
+        };
+        if let Some(mut issue) = nested {
+            issue.path = pointer::join("", key) + &issue.path;
+            return Some(Finding::Refused(issue));
+        }
+        let is_meant = !held.is_empty() || parameters.entries.is_empty();
+        if is_envelope && is_meant {
+            return Some(Finding::Wrapped(Wrapped {
+                key: key.to_string(),
+                parameters,
+                held,
+                decoded,
+            }));
+        }
+        (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
+    }
+
+    /// The parameter `name` beside an envelope with other parameters: either of them may be what was meant.
+    fn ambiguous<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
+        let (_, key, value) = envelope(members).filter(|(_, key, _)| self.is_unknown(key))?;
+        let (parameters, _) = object(value).ok()??;
+        let (held, _) = parameters.entries.iter().find(|(key, _)| self.declares(key))?;
+        Some(Finding::Refused(ambiguous(key, held)))
+    }
+
+    fn declared_among(&self, members: &Members<'_>) -> Vec<String> {
+        let keys = members.entries.iter().map(|(key, _)| key);
+        keys.filter(|key| self.declares(key))
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    /// Whether no property has a key by the rules for names and unknown keys.
+    fn is_unknown(&self, key: &str) -> bool {
+        let is_respelled = || self.declares(key);
+        match &self.compiled.schema(SchemaId::ROOT).kind {
+            Kind::Any => true,
+            Kind::Plain(plain) => plain.object.as_ref().is_none_or(|object| {
+                matches!(object.additional, Additional::Unspecified | Additional::Denied)
+                    && !object.is_map()
+                    && object.position(key).is_none()
+                    && !object.also_required.iter().any(|name| **name == *key)
+                    && !object.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
+                    && !is_respelled()
+            }),
+            Kind::Union(union) => !union.keys.has(key) && !is_respelled(),
+            Kind::AllOf(all_of) => !all_of.keys.has(key) && !is_respelled(),
+        }
+    }
+
+    /// Whether a key is a declared one, in any spelling.
+    fn declares(&self, key: &str) -> bool {
+        let folded = fold(key);
+        let is = |name: &str| fold(name) == folded;
+        match &self.compiled.schema(SchemaId::ROOT).kind {
+            Kind::Any => false,
+            Kind::Plain(plain) => plain.object.as_ref().is_some_and(|object| {
+                object.properties.iter().any(|property| property.folded == folded)
+                    || object.also_required.iter().any(|name| is(name))
+            }),
+            Kind::Union(union) => union.keys.declared.iter().any(|name| is(name)),
+            Kind::AllOf(all_of) => all_of.keys.declared.iter().any(|name| is(name)),
+        }
+    }
+}
+
+/// Where an object is that may have an envelope in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Top,
+    Inside,
+}
+
+/// Parameters that are not at the top level.
+enum Finding<'a> {
+    Wrapped(Wrapped<'a>),
+    Refused(Issue),
+}
+
+/// The parameters in an envelope.
+struct Wrapped<'a> {
+    key: String,
+    parameters: Members<'a>,
+    /// The declared keys among them.
+    held: Vec<String>,
+    /// The changes to JSON text.
+    decoded: Vec<Issue>,
+}
+
+/// The name and the envelope of an object that has nothing else.
+fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, str>, &'m Node<'a>)> {
+    let [one, other] = members.entries.as_slice() else {
+        return None;
+    };
+    let ((_, name), (key, value)) = if one.0 == NAME { (one, other) } else { (other, one) };
+    let is_named = one.0 == NAME || other.0 == NAME;
+    match name {
+        Node::Text(name) if is_named && ENVELOPES.contains(&&**key) => Some((name, key, value)),
+        _ => None,
+    }
+}
+
+/// The object that a value is, or that its text holds, with the changes to the text.
+fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, TooDeep> {
+    match value {
+        Node::Object(members) => Ok(Some((members.clone(), Vec::new()))),
+        Node::Text(text) if text.trim_start().starts_with('{') => {
+            let read = parse::read_inner(text, depth::MAX_DEPTH)?;
+            Ok(read.and_then(|Read { node, repaired }| match node {
+                Node::Object(members) => {
+                    let message = "the parameters came as a string that holds JSON and were decoded; send the object itself";
+                    let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
+                    Some((members, [decoded].into_iter().chain(repaired).collect()))
+                }
+                _ => None,
+            }))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn unwrapped(key: &str) -> Issue {
+    let message = format!(
+        "the parameters came inside `{}` and were unwrapped; send them at the top level",
+        excerpt(key)
+    );
+    Issue::warning(Code::ArgumentsUnwrapped, "", message)
+}
+
+/// An unknown key whose value has declared keys.
+fn holds_parameters(key: &str, held: &[String]) -> Issue {
+    let mut names = String::new();
+    let quoted = held.iter().map(|name| format!("`{}`", excerpt(name)));
+    let _ = several(&mut names, held.len(), quoted);
+    let message =
+        format!("unknown parameter that holds {names}; send all parameters at the top level, outside of it");
+    Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
+}
+
+fn ambiguous(key: &str, held: &str) -> Issue {
+    let message = format!(
+        "ambiguous arguments: `{NAME}` is a parameter here, and `{}` holds `{}`; send all parameters at the top level",
+        excerpt(key),
+        excerpt(held)
+    );
+    Issue::error(Code::AmbiguousValue, pointer::join("", key), message)
+}
+
+/// A call of one tool that holds the call of another.
+pub(crate) fn other_tool(name: &str, tool: &str) -> Issue {
+    let (name, tool) = (excerpt(name), excerpt(tool));
+    let message = format!(
+        "expected the parameters of `{tool}`, got a call of `{name}`; send the parameters of `{tool}` at the top level, \
+         or call `{name}` itself"
+    );
+    Issue::error(Code::ToolNameMismatch, pointer::join("", NAME), message).about(&name)
+}
