@@ -8,6 +8,7 @@ mod recorded;
 mod random;
 mod mutated;
 mod wild;
+mod read;
 mod apart;
 mod limits;
 mod linear;

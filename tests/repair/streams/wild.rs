@@ -135,6 +135,14 @@ impl Said {
     }
 }
 
+/// A stream of one call, whose arguments are JSON or Python.
+pub fn any_stream(random: &mut Random) -> (Dialect, String) {
+    let json = json!({"k": value(random, 0), "l": value(random, 0)}).to_string();
+    let python = json.replace('"', "'").replace("null", "None");
+    let arguments = if random.one_in(2) { json } else { python };
+    stream(&arguments, random)
+}
+
 fn stream(arguments: &str, random: &mut Random) -> (Dialect, String) {
     let pieces = pieces(arguments, random);
     let dialect = *random.pick(&[
@@ -282,7 +290,7 @@ fn anthropic(pieces: &[&str], random: &mut Random) -> Vec<Value> {
 }
 
 /// All pieces of arguments in the order of their events.
-fn together(stream: &[u8]) -> String {
+pub fn together(stream: &[u8]) -> String {
     let mut all = String::new();
     for event in events(stream) {
         for place in [

@@ -8,89 +8,95 @@ use memchr::memmem::Finder;
 
 use super::anthropic_block::{Block, Stop};
 use super::anthropic_event::Located;
-use super::call::{Call, MORE_OF_ANOTHER, UNREADABLE};
+use super::call::{Call, MORE_OF_ANOTHER};
 use super::dialect::is_cut_off;
-use super::payload::{Edit, Payload, may_be_read_by_others};
 use super::piece::Piece;
-use super::shared::Shared;
-use crate::sse::Event;
+use super::step::{Incoming, Reading, Step};
 
 /// The calls under way in a stream of Anthropic's Messages.
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
     blocks: Vec<Block>,
     /// The indexes of all blocks that began beside or after a call, of whatever kind.
-    begun: Vec<String>,
+    begun: Vec<Begun>,
+}
+
+/// The last block of an index.
+#[derive(Debug)]
+struct Begun {
+    index: String,
+    is_call: bool,
 }
 
 impl Anthropic {
-    pub(super) fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
-        if self.blocks.is_empty() && !may_call(event.raw()) {
-            return shared.send(event.raw());
-        }
-        let payload = Payload::of(event);
-        let located = payload
-            .as_ref()
-            .and_then(|payload| Some((payload, Located::of(payload.text())?)));
-        let Some((payload, located)) = located else {
-            if !event.ended() {
-                self.end(false, shared);
-            } else if may_be_read_by_others(event, "partial_json") {
-                self.give_up(UNREADABLE, shared);
-            }
-            return shared.send(event.raw());
+    /// Whether an event may say anything of calls.
+    pub(super) fn concerns(&self, raw: &[u8]) -> bool {
+        static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("tool_use"));
+        !self.blocks.is_empty() || CALL.find(raw).is_some()
+    }
+
+    /// Reads an event. Returns whether it is one of this dialect.
+    pub(super) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+        let Some(located) = Located::of(event.text) else {
+            return false;
         };
-        match located.kind.as_deref().or(event.name()).unwrap_or_default() {
-            "content_block_start" => self.start(&located, event, shared),
-            "content_block_delta" => self.delta(&located, payload, event, shared),
-            "content_block_stop" => self.stop(&located, event, shared),
-            "message_delta" => self.message_delta(&located, event, shared),
-            "error" => self.end_all(true, event, shared),
-            "message_stop" => self.end_all(false, event, shared),
-            _ if !event.ended() => self.end_all(false, event, shared),
-            _ => shared.send(event.raw()),
+        match located.kind.as_deref().or(event.name).unwrap_or_default() {
+            "content_block_start" => self.start(&located, event, reading),
+            "content_block_delta" => self.delta(&located, event, reading),
+            "content_block_stop" => self.stop(&located, event, reading),
+            "message_delta" => self.message_delta(&located, event, reading),
+            "error" => self.end(true, reading),
+            "message_stop" => self.end(false, reading),
+            _ if !event.ended => self.end(false, reading),
+            _ => {}
         }
+        true
     }
 
     /// The stream ends, or breaks off: so does every call.
-    pub(super) fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
+    pub(super) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.end(cut, None, shared);
+            block.end(cut, reading);
         }
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
+    pub(super) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.give_up(reason, shared);
+            block.give_up(reason, reading);
         }
     }
 
     /// Another block begins, so those that stopped before are complete; and so is one whose index it takes. If it takes
     /// its id, too, it is the same one, said again.
-    fn start(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
+    fn start(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let index = located.index.unwrap_or_default();
-        if !self.has_begun(index) {
-            self.begun.push(index.to_owned());
+        let is_call = located.block_type.as_deref() == Some("tool_use");
+        if let Some(begun) = self.begun.iter_mut().find(|begun| begun.index == index) {
+            begun.is_call = is_call;
+        } else if self.begun.len() < INDEXES_KEPT {
+            let index = index.to_owned();
+            self.begun.push(Begun { index, is_call });
         }
         let mut same = self
             .blocks
             .iter_mut()
             .filter(|block| block.is_open_as(index, located.id.as_deref()));
-        let again = same.any(|block| !block.conclude(shared));
+        let again = same.any(|block| !block.conclude(reading));
         let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
         let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
         self.blocks = others;
         let complete: Vec<Block> = complete;
         for block in complete {
-            block.end(false, None, shared);
+            block.end(false, reading);
         }
-        if located.block_type.as_deref() == Some("tool_use") {
+        if is_call {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             let name = owned(&located.name).unwrap_or_default();
-            let mut call = Call::new(shared.state, owned(&located.id), name);
+            let mut call = Call::new(reading.state, owned(&located.id), name);
+            call.report(reading);
             if again {
-                call.pass(MORE_OF_ANOTHER, shared.state);
+                call.pass(MORE_OF_ANOTHER, reading.state);
             }
             self.blocks.push(Block {
                 index: index.to_owned(),
@@ -98,26 +104,18 @@ impl Anthropic {
                 call,
                 stop: Stop::Open,
             });
-            if self.blocks.len() > shared.state.limits.calls {
-                let reason = shared.state.too_many_calls();
-                self.give_up(&reason, shared);
-                shared.state.lose(reason);
+            if self.blocks.len() > reading.state.limits.calls {
+                let reason = reading.state.too_many_calls();
+                self.give_up(&reason, reading);
+                reading.state.lose(reason);
             }
         }
-        if !event.ended() {
-            self.end(false, shared);
+        if !event.ended {
+            self.end(false, reading);
         }
-        shared.send(event.raw());
     }
 
-    fn delta(
-        &mut self,
-        located: &Located<'_>,
-        payload: &Payload<'_>,
-        event: &Event<'_>,
-        shared: &mut Shared<'_>,
-    ) {
-        let mut edits = Vec::new();
+    fn delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
         let is_kept = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
         let stray = located.partial_json.is_some() && self.open(located.index).is_none();
@@ -126,10 +124,18 @@ impl Anthropic {
             self.blocks = others;
             let kept: Vec<Block> = kept;
             for block in kept {
-                block.give_up("arguments came after their end", shared);
+                block.give_up("arguments came after their end", reading);
             }
-        } else if let Some(span) = &located.partial_json
-            && let Some(piece) = Piece::of(payload.slice(span))
+            let is_other = |begun: &Begun| located.index == Some(&*begun.index) && !begun.is_call;
+            let piece = located
+                .partial_json
+                .as_ref()
+                .and_then(|value| Piece::of(value.text));
+            if piece.is_some_and(|piece| !piece.is_blank()) && !self.begun.iter().any(is_other) {
+                reading.steps.push(Step::Stray);
+            }
+        } else if let Some(value) = &located.partial_json
+            && let Some(piece) = Piece::of(value.text)
             && (piece != Piece::Text("") || self.position(located.index).is_some())
             && let Some(block) = self.open(located.index)
         {
@@ -137,96 +143,80 @@ impl Anthropic {
                 .index
                 .filter(|index| block.index != *index)
                 .map(str::to_owned);
-            edits.push(Edit {
-                call: block.call.serial,
-                span: span.clone(),
-                contents: block.call.push(piece, shared),
-            });
-            block.call.keep_event(event.raw(), shared.state);
+            let contents = block.call.push(piece, reading.state);
+            let (call, span) = (block.call.serial, value.span.clone());
+            reading.steps.push(Step::Piece { call, span, contents });
+            block.call.keep_carrier(reading);
         }
-        if !event.ended() {
-            for block in std::mem::take(&mut self.blocks) {
-                block.end(false, Some((&mut edits, payload)), shared);
-            }
-        }
-        if !shared.state.failed {
-            payload.write(&mut edits, shared.out);
+        if !event.ended {
+            self.end(false, reading);
         }
     }
 
-    fn stop(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
+    fn stop(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let Some(at) = self.position(located.index) else {
-            if !event.ended() {
-                return self.end_all(false, event, shared);
+            if !event.ended {
+                return self.end(false, reading);
             }
-            return self.send_after_kept(|block| located.index == Some(&*block.index), event, shared);
+            return self.keep_after(|block| located.index == Some(&*block.index), reading);
         };
         let mut block = self.blocks.remove(at);
-        if !event.ended() {
-            block.end(false, None, shared);
-            return self.end_all(false, event, shared);
+        if !event.ended {
+            block.end(false, reading);
+            return self.end(false, reading);
         }
         if block.call.is_repairing() {
-            let raw = event.raw();
-            if !shared.state.may_hold(raw.len()) {
-                block.give_up(HELD_TOO_MUCH, shared);
-                return shared.send(raw);
+            if !reading.state.may_hold(reading.size) {
+                return block.give_up(HELD_TOO_MUCH, reading);
             }
-            shared.state.held += raw.len();
-            block.stop = Stop::Kept(raw.to_vec());
+            reading.state.held += reading.size;
+            let call = block.call.serial;
+            reading.steps.push(Step::Keep { call });
+            block.stop = Stop::Kept(reading.size);
             return self.blocks.insert(at, block);
         }
-        if let Some(outcome) = block.call.end(false, shared.state) {
-            block.send_rest(&outcome.rest, shared);
-            block.call.last = Vec::new();
-            block.stop = Stop::Left(Box::new(outcome));
-            self.blocks.insert(at, block);
+        match block.call.end(false, reading.state) {
+            Some(mut outcome) => {
+                let rest = std::mem::take(&mut outcome.rest);
+                block.release(rest, reading);
+                block.call.drop_carrier(reading);
+                block.stop = Stop::Left(Box::new(outcome));
+                self.blocks.insert(at, block);
+            }
+            None => block.call.ended(None, reading),
         }
-        shared.send(event.raw());
     }
 
     /// Tells whether the output was cut off, if it says why the model stopped.
-    fn message_delta(&mut self, located: &Located<'_>, event: &Event<'_>, shared: &mut Shared<'_>) {
+    fn message_delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         if let Some(reason) = &located.stop_reason {
-            return self.end_all(is_cut_off(reason), event, shared);
+            return self.end(is_cut_off(reason), reading);
         }
-        if !event.ended() {
-            return self.end_all(false, event, shared);
+        if !event.ended {
+            return self.end(false, reading);
         }
-        self.send_after_kept(|_| true, event, shared);
+        self.keep_after(|_| true, reading);
     }
 
-    /// Sends an event that says nothing more than what is kept back, and must not overtake it.
-    fn send_after_kept(
-        &mut self,
-        whose: impl Fn(&Block) -> bool,
-        event: &Event<'_>,
-        shared: &mut Shared<'_>,
-    ) {
-        let raw = event.raw();
+    /// Keeps an event that says nothing more than what is kept back, and must not overtake it.
+    fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
         let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
         let Some(at) = self.blocks.iter().rposition(kept) else {
-            return shared.send(raw);
+            return;
         };
-        if !shared.state.may_hold(raw.len()) {
-            self.give_up(HELD_TOO_MUCH, shared);
-            return shared.send(raw);
+        if !reading.state.may_hold(reading.size) {
+            return self.give_up(HELD_TOO_MUCH, reading);
         }
         if let Some(Block {
-            stop: Stop::Kept(kept),
+            stop: Stop::Kept(size),
+            call,
             ..
         }) = self.blocks.get_mut(at)
         {
-            kept.extend_from_slice(raw);
-            shared.state.held += raw.len();
+            *size += reading.size;
+            reading.state.held += reading.size;
+            reading.steps.push(Step::Keep { call: call.serial });
         }
-    }
-
-    fn end_all(&mut self, cut: bool, event: &Event<'_>, shared: &mut Shared<'_>) {
-        for block in std::mem::take(&mut self.blocks) {
-            block.end(cut, None, shared);
-        }
-        shared.send(event.raw());
     }
 
     /// The open block of an index; a piece of an index that no block began with goes on with the only one that is open.
@@ -241,7 +231,7 @@ impl Anthropic {
 
     /// Whether a block began with this index; once there were too many to keep, any may have.
     fn has_begun(&self, index: &str) -> bool {
-        self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun == index)
+        self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun.index == index)
     }
 
     fn position(&self, index: Option<&str>) -> Option<usize> {
@@ -254,9 +244,3 @@ impl Anthropic {
 /// More blocks than an answer has.
 const INDEXES_KEPT: usize = 256;
 const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";
-
-/// Whether an event may begin a call, when none is under way.
-fn may_call(raw: &[u8]) -> bool {
-    static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("tool_use"));
-    CALL.find(raw).is_some()
-}

@@ -1,11 +1,8 @@
 //! One block of a stream of Anthropic's Messages that is a call.
 
-use super::anthropic_event::{Located, error};
 use super::call::{Call, Position};
 use super::outcome::Outcome;
-use super::payload::{Edit, Payload};
-use super::shared::Shared;
-use crate::sse::Event;
+use super::step::{Address, Reading, Step};
 
 #[derive(Debug)]
 pub(super) struct Block {
@@ -23,9 +20,9 @@ pub(super) enum Stop {
     Open,
     /// It has, and left: what the arguments are is known, unless the stream says that they were cut off.
     Left(Box<Outcome>),
-    /// It has, and is kept back with what followed and must not overtake it: whether the arguments are repaired
-    /// depends on what the stream says next.
-    Kept(Vec<u8>),
+    /// It has, and is kept back with what followed and must not overtake it, so many bytes: whether the arguments are
+    /// repaired depends on what the stream says next.
+    Kept(usize),
 }
 
 impl Block {
@@ -38,73 +35,60 @@ impl Block {
     }
 
     /// It is said again that the block begins. Returns whether its arguments are complete; otherwise they pass.
-    pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
-        let (rest, complete) = self.call.leave_or_pass(shared.state);
-        self.send_rest(&rest, shared);
+    pub(super) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
+        let (rest, complete) = self.call.leave_or_pass(reading.state);
+        self.release(rest, reading);
         complete
     }
 
-    pub(super) fn give_up(mut self, reason: &str, shared: &mut Shared<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), shared.state);
-        self.send_rest(&rest, shared);
-        self.end(false, None, shared);
+    pub(super) fn give_up(mut self, reason: &str, reading: &mut Reading<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), reading.state);
+        self.release(rest, reading);
+        self.end(false, reading);
     }
 
-    /// Ends the block. What is still held goes into its piece in the present event, or out in front of it; what was
-    /// kept back follows.
-    pub(super) fn end(
-        mut self,
-        cut: bool,
-        present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
+    /// Ends the block. What is still held leaves; what was kept back follows.
+    pub(super) fn end(mut self, cut: bool, reading: &mut Reading<'_>) {
         let stop = std::mem::replace(&mut self.stop, Stop::Open);
-        if let Stop::Left(outcome) = stop {
-            let outcome = if cut { outcome.cut_off() } else { *outcome };
-            self.record(outcome, shared);
-            return;
-        }
-        if let Some(outcome) = self.call.end(cut, shared.state) {
-            let rest = outcome.rest.clone();
-            if let Some(message) = self.record(outcome, shared) {
-                return shared.fail(&error(&message, &self.call.last));
+        let kept = match stop {
+            Stop::Kept(size) => Some(size),
+            _ => None,
+        };
+        let (outcome, has_left) = match stop {
+            Stop::Left(outcome) if cut => (Some(outcome.cut_off()), true),
+            Stop::Left(outcome) => (Some(*outcome), true),
+            Stop::Open | Stop::Kept(_) => (self.call.end(cut, reading.state), false),
+        };
+        let status = outcome.as_ref().map(|outcome| outcome.status);
+        if let Some(mut outcome) = outcome {
+            let rest = std::mem::take(&mut outcome.rest);
+            let message = self.record(outcome, reading);
+            if has_left {
+                return self.call.ended(status, reading);
             }
-            let own = |edit: &&mut Edit| edit.call == self.call.serial;
-            match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-                Some((edit, payload)) => edit.append(&rest, payload),
-                None => self.send_rest(&rest, shared),
+            if let Some(message) = message {
+                return reading.fail(self.call.serial, message);
             }
+            self.release(rest, reading);
         }
-        if let Stop::Kept(kept) = stop {
-            shared.state.held -= kept.len();
-            shared.send(&kept);
+        if let Some(size) = kept {
+            let (call, copies) = (self.call.serial, None);
+            reading.state.held -= size;
+            reading.steps.push(Step::LetGo { call, copies });
         }
+        self.call.ended(status, reading);
     }
 
-    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
         let position = Position {
             choice: None,
             index: self.index.parse().ok(),
         };
-        self.call.record(outcome, position, shared.state)
+        self.call.record(outcome, position, reading.state)
     }
 
-    /// Sends what was held in an event like the last one.
-    pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
-        if rest.is_empty() || shared.state.failed {
-            return;
-        }
-        let last = Event::whole(&self.call.last);
-        if let Some(payload) = Payload::of(&last)
-            && let Some(span) = Located::of(payload.text()).and_then(|located| located.partial_json)
-        {
-            let contents = Some(rest.to_owned());
-            let edit = Edit {
-                call: self.call.serial,
-                span,
-                contents,
-            };
-            payload.write(&mut [edit], shared.out);
-        }
+    /// Lets go of what was held.
+    pub(super) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        reading.release(self.call.serial, || Address::Anthropic, rest);
     }
 }

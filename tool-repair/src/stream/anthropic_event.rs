@@ -1,11 +1,8 @@
-//! What stands where in an event of Anthropic's Messages, and how an error is written.
+//! What stands where in an event of Anthropic's Messages.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use super::escapes;
-use super::json::{Cursor, index, said};
-use super::payload::line_end;
+use super::json::{Cursor, Spanned, index, said, spanned};
 
 /// What an event says.
 #[derive(Debug, Default)]
@@ -15,7 +12,7 @@ pub(super) struct Located<'a> {
     pub(super) block_type: Option<Cow<'a, str>>,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
-    pub(super) partial_json: Option<Range<usize>>,
+    pub(super) partial_json: Option<Spanned<'a>>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
 }
 
@@ -42,7 +39,7 @@ impl<'a> Located<'a> {
             }),
             "delta" => cursor.object(|key, cursor| {
                 match key {
-                    "partial_json" => located.partial_json = Some(cursor.value()?),
+                    "partial_json" => located.partial_json = Some(spanned(text, cursor)?),
                     "stop_reason" => located.stop_reason = said(text, cursor),
                     _ => {}
                 }
@@ -52,14 +49,4 @@ impl<'a> Located<'a> {
         })?;
         Some(located)
     }
-}
-
-/// An error as streams of Messages report it.
-pub(super) fn error(message: &str, last: &[u8]) -> String {
-    let mut contents = String::new();
-    escapes::encode(message, &mut contents);
-    let end = line_end(last);
-    format!(
-        r#"event: error{end}data: {{"type":"error","error":{{"type":"api_error","message":"{contents}"}}}}{end}{end}"#
-    )
 }

@@ -8,7 +8,8 @@ use super::outcome::Outcome;
 use super::piece::Piece;
 use super::record::RepairRecord;
 use super::repairing::Repairing;
-use super::shared::{Shared, StreamState};
+use super::shared::StreamState;
+use super::step::{EndedCall, Reading, Step};
 
 /// One call, whatever the dialect.
 ///
@@ -22,8 +23,8 @@ pub(super) struct Call {
     pub(super) tool: String,
     flow: Flow,
     was_object: bool,
-    /// The event that carried the last piece, kept while something is held.
-    pub(super) last: Vec<u8>,
+    /// The size of the event that carried the last piece, which is kept while something is held.
+    carrier: usize,
 }
 
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl Call {
             tool,
             flow: Flow::Undecided,
             was_object: false,
-            last: Vec::new(),
+            carrier: 0,
         }
     }
 
@@ -106,21 +107,30 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
     }
 
-    /// Keeps the event that carried the last piece, while something is held that may have to leave like it.
-    pub(super) fn keep_event(&mut self, raw: &[u8], state: &mut StreamState) {
-        state.held -= self.last.len();
-        self.last.clear();
-        if self.holds() {
-            self.last.extend_from_slice(raw);
+    /// Keeps the event, which carried the last piece, while something is held that may have to leave like it.
+    pub(super) fn keep_carrier(&mut self, reading: &mut Reading<'_>) {
+        let holds = self.holds();
+        if holds || self.carrier > 0 {
+            let call = self.serial;
+            reading.steps.push(Step::Carrier { call, holds });
         }
-        state.held += self.last.len();
+        reading.state.held -= self.carrier;
+        self.carrier = if holds { reading.size } else { 0 };
+        reading.state.held += self.carrier;
+    }
+
+    /// Nothing leaves any more that needs the event of the last piece.
+    pub(super) fn drop_carrier(&mut self, reading: &mut Reading<'_>) {
+        let call = self.serial;
+        reading.steps.push(Step::Carrier { call, holds: false });
+        self.carrier = 0;
     }
 
     /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
     /// piece itself.
-    pub(super) fn push(&mut self, piece: Piece<'_>, shared: &mut Shared<'_>) -> Option<String> {
+    pub(super) fn push(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
-            self.decide(shared.state);
+            self.decide(state);
         }
         if let Flow::Finalized(outcome) = &mut self.flow {
             outcome.go_on(piece);
@@ -129,12 +139,12 @@ impl Call {
             return None;
         };
         self.was_object |= matches!(piece, Piece::Object(_));
-        let Ok(mut contents) = repairing.take(piece, shared.state) else {
-            return self.give_up_at_surrogate(piece, shared.state);
+        let Ok(mut contents) = repairing.take(piece, state) else {
+            return self.give_up_at_surrogate(piece, state);
         };
-        if shared.state.held > shared.state.limits.held {
-            let reason = format!("more than {} bytes are held in all", shared.state.limits.held);
-            let rest = self.give_up(reason, shared.state);
+        if state.held > state.limits.held {
+            let reason = format!("more than {} bytes are held in all", state.limits.held);
+            let rest = self.give_up(reason, state);
             if !rest.is_empty() {
                 contents.get_or_insert_with(|| piece.contents()).push_str(&rest);
             }
@@ -183,10 +193,11 @@ impl Call {
     }
 
     /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
-    pub(super) fn start_over(&mut self) -> bool {
+    pub(super) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
         let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {
             self.flow = Flow::Undecided;
+            reading.steps.push(Step::Restart { call: self.serial });
         }
         copy
     }
@@ -255,7 +266,7 @@ impl Call {
     /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
     pub(super) fn end(&mut self, cut: bool, state: &mut StreamState) -> Option<Outcome> {
         if !matches!(self.flow, Flow::Ended) {
-            state.held -= self.last.len();
+            state.held -= self.carrier;
         }
         match std::mem::replace(&mut self.flow, Flow::Ended) {
             Flow::Undecided | Flow::Ended => None,
@@ -286,6 +297,25 @@ impl Call {
                 ))
             }
         }
+    }
+
+    /// Reports that the call began.
+    pub(super) fn report(&self, reading: &mut Reading<'_>) {
+        reading.steps.push(Step::Begun {
+            call: self.serial,
+            id: self.id.clone(),
+            tool: self.tool.clone(),
+        });
+    }
+
+    /// Reports the end of the call.
+    pub(super) fn ended(&self, status: Option<Status>, reading: &mut Reading<'_>) {
+        reading.steps.push(Step::Ended(Box::new(EndedCall {
+            call: self.serial,
+            id: self.id.clone(),
+            tool: self.tool.clone(),
+            status,
+        })));
     }
 
     /// Writes down what the arguments turned out to be, if they were not simply JSON. Returns what to say instead of

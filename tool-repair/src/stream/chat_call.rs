@@ -2,13 +2,11 @@
 
 use super::super::repairer::Status;
 use super::call::{Call, MORE_OF_ANOTHER, Position};
-use super::chat_event::{Delta, written};
+use super::chat_event::Delta;
 use super::chat_history::ChoiceHistory;
-use super::escapes;
 use super::outcome::Outcome;
-use super::payload::{Edit, Payload, line_end};
 use super::piece::Piece;
-use super::shared::Shared;
+use super::step::{Address, Reading};
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -40,6 +38,7 @@ pub(super) struct End {
     rest: String,
     /// What to say instead, with which the stream ends.
     error: Option<String>,
+    status: Option<Status>,
 }
 
 impl End {
@@ -106,26 +105,20 @@ impl Entry {
         }
     }
 
-    /// Ends the call; what is still held goes into its piece in the present event, or out in front of it.
-    pub(super) fn end(
-        mut self,
-        cut: bool,
-        history: &mut ChoiceHistory,
-        present: Option<(&mut [Edit], &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
-        let end = self.stop(cut, history, shared);
-        self.leave(&end, present, shared);
+    /// Ends the call; what is still held leaves.
+    pub(super) fn end(mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) {
+        let end = self.stop(cut, history, reading);
+        self.leave(end, reading);
     }
 
     /// Ends the call, and writes down what became of it. What is still held has to leave next.
-    pub(super) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, shared: &mut Shared<'_>) -> End {
+    pub(super) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) -> End {
         let mut end = End::default();
         history.note(self.index.as_deref());
         if self.call.waits() && history.doubtful {
-            end.rest = self.call.give_up(MORE_OF_ANOTHER, shared.state);
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, reading.state);
         }
-        let Some(outcome) = self.call.end(cut, shared.state) else {
+        let Some(outcome) = self.call.end(cut, reading.state) else {
             return end;
         };
         history.doubtful |= match outcome.status {
@@ -133,69 +126,42 @@ impl Entry {
             Status::Refused => !outcome.closed,
             _ => false,
         };
+        end.status = Some(outcome.status);
         end.rest.push_str(&outcome.rest);
-        end.error = self.record(outcome, shared);
+        end.error = self.record(outcome, reading);
         end
     }
 
     /// Lets go of the end of the call.
-    pub(super) fn leave(
-        &self,
-        end: &End,
-        present: Option<(&mut [Edit], &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
-        match &end.error {
-            Some(message) => shared.fail(&error(message, &self.call.last)),
-            None => self.release(&end.rest, present, shared),
+    pub(super) fn leave(&self, end: End, reading: &mut Reading<'_>) {
+        if let Some(message) = end.error {
+            return reading.fail(self.call.serial, message);
         }
+        self.release(end.rest, reading);
+        self.call.ended(end.status, reading);
     }
 
-    /// Lets go of what was held: into the call's piece in the present event, or out in front of it.
-    pub(super) fn release(
-        &self,
-        rest: &str,
-        present: Option<(&mut [Edit], &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
-        let own = |edit: &&mut Edit| edit.call == self.call.serial;
-        match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-            Some((edit, payload)) => edit.append(rest, payload),
-            None => self.send_rest(rest, shared),
-        }
+    /// Lets go of what was held.
+    pub(super) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        reading.release(self.call.serial, || self.address(), rest);
     }
 
-    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
         let position = Position {
             choice: self.choice.parse().ok(),
             index: self.index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, shared.state)
+        self.call.record(outcome, position, reading.state)
     }
 
-    /// Sends what was held as an event of its own, made after the call's last one.
-    fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
-        if rest.is_empty() {
-            return;
-        }
-        let id = self
-            .call
-            .id
-            .as_deref()
-            .filter(|_| self.named_by != NamedBy::Index);
-        let delta = written::delta(self.legacy, self.index.as_deref(), id, rest);
-        if let Some(event) = written::event(&self.call.last, &self.choice, &delta) {
-            shared.send(event.as_bytes());
+    /// How clients will tell that more is of this call.
+    fn address(&self) -> Address {
+        let id = self.call.id.clone();
+        Address::Chat {
+            choice: self.choice.clone(),
+            index: self.index.clone(),
+            id: id.filter(|_| self.named_by != NamedBy::Index),
+            legacy: self.legacy,
         }
     }
-}
-
-/// An error as Chat Completions streams report it.
-fn error(message: &str, last: &[u8]) -> String {
-    let mut contents = String::new();
-    escapes::encode(message, &mut contents);
-    let end = line_end(last);
-    format!(
-        r#"data: {{"error":{{"message":"{contents}","type":"invalid_tool_arguments","param":null,"code":"invalid_tool_arguments"}}}}{end}{end}"#
-    )
 }

@@ -1,9 +1,8 @@
-//! What stands where in an event of Chat Completions, and how one is written.
+//! What stands where in an event of Chat Completions.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::escapes;
 use super::json::{Cursor, contents, index, said};
 use super::piece::Piece;
 
@@ -127,60 +126,5 @@ impl<'a> Delta<'a> {
             }
             Some(())
         })
-    }
-}
-
-/// Events that are made here.
-pub(super) mod written {
-    use std::fmt::Write;
-
-    use super::super::json::Cursor;
-    use super::super::payload::{Payload, line_end};
-    use crate::sse::Event;
-
-    /// The `delta` of one piece of one call.
-    pub(in super::super) fn delta(legacy: bool, index: Option<&str>, id: Option<&str>, rest: &str) -> String {
-        if legacy {
-            return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);
-        }
-        let mut delta = r#"{"tool_calls":[{"#.to_owned();
-        if let Some(index) = index {
-            let _ = write!(delta, r#""index":{index},"#);
-        }
-        if let Some(id) = id {
-            let mut written = String::new();
-            super::escapes::encode(id, &mut written);
-            let _ = write!(delta, r#""id":"{written}","#);
-        }
-        let _ = write!(delta, r#""function":{{"arguments":"{rest}"}}}}]}}"#);
-        delta
-    }
-
-    /// An event that is like `last` in all that stands beside the choices and has no parts of its own: id, model,
-    /// creation time. What has parts, such as the usage, would be counted twice.
-    pub(in super::super) fn event(last: &[u8], choice: &str, delta: &str) -> Option<String> {
-        let event = Event::whole(last);
-        let payload = Payload::of(&event)?;
-        let mut members = String::new();
-        Cursor::new(payload.text()).object(|key, cursor| {
-            let first = cursor.peek()?;
-            let value = cursor.value()?;
-            if key == "choices" {
-                let _ = write!(
-                    members,
-                    r#""choices":[{{"index":{choice},"delta":{delta},"finish_reason":null}}],"#
-                );
-            } else if !matches!(first, b'{' | b'[') && key != "usage" {
-                let _ = write!(members, r#""{key}":{},"#, payload.slice(&value));
-            }
-            Some(())
-        })?;
-        let end = line_end(last);
-        let name = event
-            .name()
-            .map(|name| format!("event: {name}{end}"))
-            .unwrap_or_default();
-        let members = members.trim_end_matches(',').replace(['\n', '\r'], " ");
-        Some(format!("{name}data: {{{members}}}{end}{end}"))
     }
 }

@@ -53,6 +53,34 @@ pub(super) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Re
     Ok(())
 }
 
+/// As [`decode`], but halves of surrogate pairs that stand alone become U+FFFD.
+pub(super) fn decode_lossy(raw: &str, half: &mut Option<u16>, into: &mut String) {
+    let (before, before_half) = (into.len(), *half);
+    if decode(raw, half, into).is_ok() {
+        return;
+    }
+    into.truncate(before);
+    let mut units: Vec<u16> = before_half.into_iter().collect();
+    let mut rest = raw;
+    while let Some(first) = rest.chars().next() {
+        let length = match (first, rest.as_bytes().get(1)) {
+            ('\\', Some(b'u')) => 6,
+            ('\\', Some(_)) => 2,
+            _ => first.len_utf8(),
+        };
+        let (piece, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        let mut text = String::new();
+        match code_unit(piece) {
+            Some(unit) if length == 6 => units.push(unit),
+            _ if decode(piece, &mut None, &mut text).is_ok() => units.extend(text.encode_utf16()),
+            _ => units.push(0xFFFD),
+        }
+        rest = after;
+    }
+    *half = units.pop_if(|last| (0xD800..0xDC00).contains(last));
+    into.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+}
+
 fn code_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.get(2..6)?, 16).ok()
 }
@@ -126,6 +154,17 @@ mod tests {
                 .0,
             "\"\\/\u{8}\u{c}\n\r\té你😀"
         );
+    }
+
+    #[test]
+    fn replaces_halves_of_pairs_that_stand_alone() {
+        let mut half = None;
+        let mut text = String::new();
+        for piece in [r"a\ud83d", r"\ude00\ude00\n", r"\ud83dx\u00e9", r"\ud83d"] {
+            decode_lossy(piece, &mut half, &mut text);
+        }
+        assert_eq!(text, "a😀\u{fffd}\n\u{fffd}xé");
+        assert_eq!(half, Some(0xd83d));
     }
 
     #[test]

@@ -133,6 +133,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A value, and where it is in the JSON.
+#[derive(Debug, Clone)]
+pub(super) struct Spanned<'a> {
+    pub(super) span: Range<usize>,
+    pub(super) text: &'a str,
+}
+
+/// The value that comes next.
+pub(super) fn spanned<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Spanned<'a>> {
+    let span = cursor.value()?;
+    let text = text.get(span.clone())?;
+    Some(Spanned { span, text })
+}
+
 /// What stands between the quotes, when the text is a string of JSON.
 pub(super) fn contents(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')

@@ -1,8 +1,9 @@
 //! The repair of the tool calls in a stream, as it passes by: Chat Completions, Responses, Anthropic's Messages.
 //!
 //! A [`StreamRepairer`] takes the bytes of a stream of server-sent events in pieces of any size and gives out what may
-//! leave; a [`RepairedStream`] does so for a stream of bytes that is polled. Which tools are repaired, and what becomes
-//! of what cannot be, says [`FormatFixing`](super::FormatFixing).
+//! leave; a [`RepairedStream`] does so for a stream of bytes that is polled. A [`CallReader`] reads the same calls from events,
+//! without the bytes. Which tools are repaired, and what becomes of what cannot be, says
+//! [`FormatFixing`](super::FormatFixing).
 //!
 //! ```
 //! use tool_repair::FormatFixing;
@@ -95,11 +96,12 @@
 //! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
 //! untouched, [`StreamRepairer::bailout_reason`] says why, and `tracing` has a warning.
 
+// Up to `call_reader`, files read: they know events, and not the bytes that carry them. Those are the editor's.
 mod escapes;
 mod json;
-mod payload;
 mod record;
 mod shared;
+mod step;
 mod piece;
 mod outcome;
 mod repairing;
@@ -116,10 +118,18 @@ mod anthropic;
 mod responses_event;
 mod responses_call;
 mod responses;
+mod reader;
+mod call_reader;
+mod payload;
+mod chat_written;
+mod anthropic_written;
+mod responses_written;
+mod editor;
 mod repairer;
 mod adapter;
 
 pub use adapter::RepairedStream;
+pub use call_reader::{CallEvent, CallReader, ReadCall};
 pub use dialect::{Dialect, UnknownDialect};
 pub use record::RepairRecord;
 pub use repairer::StreamRepairer;

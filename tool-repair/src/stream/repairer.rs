@@ -1,13 +1,12 @@
 //! The repair of one stream, pushed: bytes in, bytes out.
 
 use super::super::format_fixing::FormatFixing;
-use super::anthropic::Anthropic;
-use super::chat::Chat;
 use super::dialect::Dialect;
+use super::editor::Editor;
+use super::reader::Reader;
 use super::record::RepairRecord;
-use super::responses::Responses;
-use super::shared::{Shared, StreamLimits, StreamState};
-use crate::sse::{Event, Frame, SseDecoder};
+use super::shared::StreamLimits;
+use crate::sse::{Frame, SseDecoder};
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
 ///
@@ -29,17 +28,10 @@ use crate::sse::{Event, Frame, SseDecoder};
 #[derive(Debug)]
 pub struct StreamRepairer {
     framer: SseDecoder,
-    calls: Calls,
-    state: StreamState,
+    reader: Reader,
+    editor: Editor,
     /// Nothing is looked at (any more).
     passing: bool,
-}
-
-#[derive(Debug)]
-enum Calls {
-    Chat(Chat),
-    Responses(Responses),
-    Anthropic(Anthropic),
 }
 
 impl StreamRepairer {
@@ -50,26 +42,18 @@ impl StreamRepairer {
 
     /// A repairer with other limits.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
-        let calls = match dialect {
-            Dialect::ChatCompletions => Calls::Chat(Chat::default()),
-            Dialect::Responses => Calls::Responses(Responses::default()),
-            Dialect::Anthropic => Calls::Anthropic(Anthropic::default()),
-        };
         Self {
             framer: SseDecoder::with_limit(limits.event),
-            calls,
             passing: !fixing.enabled,
-            state: StreamState::new(fixing, limits),
+            reader: Reader::new(dialect, fixing, limits),
+            editor: Editor::default(),
         }
     }
 
     /// Takes the next bytes of the stream and appends to `out` what may leave now.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.passing {
-            if !self.state.failed {
-                out.extend_from_slice(bytes);
-            }
-            return;
+            return self.editor.send(bytes, out);
         }
         self.framer.push(bytes);
         self.take_frames(false, out);
@@ -84,13 +68,7 @@ impl StreamRepairer {
         self.framer.finish();
         self.take_frames(true, out);
         if !self.passing {
-            self.calls.end(
-                false,
-                &mut Shared {
-                    state: &mut self.state,
-                    out,
-                },
-            );
+            self.editor.end(false, &mut self.reader, out);
         }
         self.passing = true;
     }
@@ -101,12 +79,8 @@ impl StreamRepairer {
         if self.passing {
             return;
         }
-        let mut shared = Shared {
-            state: &mut self.state,
-            out,
-        };
-        self.calls.end(true, &mut shared);
-        shared.send(self.framer.rest());
+        self.editor.end(true, &mut self.reader, out);
+        self.editor.send(self.framer.rest(), out);
         self.passing = true;
     }
 
@@ -114,19 +88,19 @@ impl StreamRepairer {
     /// 4,096 wait to be taken; those above are only told through `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
-        self.state.take_records()
+        self.reader.state.take_records()
     }
 
     /// The names of the tools whose calls passed untouched, since they are not
     /// [`target_tools`](FormatFixing::target_tools); the first 64. A call that has no name is one of `""`.
     pub fn skipped(&self) -> &[String] {
-        self.state.skipped()
+        self.reader.state.skipped()
     }
 
     /// How many tool calls were seen so far, of whatever tools. None in a stream that has some: it is of another
     /// dialect.
     pub fn calls(&self) -> u64 {
-        self.state.calls()
+        self.reader.state.calls()
     }
 
     /// Why the rest of the stream passes untouched, once it does: an event or the number of calls went over the
@@ -142,71 +116,42 @@ impl StreamRepairer {
     /// assert_eq!(repairer.bailout_reason(), Some("an event of more than 1000 bytes"));
     /// ```
     pub fn bailout_reason(&self) -> Option<&str> {
-        self.state.lost()
+        self.reader.state.lost()
     }
 
     /// Whether the stream ended with an error that was put in for a call that could not be repaired
     /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
     pub fn failed(&self) -> bool {
-        self.state.failed
+        self.reader.state.failed
     }
 
     fn take_frames(&mut self, ended: bool, out: &mut Vec<u8>) {
-        let mut shared = Shared {
-            state: &mut self.state,
-            out,
-        };
+        let (reader, editor) = (&mut self.reader, &mut self.editor);
         loop {
             let goes_on = self.framer.line_left();
             let Some(frame) = self.framer.next_frame() else {
                 return;
             };
             match frame {
-                Frame::Event(event) => self.calls.event(&event, &mut shared),
+                Frame::Event(event) => editor.event(&event, reader, out),
                 Frame::Oversized { raw, .. } => {
-                    let message = format!("an event of more than {} bytes", shared.state.limits.event);
-                    self.calls.give_up(&message, &mut shared);
-                    shared.send(raw);
-                    shared.state.lose(message);
+                    let message = format!("an event of more than {} bytes", reader.state.limits.event);
+                    editor.give_up(&message, reader, out);
+                    editor.send(raw, out);
+                    reader.state.lose(message);
                 }
                 Frame::Ignored(raw) => {
                     let comment = raw.starts_with(b":") && !goes_on;
                     if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
-                        self.calls.end(false, &mut shared); // the stream ends inside of it: nothing can follow
+                        editor.end(false, reader, out); // the stream ends inside of it: nothing can follow
                     }
-                    shared.send(raw);
+                    editor.send(raw, out);
                 }
             }
-            if shared.state.lost().is_some() || shared.state.failed {
+            if reader.state.lost().is_some() || reader.state.failed {
                 self.passing = true;
-                return shared.send(self.framer.rest());
+                return editor.send(self.framer.rest(), out);
             }
-        }
-    }
-}
-
-impl Calls {
-    fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
-        match self {
-            Self::Chat(calls) => calls.event(event, shared),
-            Self::Responses(calls) => calls.event(event, shared),
-            Self::Anthropic(calls) => calls.event(event, shared),
-        }
-    }
-
-    fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
-        match self {
-            Self::Chat(calls) => calls.end(cut, shared),
-            Self::Responses(calls) => calls.end(cut, shared),
-            Self::Anthropic(calls) => calls.end(cut, shared),
-        }
-    }
-
-    fn give_up(&mut self, message: &str, shared: &mut Shared<'_>) {
-        match self {
-            Self::Chat(calls) => calls.give_up(message, shared),
-            Self::Responses(calls) => calls.give_up(message, shared),
-            Self::Anthropic(calls) => calls.give_up(message, shared),
         }
     }
 }

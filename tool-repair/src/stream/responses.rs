@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{MORE_OF_ANOTHER, UNREADABLE};
-use super::payload::{Edit, Payload, may_be_read_by_others};
+use super::call::MORE_OF_ANOTHER;
+use super::piece::Piece;
 use super::responses_call::{Entry, Stop};
 use super::responses_event::{Item, Located};
-use super::shared::Shared;
-use crate::sse::Event;
+use super::step::{Incoming, Reading, Step};
 
 /// The calls of a Responses stream, those that have ended too: copies of their arguments come until the end.
 #[derive(Debug, Default)]
@@ -40,211 +39,157 @@ impl Names {
     }
 }
 
-/// One event, read.
-#[derive(Clone, Copy)]
-struct Present<'a> {
-    event: &'a Event<'a>,
-    payload: &'a Payload<'a>,
-    located: &'a Located<'a>,
-}
-
 impl Responses {
-    pub(super) fn event(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) {
-        let quiet = self
-            .entries
-            .iter()
-            .all(|entry| matches!(entry.stop, Stop::Finalized(_)));
-        if quiet && !may_call(event.raw()) {
-            return shared.send(event.raw());
-        }
-        let payload = Payload::of(event);
-        let located = payload
-            .as_ref()
-            .and_then(|payload| Some((payload, Located::of(payload.text())?)));
-        let Some((payload, located)) = &located else {
-            if !event.ended() {
-                self.end(false, shared);
-            } else if may_be_read_by_others(event, "arguments") {
-                self.give_up(UNREADABLE, shared);
-            }
-            return shared.send(event.raw());
+    /// Whether an event may say anything of calls.
+    pub(super) fn concerns(&self, raw: &[u8]) -> bool {
+        static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
+        let is_over = |entry: &Entry| matches!(entry.stop, Stop::Finalized(_));
+        !self.entries.iter().all(is_over) || CALL.find(raw).is_some()
+    }
+
+    /// Reads an event. Returns whether it is one of this dialect.
+    pub(super) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+        let Some(located) = Located::of(event.text) else {
+            return false;
         };
-        let limit = shared.state.limits.calls;
+        let limit = reading.state.limits.calls;
         if self.entries.len() > limit || located.output.len() > limit {
-            let reason = shared.state.too_many_calls();
-            self.give_up(&reason, shared);
-            shared.state.lose(reason);
-            return shared.send(event.raw());
+            let reason = reading.state.too_many_calls();
+            self.give_up(&reason, reading);
+            reading.state.lose(reason);
+            return true;
         }
-        let present = Present {
-            event,
-            payload,
-            located,
-        };
-        match located.kind.as_deref().or(event.name()).unwrap_or_default() {
-            "response.output_item.added" => self.added(present, shared),
-            "response.function_call_arguments.delta" => self.delta(present, shared),
-            "response.function_call_arguments.done" => self.done(present, shared),
-            "response.output_item.done" if located.item.is_call() => self.done(present, shared),
-            "response.completed" => self.whole(false, present, shared),
+        match located.kind.as_deref().or(event.name).unwrap_or_default() {
+            "response.output_item.added" => self.added(&located.item, reading),
+            "response.function_call_arguments.delta" => self.delta(&located.item, reading),
+            "response.function_call_arguments.done" => self.done(&located.item, event, reading),
+            "response.output_item.done" if located.item.is_call() => {
+                self.done(&located.item, event, reading);
+            }
+            "response.completed" => self.whole(false, &located, reading),
             "response.incomplete" | "response.failed" | "response.cancelled" | "error" => {
-                self.whole(true, present, shared);
+                self.whole(true, &located, reading);
             }
-            _ => {
-                if !event.ended() {
-                    self.end(false, shared);
-                }
-                shared.send(event.raw());
-            }
+            _ => {}
         }
+        if !event.ended {
+            self.end(false, reading);
+        }
+        true
     }
 
     /// The stream ends, or breaks off: so does every call.
-    pub(super) fn end(&mut self, cut: bool, shared: &mut Shared<'_>) {
-        self.finalize_where(|_| true, cut, None, shared);
+    pub(super) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
+        for entry in &mut self.entries {
+            entry.finalize(cut, reading);
+        }
     }
 
     /// The stream cannot be followed any more: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
+    pub(super) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for entry in &mut self.entries {
-            entry.give_up(reason, shared);
+            entry.give_up(reason, reading);
         }
-        self.end(false, shared);
+        self.end(false, reading);
     }
 
     /// An item begins, so those that are done are complete; and so is one whose place it takes. If that one is not, this
     /// may be more of it.
-    fn added(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
-        let item = &present.located.item;
+    fn added(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let mut doubtful = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
-            doubtful |= !entry.conclude(shared);
+            doubtful |= !entry.conclude(reading);
         }
         let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || entry.is_meant_by(item);
-        self.finalize_where(complete, false, None, shared);
-        let mut edits = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| complete(entry)) {
+            entry.finalize(false, reading);
+        }
         if item.is_call() {
-            let mut entry = Entry::new(item, shared);
+            let mut entry = Entry::new(item, reading);
             if doubtful {
-                entry.call.pass(MORE_OF_ANOTHER, shared.state);
+                entry.call.pass(MORE_OF_ANOTHER, reading.state);
             }
-            entry.push(
-                item.arguments.as_ref(),
-                present.payload,
-                present.event,
-                &mut edits,
-                shared,
-            );
-            entry.announce(&mut edits, present.payload, shared);
+            entry.push(item.arguments.as_ref(), reading);
+            entry.announce(reading);
             self.add(entry);
         }
-        self.send(present, edits, shared);
     }
 
-    fn delta(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
-        let item = &present.located.item;
+    fn delta(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let before = self.entries.len();
-        let at = self.find_or_begin(item, shared);
+        let at = self.find_or_begin(item, reading);
         if at == before && item.output_index.is_none() {
-            self.conclude_earlier(shared);
+            self.conclude_earlier(reading);
         }
-        let mut edits = Vec::new();
-        if let Some(entry) = self.entries.get_mut(at) {
-            match &entry.stop {
-                Stop::Open => entry.push(
-                    item.delta.as_ref(),
-                    present.payload,
-                    present.event,
-                    &mut edits,
-                    shared,
-                ),
-                Stop::Kept(_) => {
-                    entry.give_up(AFTER_END, shared);
-                    entry.finalize(false, None, shared);
+        let Some(entry) = self.entries.get_mut(at) else {
+            return;
+        };
+        match &entry.stop {
+            Stop::Open => entry.push(item.delta.as_ref(), reading),
+            Stop::Kept(_) => {
+                entry.give_up(AFTER_END, reading);
+                entry.finalize(false, reading);
+            }
+            Stop::Left(_) | Stop::Finalized(_) => {
+                let piece = item.delta.as_ref().and_then(|value| Piece::of(value.text));
+                if piece.is_some_and(|piece| !piece.is_blank()) {
+                    reading.steps.push(Step::Stray);
                 }
-                Stop::Left(_) | Stop::Finalized(_) => {}
             }
         }
-        self.send(present, edits, shared);
     }
 
     /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
     /// piece, it is more of the one before, unless that is complete.
-    fn conclude_earlier(&mut self, shared: &mut Shared<'_>) {
+    fn conclude_earlier(&mut self, reading: &mut Reading<'_>) {
         let Some((last, before)) = self.entries.split_last_mut() else {
             return;
         };
         let mut doubtful = false;
         for entry in before {
-            doubtful |= !entry.conclude(shared);
+            doubtful |= !entry.conclude(reading);
         }
         if doubtful {
-            last.call.pass(MORE_OF_ANOTHER, shared.state);
+            last.call.pass(MORE_OF_ANOTHER, reading.state);
         }
     }
 
     /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says
     /// whether they are complete: the item does, or what follows it.
-    fn done(&mut self, present: Present<'_>, shared: &mut Shared<'_>) {
-        let item = &present.located.item;
-        let at = self.find_or_begin(item, shared);
+    fn done(&mut self, item: &Item<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let at = self.find_or_begin(item, reading);
         let Some(entry) = self.entries.get_mut(at) else {
-            return shared.send(present.event.raw());
+            return;
         };
-        entry.take_whole(item, present.payload, shared);
+        entry.take_whole(item, reading);
         let cut = match item.status.as_deref() {
             Some("completed") => Some(false),
             Some("incomplete") => Some(true),
-            _ if !present.event.ended() => Some(false),
+            _ if !event.ended => Some(false),
             _ => None,
         };
         match cut {
-            Some(cut) => entry.finalize(cut, None, shared),
-            None if entry.keep(present.event, shared) => return,
+            Some(cut) => entry.finalize(cut, reading),
+            None if entry.keep(reading) => return,
             None => {}
         }
-        let edits = entry.copy(item, present.payload, shared).into_iter().collect();
-        self.send(present, edits, shared);
+        entry.copy(item, reading);
     }
 
     /// The response is done, one way or another, and says everything again.
-    fn whole(&mut self, cut: bool, present: Present<'_>, shared: &mut Shared<'_>) {
-        self.finalize_where(|_| true, cut, None, shared);
-        let mut edits = Vec::new();
-        for item in &present.located.output {
-            let at = self.find(item).unwrap_or_else(|| self.begin(item, shared));
+    fn whole(&mut self, cut: bool, located: &Located<'_>, reading: &mut Reading<'_>) {
+        self.end(cut, reading);
+        for item in &located.output {
+            let at = self.find(item).unwrap_or_else(|| self.begin(item, reading));
             if let Some(entry) = self.entries.get_mut(at) {
-                entry.take_whole(item, present.payload, shared);
-                entry.finalize(item.status.as_deref() == Some("incomplete"), None, shared);
-                edits.extend(entry.copy(item, present.payload, shared));
+                entry.take_whole(item, reading);
+                entry.finalize(item.status.as_deref() == Some("incomplete"), reading);
+                entry.copy(item, reading);
             }
         }
-        self.send(present, edits, shared);
     }
 
-    fn send(&mut self, present: Present<'_>, mut edits: Vec<Edit>, shared: &mut Shared<'_>) {
-        if !present.event.ended() {
-            self.finalize_where(|_| true, false, Some((&mut edits, present.payload)), shared);
-        }
-        if !shared.state.failed {
-            present.payload.write(&mut edits, shared.out);
-        }
-    }
-
-    fn finalize_where(
-        &mut self,
-        wanted: impl Fn(&Entry) -> bool,
-        cut: bool,
-        mut present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
-        for entry in self.entries.iter_mut().filter(|entry| wanted(entry)) {
-            let present = present.as_mut().map(|(edits, payload)| (&mut **edits, *payload));
-            entry.finalize(cut, present, shared);
-        }
-    }
-
-    fn find_or_begin(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> usize {
+    fn find_or_begin(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> usize {
         let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
         let found = self.find(item);
         if let Some(entry) = found.and_then(|at| self.entries.get_mut(at)) {
@@ -256,13 +201,13 @@ impl Responses {
                 .rposition(|entry| matches!(entry.stop, Stop::Open))
         };
         let found = found.or_else(|| last().filter(|_| nameless));
-        let found = found.or_else(|| self.only_open(item, shared));
-        found.unwrap_or_else(|| self.begin(item, shared))
+        let found = found.or_else(|| self.only_open(item, reading));
+        found.unwrap_or_else(|| self.begin(item, reading))
     }
 
     /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
     /// was announced, is not complete, and no piece named it itself.
-    fn only_open(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> Option<usize> {
+    fn only_open(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> Option<usize> {
         let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
         let at = self.entries.iter().position(open)?;
         let only = self.entries.iter().rposition(open) == Some(at);
@@ -276,9 +221,9 @@ impl Responses {
             return None;
         }
         if item.delta.is_some()
-            && let Some(rest) = entry.call.leave_if_complete(shared.state)
+            && let Some(rest) = entry.call.leave_if_complete(reading.state)
         {
-            entry.send_rest(&rest, shared);
+            entry.release(rest, reading);
             return None;
         }
         Some(at)
@@ -310,8 +255,8 @@ impl Responses {
             })
     }
 
-    fn begin(&mut self, item: &Item<'_>, shared: &mut Shared<'_>) -> usize {
-        self.add(Entry::new(item, shared))
+    fn begin(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> usize {
+        self.add(Entry::new(item, reading))
     }
 
     fn add(&mut self, entry: Entry) -> usize {
@@ -323,9 +268,3 @@ impl Responses {
 }
 
 const AFTER_END: &str = "arguments came after their end";
-
-/// Whether an event may begin a call, when none is under way.
-fn may_call(raw: &[u8]) -> bool {
-    static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
-    CALL.find(raw).is_some()
-}

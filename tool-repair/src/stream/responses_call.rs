@@ -1,15 +1,13 @@
 //! One call of a Responses stream, from its first piece to the last copy of its arguments.
 
-use std::ops::Range;
-
 use super::super::repairer::Status;
 use super::call::{Call, Position};
+use super::json::Spanned;
 use super::outcome::Outcome;
-use super::payload::{Edit, Payload, line_end};
 use super::piece::{Piece, repaired_copy};
-use super::responses_event::{self, Item, Located};
-use super::shared::Shared;
-use crate::sse::Event;
+use super::responses_event::Item;
+use super::shared::StreamState;
+use super::step::{Address, Reading, Step};
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -35,19 +33,28 @@ pub(super) enum Stop {
     Left(Box<Outcome>),
     /// They are, and the events that say so are kept back: whether the arguments are repaired depends on what the
     /// stream says next.
-    Kept(Vec<Vec<u8>>),
+    Kept(Kept),
     /// All is known; `None` for a call that is not repaired.
     Finalized(Option<Status>),
 }
 
+/// The events that are kept back for a call.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    events: usize,
+    size: usize,
+}
+
 impl Entry {
-    pub(super) fn new(item: &Item<'_>, shared: &mut Shared<'_>) -> Self {
+    pub(super) fn new(item: &Item<'_>, reading: &mut Reading<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let tool = item.name.as_deref().unwrap_or_default().to_owned();
+        let call = Call::new(reading.state, owned(item.call_id.as_deref()), tool);
+        call.report(reading);
         Self {
             id: owned(item.id.as_deref()),
             output_index: owned(item.output_index),
-            call: Call::new(shared.state, owned(item.call_id.as_deref()), tool),
+            call,
             in_pieces: false,
             named: false,
             announced: false,
@@ -68,51 +75,41 @@ impl Entry {
     }
 
     /// Takes a piece of the arguments.
-    pub(super) fn push(
-        &mut self,
-        value: Option<&Range<usize>>,
-        payload: &Payload<'_>,
-        event: &Event<'_>,
-        edits: &mut Vec<Edit>,
-        shared: &mut Shared<'_>,
-    ) {
-        if let Some(span) = value
-            && let Some(piece) = Piece::of(payload.slice(span))
+    pub(super) fn push(&mut self, value: Option<&Spanned<'_>>, reading: &mut Reading<'_>) {
+        if let Some(value) = value
+            && let Some(piece) = Piece::of(value.text)
         {
             if self.announced && !piece.is_blank() {
                 self.announced = false;
-                let _ = piece.begins_arguments() && self.call.start_over();
+                let _ = piece.begins_arguments() && self.call.start_over(reading);
             }
-            edits.push(Edit {
-                call: self.call.serial,
-                span: span.clone(),
-                contents: self.call.push(piece, shared),
-            });
+            let contents = self.call.push(piece, reading.state);
+            let (call, span) = (self.call.serial, value.span.clone());
+            reading.steps.push(Step::Piece { call, span, contents });
             self.in_pieces |= self.call.begun();
-            self.call.keep_event(event.raw(), shared.state);
+            self.call.keep_carrier(reading);
         }
     }
 
     /// The item was announced. If it has arguments that are JSON and whole, all of them leave with it: they may be said
     /// again.
-    pub(super) fn announce(&mut self, edits: &mut [Edit], payload: &Payload<'_>, shared: &mut Shared<'_>) {
+    pub(super) fn announce(&mut self, reading: &mut Reading<'_>) {
         self.announced = self.call.is_whole();
         if self.announced
-            && let Some(rest) = self.call.leave_if_complete(shared.state)
-            && let Some(edit) = edits.last_mut()
+            && let Some(rest) = self.call.leave_if_complete(reading.state)
         {
-            edit.append(&rest, payload);
-            self.call.keep_event(&[], shared.state);
+            self.release(rest, reading);
+            self.call.keep_carrier(reading);
         }
     }
 
     /// Takes the arguments as a whole, if none came in pieces.
-    pub(super) fn take_whole(&mut self, item: &Item<'_>, payload: &Payload<'_>, shared: &mut Shared<'_>) {
+    pub(super) fn take_whole(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         if !matches!(self.stop, Stop::Open) {
             return;
         }
         if self.announced && item.arguments.is_some() {
-            self.in_pieces &= !self.call.start_over();
+            self.in_pieces &= !self.call.start_over(reading);
         }
         if self.call.begun() {
             return;
@@ -122,54 +119,63 @@ impl Entry {
         {
             name.as_ref().clone_into(&mut self.call.tool);
         }
-        if let Some(span) = &item.arguments
-            && let Some(piece) = Piece::of(payload.slice(span))
+        if let Some(value) = &item.arguments
+            && let Some(piece) = Piece::of(value.text)
         {
-            self.call.push(piece, shared);
+            let contents = self.call.push(piece, reading.state);
+            let contents = contents.unwrap_or_else(|| piece.contents());
+            let call = self.call.serial;
+            reading.steps.push(Step::Whole { call, contents });
         }
     }
 
-    /// The stream says that the arguments are done, but not yet whether they were cut off. Returns whether its event
-    /// is kept back.
-    pub(super) fn keep(&mut self, event: &Event<'_>, shared: &mut Shared<'_>) -> bool {
+    /// The stream says that the arguments are done, but not yet whether they were cut off. Its event is kept back, or what
+    /// they are is known.
+    pub(super) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
         match &mut self.stop {
             Stop::Open if !self.call.is_repairing() => {
-                self.stop = match self.call.end(false, shared.state) {
-                    None => Stop::Finalized(None),
-                    Some(outcome) => {
-                        self.send_rest(&outcome.rest, shared);
-                        self.call.last = Vec::new();
+                self.stop = match self.call.end(false, reading.state) {
+                    None => {
+                        self.call.ended(None, reading);
+                        Stop::Finalized(None)
+                    }
+                    Some(mut outcome) => {
+                        let rest = std::mem::take(&mut outcome.rest);
+                        self.release(rest, reading);
+                        self.call.drop_carrier(reading);
                         Stop::Left(Box::new(outcome))
                     }
                 };
                 return false;
             }
-            Stop::Open => self.stop = Stop::Kept(Vec::new()),
+            Stop::Open => self.stop = Stop::Kept(Kept::default()),
             Stop::Kept(_) => {}
             Stop::Left(_) | Stop::Finalized(_) => return false,
         }
-        let raw = event.raw();
         match &mut self.stop {
-            Stop::Kept(kept) if kept.len() < EVENTS_KEPT && shared.state.may_hold(raw.len()) => {
-                kept.push(raw.to_vec());
-                shared.state.held += raw.len();
+            Stop::Kept(kept) if kept.events < EVENTS_KEPT && reading.state.may_hold(reading.size) => {
+                kept.events += 1;
+                kept.size += reading.size;
+                reading.state.held += reading.size;
+                let call = self.call.serial;
+                reading.steps.push(Step::Keep { call });
                 true
             }
             _ => {
                 let reason = "more is held than may be until the stream says whether it is complete";
-                self.give_up(reason, shared);
-                self.finalize(false, None, shared);
+                self.give_up(reason, reading);
+                self.finalize(false, reading);
                 false
             }
         }
     }
 
     /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
-    pub(super) fn conclude(&mut self, shared: &mut Shared<'_>) -> bool {
+    pub(super) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         match &self.stop {
             Stop::Open | Stop::Kept(_) => {
-                let (rest, complete) = self.call.leave_or_pass(shared.state);
-                self.send_rest(&rest, shared);
+                let (rest, complete) = self.call.leave_or_pass(reading.state);
+                self.release(rest, reading);
                 complete
             }
             Stop::Left(outcome) => outcome.status == Status::Valid,
@@ -178,19 +184,13 @@ impl Entry {
     }
 
     /// Stops looking at the arguments: what is held leaves as it came.
-    pub(super) fn give_up(&mut self, reason: &str, shared: &mut Shared<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), shared.state);
-        self.send_rest(&rest, shared);
+    pub(super) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), reading.state);
+        self.release(rest, reading);
     }
 
-    /// It is known whether the arguments were cut off. What is still held goes into its piece in the present event,
-    /// or out in front of it, and then what was kept back.
-    pub(super) fn finalize(
-        &mut self,
-        cut: bool,
-        present: Option<(&mut Vec<Edit>, &Payload<'_>)>,
-        shared: &mut Shared<'_>,
-    ) {
+    /// It is known whether the arguments were cut off. What is still held leaves, and then what was kept back.
+    pub(super) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
         let kept = match std::mem::replace(&mut self.stop, Stop::Finalized(None)) {
             Stop::Finalized(status) => {
                 self.stop = Stop::Finalized(status);
@@ -198,102 +198,68 @@ impl Entry {
             }
             Stop::Left(outcome) => {
                 let outcome = if cut { outcome.cut_off() } else { *outcome };
-                self.stop = Stop::Finalized(Some(outcome.status));
-                self.record(outcome, shared);
-                return;
+                let status = Some(outcome.status);
+                self.stop = Stop::Finalized(status);
+                self.record(outcome, reading);
+                return self.call.ended(status, reading);
             }
-            Stop::Open => Vec::new(),
-            Stop::Kept(kept) => kept,
+            Stop::Open => None,
+            Stop::Kept(kept) => Some(kept),
         };
-        shared.state.held -= kept.iter().map(Vec::len).sum::<usize>();
-        if let Some(outcome) = self.call.end(cut, shared.state) {
-            self.stop = Stop::Finalized(Some(outcome.status));
-            let rest = outcome.rest.clone();
-            if let Some(message) = self.record(outcome, shared) {
-                return self.fail(&message, shared);
+        reading.state.held -= kept.as_ref().map_or(0, |kept| kept.size);
+        let mut status = None;
+        if let Some(mut outcome) = self.call.end(cut, reading.state) {
+            status = Some(outcome.status);
+            self.stop = Stop::Finalized(status);
+            let rest = std::mem::take(&mut outcome.rest);
+            if let Some(message) = self.record(outcome, reading) {
+                return reading.fail(self.call.serial, message);
             }
-            let own = |edit: &&mut Edit| edit.call == self.call.serial;
-            match present.and_then(|(edits, payload)| Some((edits.iter_mut().rfind(own)?, payload))) {
-                Some((edit, payload)) => edit.append(&rest, payload),
-                None => self.send_rest(&rest, shared),
-            }
+            self.release(rest, reading);
         }
-        self.call.last = Vec::new();
-        for raw in kept {
-            self.send_kept(&raw, shared);
+        self.call.drop_carrier(reading);
+        if kept.is_some() {
+            let (call, copies) = (self.call.serial, status);
+            reading.steps.push(Step::LetGo { call, copies });
         }
+        self.call.ended(status, reading);
     }
 
-    /// What takes the place of a copy of the arguments, once all is known.
-    pub(super) fn copy(&self, item: &Item<'_>, payload: &Payload<'_>, shared: &Shared<'_>) -> Option<Edit> {
+    /// The event repeats the arguments.
+    pub(super) fn copy(&self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let status = match &self.stop {
-            Stop::Finalized(status) => (*status)?,
-            Stop::Left(outcome) => outcome.status,
-            Stop::Open | Stop::Kept(_) => return None,
+            Stop::Finalized(status) => *status,
+            Stop::Left(outcome) => Some(outcome.status),
+            Stop::Open | Stop::Kept(_) => None,
         };
-        let span = item.arguments.clone()?;
-        let piece = Piece::of(payload.slice(&span))?;
-        let contents = match piece {
-            Piece::Text(_) if status != Status::Repaired => return None,
-            _ => repaired_copy(piece, shared.state)?,
-        };
-        Some(Edit {
-            call: self.call.serial,
-            span,
-            contents: Some(contents),
-        })
+        reading.steps.extend(copy(item, status, reading.state));
     }
 
-    /// Sends what was held in an event like the last one.
-    pub(super) fn send_rest(&self, rest: &str, shared: &mut Shared<'_>) {
-        if rest.is_empty() || !self.in_pieces || shared.state.failed {
-            return;
-        }
-        let last = Event::whole(&self.call.last);
-        let Some(payload) = Payload::of(&last) else { return };
-        let Some(located) = Located::of(payload.text()) else {
-            return;
-        };
-        if let Some(span) = located.item.delta.clone() {
-            let edit = Edit {
-                call: self.call.serial,
-                span,
-                contents: Some(rest.to_owned()),
-            };
-            payload.write(&mut [edit], shared.out);
-        } else {
-            let event = responses_event::delta(&located, rest, last.name(), line_end(last.raw()));
-            shared.send(event.as_bytes());
-        }
+    /// Lets go of what was held.
+    pub(super) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        let in_pieces = self.in_pieces;
+        reading.release(self.call.serial, || Address::Responses { in_pieces }, rest);
     }
 
-    fn send_kept(&self, raw: &[u8], shared: &mut Shared<'_>) {
-        let event = Event::whole(raw);
-        let Some(payload) = Payload::of(&event) else {
-            return shared.send(raw);
-        };
-        let edit = Located::of(payload.text()).and_then(|located| self.copy(&located.item, &payload, shared));
-        let mut edits: Vec<Edit> = edit.into_iter().collect();
-        if !shared.state.failed {
-            payload.write(&mut edits, shared.out);
-        }
-    }
-
-    fn record(&self, outcome: Outcome, shared: &mut Shared<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
         let position = Position {
             choice: None,
             index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, shared.state)
+        self.call.record(outcome, position, reading.state)
     }
+}
 
-    fn fail(&self, message: &str, shared: &mut Shared<'_>) {
-        let last = Event::whole(&self.call.last);
-        let payload = Payload::of(&last);
-        let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
-        let number = located.and_then(|located| located.sequence_number);
-        shared.fail(&responses_event::error(message, number, line_end(last.raw())));
-    }
+/// What takes the place of a copy of arguments that turned out to be this, if anything does.
+pub(super) fn copy(item: &Item<'_>, status: Option<Status>, state: &StreamState) -> Option<Step> {
+    let (status, value) = (status?, item.arguments.as_ref()?);
+    let piece = Piece::of(value.text)?;
+    let contents = match piece {
+        Piece::Text(_) if status != Status::Repaired => return None,
+        _ => repaired_copy(piece, state)?,
+    };
+    let span = value.span.clone();
+    Some(Step::Copy { span, contents })
 }
 
 /// How many events of one call are kept back: more than a stream has, so that none grows without end.

@@ -1,11 +1,8 @@
-//! What stands where in an event of Responses, and how one is written.
+//! What stands where in an event of Responses.
 
 use std::borrow::Cow;
-use std::fmt::Write;
-use std::ops::Range;
 
-use super::escapes;
-use super::json::{Cursor, index, said};
+use super::json::{Cursor, Spanned, index, said, spanned};
 
 /// What an event says.
 #[derive(Debug, Default)]
@@ -29,8 +26,8 @@ pub(super) struct Item<'a> {
     pub(super) call_id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) status: Option<Cow<'a, str>>,
-    pub(super) arguments: Option<Range<usize>>,
-    pub(super) delta: Option<Range<usize>>,
+    pub(super) arguments: Option<Spanned<'a>>,
+    pub(super) delta: Option<Spanned<'a>>,
 }
 
 impl<'a> Located<'a> {
@@ -45,8 +42,8 @@ impl<'a> Located<'a> {
                 "item_id" => own.id = said(text, cursor),
                 "output_index" => own.output_index = index(text, cursor),
                 "name" => own.name = said(text, cursor),
-                "arguments" => own.arguments = Some(cursor.value()?),
-                "delta" => own.delta = Some(cursor.value()?),
+                "arguments" => own.arguments = Some(spanned(text, cursor)?),
+                "delta" => own.delta = Some(spanned(text, cursor)?),
                 "item" => own.read(text, cursor)?,
                 "response" => {
                     located.output.clear();
@@ -89,47 +86,10 @@ impl<'a> Item<'a> {
                 "call_id" => self.call_id = said(text, cursor),
                 "name" => self.name = said(text, cursor),
                 "status" => self.status = said(text, cursor),
-                "arguments" => self.arguments = Some(cursor.value()?),
+                "arguments" => self.arguments = Some(spanned(text, cursor)?),
                 _ => {}
             }
             Some(())
         })
     }
-}
-
-/// An event with a further piece of a call's arguments, beside `last`, the one that carried the first.
-///
-/// It repeats that one's `sequence_number`, as if the event had come in two halves: all other events keep theirs, and
-/// who takes the stream up again after it misses nothing.
-pub(super) fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
-    const KIND: &str = "response.function_call_arguments.delta";
-    let mut event = name
-        .map(|_| format!("event: {KIND}{line_end}"))
-        .unwrap_or_default();
-    let _ = write!(event, r#"data: {{"type":"{KIND}""#);
-    if let Some(number) = last.sequence_number {
-        let _ = write!(event, r#","sequence_number":{number}"#);
-    }
-    if let Some(id) = &last.item.id {
-        let mut written = String::new();
-        escapes::encode(id, &mut written);
-        let _ = write!(event, r#","item_id":"{written}""#);
-    }
-    if let Some(index) = last.item.output_index {
-        let _ = write!(event, r#","output_index":{index}"#);
-    }
-    let _ = write!(event, r#","delta":"{rest}"}}{line_end}{line_end}"#);
-    event
-}
-
-/// An error as streams of Responses report it.
-pub(super) fn error(message: &str, sequence_number: Option<&str>, line_end: &str) -> String {
-    let mut contents = String::new();
-    escapes::encode(message, &mut contents);
-    let number = sequence_number
-        .map(|number| format!(r#","sequence_number":{number}"#))
-        .unwrap_or_default();
-    format!(
-        r#"event: error{line_end}data: {{"type":"error","code":"invalid_tool_arguments","message":"{contents}","param":null{number}}}{line_end}{line_end}"#
-    )
 }

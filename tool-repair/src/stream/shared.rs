@@ -1,4 +1,4 @@
-//! What all calls of a stream share: the configuration, the way out, the records and what is held in all.
+//! What all calls of a stream share: the configuration, the records and what is held in all.
 
 use super::super::format_fixing::FormatFixing;
 use super::super::limits::Limits;
@@ -43,7 +43,7 @@ pub(super) struct StreamState {
     skipped: Vec<String>,
     /// Bytes that are held, over all calls.
     pub(super) held: usize,
-    /// The stream ended with an error: nothing leaves any more.
+    /// The stream ended with an error for a call that could not be repaired.
     pub(super) failed: bool,
     /// Why the stream cannot be followed any more, if so: all that comes passes.
     lost: Option<String>,
@@ -123,27 +123,6 @@ impl StreamState {
 
     pub(super) fn skipped(&self) -> &[String] {
         &self.skipped
-    }
-}
-
-/// The state and the way out, for the time of one event.
-pub(super) struct Shared<'a> {
-    pub(super) state: &'a mut StreamState,
-    pub(super) out: &'a mut Vec<u8>,
-}
-
-impl Shared<'_> {
-    /// Sends bytes, unless the stream has ended with an error.
-    pub(super) fn send(&mut self, bytes: &[u8]) {
-        if !self.state.failed {
-            self.out.extend_from_slice(bytes);
-        }
-    }
-
-    /// Sends an error in the stream's own form, its last event.
-    pub(super) fn fail(&mut self, error: &str) {
-        self.send(error.as_bytes());
-        self.state.failed = true;
     }
 }
 
