@@ -89,6 +89,7 @@ echo! {
     length(#[arg(length = 2..=4)] String);
     pattern(#[arg(pattern = "^[a-z]+$")] String);
     loose_pattern(#[arg(pattern = "b+")] String);
+    unicode_pattern(#[arg(pattern = r"^[\p{L}\p{N} ._\-]+$")] String);
     not_blank(#[arg(not_blank)] String);
     strict_integer(#[arg(strict)] i64);
     non_zero(NonZeroU32);

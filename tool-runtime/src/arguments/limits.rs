@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::arguments::tree::node::Node;
@@ -11,6 +10,7 @@ use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{TextLimits, Values};
 use crate::schema::decimal::Decimal;
 use crate::schema::format_description::Format;
+use crate::schema::pattern::Pattern;
 use crate::wire::issue::excerpt;
 
 /// Whether a value is one of the allowed ones.
@@ -106,7 +106,7 @@ fn wrong_length(most: &str, limit: u64, length: u64) -> String {
 
 /// A string that matches a pattern, as what to send.
 #[cold]
-pub(crate) fn matching(format: Option<&Format>, pattern: &Regex) -> String {
+pub(crate) fn matching(format: Option<&Format>, pattern: &Pattern) -> String {
     let matches = format!("that matches `{}`", excerpt(pattern.as_str()));
     match format {
         Some(format) if pattern.is_match(format.example) => format!("{format}, {matches}"),

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
+use super::pattern::Pattern;
 use super::reference::{self, Target};
 use super::types::NAMES;
 use super::{limits, marks, pointer};
@@ -237,14 +237,13 @@ impl<'s> Check<'s> {
     }
 
     fn regex(&mut self, path: &str, pattern: &str) {
-        if Regex::new(pattern).is_err() {
-            self.unenforced(
-                path,
-                format!(
-                    "the pattern `{}` is not enforced: it is not understood",
-                    excerpt(pattern)
-                ),
+        if let Err(error) = Pattern::new(pattern) {
+            let reason = format!(
+                "the pattern `{}` is not enforced: {}",
+                excerpt(pattern),
+                error.reason()
             );
+            self.unenforced(path, reason);
         }
     }
 

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, Unenforced, check, is_annotation};
@@ -17,6 +16,7 @@ use super::compiled::{
 use super::compiler::{Compiler, Flattened};
 use super::format_description::Format;
 use super::name::{KeyPrefix, fold};
+use super::pattern::Pattern;
 use super::text_formats::FormatPolicy;
 use super::types::{Types, declared_types};
 use super::validation::SubschemaId;
@@ -340,9 +340,9 @@ fn existing_prefix<'p>(schema: &Value, mut path: &'p str) -> &'p str {
 fn with_patterns<'k>(
     name: &str,
     schema: &'k Value,
-    patterns: &[(Option<Regex>, &'k Value)],
+    patterns: &[(Option<Pattern>, &'k Value)],
 ) -> Cow<'k, Value> {
-    let matches = |regex: &Option<Regex>| regex.as_ref().is_some_and(|regex| regex.is_match(name));
+    let matches = |regex: &Option<Pattern>| regex.as_ref().is_some_and(|regex| regex.is_match(name));
     let matching = patterns
         .iter()
         .filter(|(regex, _)| matches(regex))

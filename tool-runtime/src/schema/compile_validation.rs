@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::check::{SchemaError, is_annotation, is_assertion};
+use super::pattern::Pattern;
 use super::reference::{self, Target};
 use super::text_formats::{FormatPolicy, TextFormat};
 use super::types::{Types, declared_types};
@@ -226,9 +227,7 @@ impl<'s> Builder<'s> {
             object.properties.insert(name, schema);
         }
         for (pattern, schema) in self.named(at, keywords, "patternProperties") {
-            object
-                .patterns
-                .push((regex_lite::Regex::new(&pattern).ok(), schema));
+            object.patterns.push((Pattern::new(&pattern).ok(), schema));
         }
         for (name, needed) in limits::named(keywords, "dependentRequired") {
             object

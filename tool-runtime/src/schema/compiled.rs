@@ -6,11 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex_lite::Regex;
-
 use super::bounds::NumberLimits;
 use super::format_description::Format;
 use super::name::{KeyPrefix, is_same};
+use super::pattern::Pattern;
 use super::pointer;
 use super::spelling::{SpellingIndex, find_resembling};
 use super::types::Types;
@@ -230,7 +229,7 @@ pub(crate) struct Object {
     /// Required keys that are not among the properties.
     pub(crate) also_required: Vec<Box<str>>,
     /// `patternProperties`.
-    pub(crate) patterns: Vec<(Regex, SchemaId)>,
+    pub(crate) patterns: Vec<(Pattern, SchemaId)>,
     /// `additionalProperties`.
     pub(crate) additional: Additional,
     /// `propertyNames`.
@@ -375,7 +374,7 @@ pub(crate) struct KnownKeys {
     /// Declared keys, in declared order.
     pub(crate) declared: Vec<Box<str>>,
     /// `patternProperties`.
-    pub(super) patterns: Vec<Regex>,
+    pub(super) patterns: Vec<Pattern>,
     /// Whether one of the schemas accepts undeclared keys.
     pub(super) open: bool,
 }

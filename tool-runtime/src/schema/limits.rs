@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::bounds::{Bound, NumberLimits, Width};
 use super::decimal::Decimal;
 use super::marks;
+use super::pattern::Pattern;
 use super::types::Types;
 use super::values::{TextLimits, Values};
 
@@ -19,7 +19,7 @@ pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
         pattern: keywords
             .get("pattern")
             .and_then(Value::as_str)
-            .and_then(|pattern| Regex::new(pattern).ok()),
+            .and_then(|pattern| Pattern::new(pattern).ok()),
         not_blank: flag(keywords, marks::NOT_BLANK),
     };
     let has_limits =
@@ -150,10 +150,10 @@ pub(super) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
 }
 
 /// `patternProperties`; `None` for an unsupported pattern.
-pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Regex>, &Value)> {
+pub(super) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Pattern>, &Value)> {
     let patterns = named(keywords, "patternProperties");
     patterns
-        .map(|(pattern, schema)| (Regex::new(pattern).ok(), schema))
+        .map(|(pattern, schema)| (Pattern::new(pattern).ok(), schema))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! JSON Schemas: cleans those that schemars generates, and compiles them for the check of arguments.
 
 pub(crate) mod pointer;
+pub(crate) mod pattern;
 pub(crate) mod subschemas;
 pub(crate) mod marks;
 mod location;

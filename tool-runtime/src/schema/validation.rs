@@ -7,9 +7,8 @@
 use std::collections::HashMap;
 use std::iter;
 
-use regex_lite::Regex;
-
 use super::bounds::NumberLimits;
+use super::pattern::Pattern;
 use super::text_formats::TextFormat;
 use super::types::Types;
 use super::values::{TextLimits, Values};
@@ -84,7 +83,7 @@ pub(crate) struct ObjectKeywords {
     /// The names of the properties, in declared order.
     pub(crate) declared: Vec<Box<str>>,
     /// `patternProperties`; `None` for a pattern that is not understood.
-    pub(crate) patterns: Vec<(Option<Regex>, SubschemaId)>,
+    pub(crate) patterns: Vec<(Option<Pattern>, SubschemaId)>,
     pub(crate) additional: Option<SubschemaId>,
     pub(crate) names: Option<SubschemaId>,
     pub(crate) required: Vec<Box<str>>,

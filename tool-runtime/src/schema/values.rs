@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use super::decimal::Decimal;
 use super::name::is_same;
+use super::pattern::Pattern;
 use super::spelling::{SpellingIndex, find_resembling};
 
 /// The values that are allowed.
@@ -95,7 +95,7 @@ pub(crate) struct TextLimits {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
     /// Matches anywhere in the string.
-    pub(crate) pattern: Option<Regex>,
+    pub(crate) pattern: Option<Pattern>,
     pub(crate) not_blank: bool,
 }
 

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
+use crate::schema::pattern::Pattern;
 use crate::schema::{self, CompiledSchema, FormatPolicy, marks};
 use crate::tool::declaration::{Declaration, ErrorFormatter};
 use crate::tool::declared::{DeclaredTool, Handler};
@@ -257,7 +257,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     }
     // An unsupported pattern is only a warning in the schema of a dynamic tool; in an attribute it is a mistake.
     let pattern = param.keywords.get("pattern").and_then(Value::as_str);
-    if let Some(Err(error)) = pattern.map(Regex::new) {
+    if let Some(Err(error)) = pattern.map(Pattern::new) {
         return Err(format!(
             "its `pattern` cannot be read as a regular expression: {error}"
         ));

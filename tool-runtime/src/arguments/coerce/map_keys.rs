@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use regex_lite::Regex;
-
 use super::Coercer;
 use super::context::Context;
 use crate::arguments::limits;
@@ -14,6 +12,7 @@ use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 use crate::schema::decimal::Decimal;
+use crate::schema::pattern::Pattern;
 
 /// What a key of a map is.
 #[derive(Debug)]
@@ -122,7 +121,7 @@ impl<'a> Coercer<'_, 'a, '_> {
 
     /// Whether a key is one that the schema has.
     fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
-        let matches = |pattern: &Regex| {
+        let matches = |pattern: &Pattern| {
             // To serde, `-0` is no spelling of an integer: it would hide `0`.
             let is_other_zero = key == "-0" && self.compiled.is_typed() && pattern.as_str() == INTEGERS;
             !is_other_zero && pattern.is_match(key)

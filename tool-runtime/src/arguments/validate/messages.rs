@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use regex_lite::Regex;
-
 use crate::arguments::limits;
 use crate::arguments::report::expected::{Expected, Listed, Range, several};
 use crate::arguments::report::messages::{refused, shown, violates};
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
+use crate::schema::pattern::Pattern;
 use crate::schema::types::Types;
 use crate::schema::validation::{Contains, ObjectKeywords, Subschema};
 use crate::wire::issue::{Code, Issue, excerpt};
@@ -190,7 +189,7 @@ fn only_required(schema: &Subschema) -> Option<&[Box<str>]> {
 fn only_pattern(schema: &Subschema) -> Option<&str> {
     let text = schema.text.as_ref()?;
     let is_only = schema.in_place.is_none() && text.min.is_none() && text.max.is_none();
-    text.pattern.as_ref().filter(|_| is_only).map(Regex::as_str)
+    text.pattern.as_ref().filter(|_| is_only).map(Pattern::as_str)
 }
 
 /// No alternative, or several of a `oneOf`.
