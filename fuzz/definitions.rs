@@ -50,7 +50,7 @@ fn sound(schema: &Value, strict: &Value, violations: &[String]) {
 
 /// Why no tool may have such a schema.
 fn refusal(schema: &Value) -> Option<String> {
-    let mut registry = ToolRegistry::new();
+    let mut registry = ToolRegistry::new().with_schema_corrections(false);
     let definition = ToolDefinition::new("tool", "Described.", schema.clone());
     let added = registry.register_dynamic(definition, async |arguments: Value, _| arguments);
     added.err().map(|refused| refused.to_string())

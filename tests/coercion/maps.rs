@@ -785,11 +785,11 @@ fn errors_in_nullable_schemas_have_the_path_as_written() {
             "/properties/a/$ref",
         ),
         (
-            json!({ "nullable": true, "allOf": [{ "nullable": true, "anyOf": [{ "type": "text" }] }] }),
+            json!({ "nullable": true, "allOf": [{ "nullable": true, "anyOf": [{ "type": "strnig" }] }] }),
             "/properties/a/allOf/0/anyOf/0/type",
         ),
         (
-            json!({ "anyOf": [{ "nullable": true, "anyOf": [{ "type": "text" }] }] }),
+            json!({ "anyOf": [{ "nullable": true, "anyOf": [{ "type": "strnig" }] }] }),
             "/properties/a/anyOf/0/anyOf/0/type",
         ),
     ] {

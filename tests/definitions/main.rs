@@ -3,6 +3,7 @@
 mod assert_definitions;
 mod attributes;
 mod declared;
+mod dialects;
 mod golden;
 mod random;
 mod sample_tools;

@@ -221,7 +221,7 @@ fn rejects_invalid_output_schemas() {
         "the output schema of `numbers` is invalid: MCP takes the schema of an object only; put the value into a field of a struct"
     );
     let mut definition = ToolDefinition::new("tell", "Tell.", json!({ "type": "object" }));
-    definition.output_schema = Some(json!({ "type": "object", "properties": { "a": { "type": "text" } } }));
+    definition.output_schema = Some(json!({ "type": "object", "properties": { "a": { "type": "strnig" } } }));
     let error = registry
         .register_dynamic(definition, async |_, _| "")
         .unwrap_err();

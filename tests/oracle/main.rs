@@ -1,5 +1,6 @@
 //! `Policy::Strict` beside other implementations of JSON Schema: a crate, on random schemas, and the official suite.
 
 mod differences;
+mod unchanged;
 mod random_schemas;
 mod json_schema_suite;

@@ -11,6 +11,7 @@ pub mod deviations;
 pub mod values;
 pub mod schemas;
 pub mod subscriber;
+pub mod warnings;
 pub mod instances;
 pub mod corpus;
 pub mod tests_of;

@@ -124,11 +124,39 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn with_formats_enforced(mut self, enabled: bool) -> Self {
-        self.tools_mut().formats = if enabled {
+        self.tools_mut().schemas.formats = if enabled {
             FormatPolicy::Enforced
         } else {
             FormatPolicy::Shown
         };
+        self
+    }
+
+    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by default. Applies to
+    /// tools that are registered afterwards.
+    ///
+    /// `"type": "float"`, `"properties": []`, `"required": true` in a property and others are read
+    /// [as meant](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the definition has the corrected
+    /// schema. Without corrections such a schema is an error, and a definition keeps its schema as it was given.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "price": { "type": "float", "required": true } } });
+    /// let definition = ToolDefinition::new("pay", "Pay a price.", schema);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_dynamic(definition.clone(), async |arguments: Value, _| arguments).unwrap();
+    /// assert_eq!(
+    ///     registry.tool_definitions()[0].input_schema,
+    ///     json!({ "type": "object", "properties": { "price": { "type": "number" } }, "required": ["price"] }),
+    /// );
+    ///
+    /// let mut registry = ToolRegistry::new().with_schema_corrections(false);
+    /// assert!(registry.register_dynamic(definition, async |arguments: Value, _| arguments).is_err());
+    /// ```
+    #[must_use]
+    pub fn with_schema_corrections(mut self, enabled: bool) -> Self {
+        self.tools_mut().schemas.has_corrections = enabled;
         self
     }
 
@@ -191,7 +219,8 @@ impl ToolRegistry {
     pub fn register_all(&mut self, tools: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut table = (*self.tools).clone();
         for tool in tools.into_tools() {
-            let tool = RegisteredTool::declared(tool, &table.states, table.include_defaults, table.formats)?;
+            let tool =
+                RegisteredTool::declared(tool, &table.states, table.include_defaults, table.schemas.formats)?;
             table.add(tool)?;
         }
         self.tools = Arc::new(table);
@@ -254,7 +283,7 @@ impl ToolRegistry {
         let tool = RegisteredTool::dynamic(
             definition,
             Arc::new(move |call: &mut Invocation<'_>| call.run_dynamic(&handler)),
-            self.tools.formats,
+            self.tools.schemas,
         )?;
         self.tools_mut().add(tool)?;
         Ok(self)
@@ -308,7 +337,7 @@ impl ToolRegistry {
                 Arc::new(move |call: &mut Invocation<'_>| {
                     call.run_dynamic(|arguments, context| handler(sent_name.clone(), arguments, context))
                 }),
-                table.formats,
+                table.schemas,
             )?;
             table.add(tool).map_err(|error| match error {
                 RegistryError::Duplicate { tool } if is_renamed => {

@@ -16,6 +16,8 @@ use excluded::{Exclusions, OPTIONAL};
 use suite::{Group, folder, to_stderr};
 use tool::Tool;
 
+use crate::unchanged;
+
 /// Of either draft, so many cases must be run at the least, each as an argument of a tool: a suite that has moved, or
 /// a rule that excludes too much, is noticed.
 const LEAST: [(&str, usize); 2] = [("draft2020-12", 1400), ("draft7", 1050)];
@@ -58,6 +60,26 @@ fn strict_agrees_with_the_official_suite() {
         unused.is_empty(),
         "these exclusions exclude nothing that differs: {unused:#?}"
     );
+}
+
+/// Every schema of the suite is valid, and most have a value that satisfies them.
+#[test]
+fn schemas_of_the_suite_are_shown_unchanged() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let mut shown = 0;
+    for (draft, _) in LEAST {
+        for (file, groups) in suite::files(&folder.join(draft)) {
+            for Group { schema, tests, .. } in groups {
+                let has_value = tests.iter().any(|case| case.valid);
+                for schema in [Tool::holding_schema(&schema), schema] {
+                    shown += usize::from(has_value && unchanged::is_shown(&schema, &file));
+                }
+            }
+        }
+    }
+    assert!(shown > 850, "only {shown} schemas are shown");
 }
 
 #[derive(Default)]

@@ -17,6 +17,14 @@ impl Tool {
     /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
     /// of every type. References into the schema are made to lead to where it stands now.
     pub fn holding(schema: &Value, has_formats: bool) -> Result<Self, String> {
+        Ok(Self {
+            registry: registry(&Self::holding_schema(schema), has_formats)?,
+            wraps: true,
+        })
+    }
+
+    /// The schema of its arguments.
+    pub fn holding_schema(schema: &Value) -> Value {
         let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut inner = rebased(schema, id);
         let own: Map<_, _> = ["$schema", "$id"]
@@ -25,10 +33,7 @@ impl Tool {
             .collect();
         let mut outer = json!({ "type": "object", "properties": { ONLY: inner }, "required": [ONLY] });
         outer.as_object_mut().unwrap().extend(own);
-        Ok(Self {
-            registry: registry(&outer, has_formats)?,
-            wraps: true,
-        })
+        outer
     }
 
     /// A tool of this schema itself; `None` where that does not describe an object.

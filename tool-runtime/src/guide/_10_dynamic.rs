@@ -148,6 +148,43 @@
 //!
 //! The schema of a type has such rules with `#[schemars(extend("not" = { "required": ["locker", "street"] }))]`.
 //!
+//! ## Schemas in other dialects
+//!
+//! Servers write what their language calls a type, or a keyword of an older draft. Such a schema is read
+//! [as meant](crate::coercion#schemas-in-other-dialects), each correction is a warning in the log, and the model is shown the
+//! corrected schema. [`with_schema_corrections`](crate::ToolRegistry::with_schema_corrections) turns that off.
+//!
+//! ```
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{Context, ToolDefinition, ToolRegistry};
+//!
+//! let definition = ToolDefinition::new("fine", "Pay a fine.", json!({
+//!     "type": "OBJECT",
+//!     "properties": {
+//!         "amount": { "type": "float", "required": true },
+//!         "reason": "string",
+//!         "books": { "type": "array", "enum": ["late", "lost"] }
+//!     }
+//! }));
+//! let mut registry = ToolRegistry::new();
+//! registry.register_dynamic(definition, async |arguments: Value, _: Context| arguments)?;
+//! assert_eq!(
+//!     registry.tool_definitions()[0].input_schema,
+//!     json!({
+//!         "type": "object",
+//!         "properties": {
+//!             "amount": { "type": "number" },
+//!             "reason": { "type": "string" },
+//!             "books": { "type": "array", "items": { "type": "string", "enum": ["late", "lost"] } }
+//!         },
+//!         "required": ["amount"]
+//!     }),
+//! );
+//! # Ok::<(), tool_runtime::RegistryError>(())
+//! ```
+//!
+//! The log also names a property that no value satisfies, and what an API refuses: the Messages API takes no argument `filter[id]`.
+//!
 //! A schema that is none, or that points to another document, is refused when it is registered, with the place. One
 //! with a pattern that [cannot be enforced](crate::coercion#the-definition-and-the-enforced-schema) is taken, with a warning in the
 //! log. Two limits hold: a schema nests at most 128

@@ -41,17 +41,29 @@ impl SchemaError {
     }
 }
 
-/// A keyword or a pattern that is not enforced.
+/// A warning about a schema that can be compiled: a keyword is not enforced, or was read as another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unenforced {
+pub(crate) struct SchemaWarning {
     /// A JSON Pointer into the schema.
     pub path: String,
-    /// The keyword, and why it is not enforced.
+    /// The subject of the warning, and its effect.
     pub reason: String,
 }
 
-impl fmt::Display for Unenforced {
+impl SchemaWarning {
+    pub(super) fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for SchemaWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            return write!(f, "{}, at the root of the schema", self.reason);
+        }
         write!(
             f,
             "{}, at `{}` of the schema",
@@ -62,7 +74,7 @@ impl fmt::Display for Unenforced {
 }
 
 /// Checks a schema with all its subschemas, and returns the keywords that cannot be enforced.
-pub(crate) fn check(schema: &Value) -> Result<Vec<Unenforced>, SchemaError> {
+pub(crate) fn check(schema: &Value) -> Result<Vec<SchemaWarning>, SchemaError> {
     if depth::is_too_deep(schema) {
         let reason = format!(
             "nested deeper than {} levels; move parts of it to `$defs`",
@@ -112,7 +124,7 @@ fn deepest_path(schema: &Value) -> String {
 struct Check<'s> {
     root: &'s Value,
     pending: Vec<(String, &'s Value)>,
-    unenforced: Vec<Unenforced>,
+    unenforced: Vec<SchemaWarning>,
 }
 
 impl<'s> Check<'s> {
@@ -287,10 +299,7 @@ impl<'s> Check<'s> {
     }
 
     fn unenforced(&mut self, path: &str, reason: String) {
-        self.unenforced.push(Unenforced {
-            path: path.to_owned(),
-            reason,
-        });
+        self.unenforced.push(SchemaWarning::new(path, reason));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::check::{SchemaError, Unenforced, check, is_annotation};
+use super::check::{SchemaError, SchemaWarning, check, is_annotation};
 use super::compile_union::{self, CompiledUnion};
 use super::compile_validation::{self, Validated};
 use super::compiled::{
@@ -17,6 +17,7 @@ use super::compiler::{Compiler, Flattened};
 use super::format_description::Format;
 use super::name::{KeyPrefix, fold};
 use super::pattern::Pattern;
+use super::pointer::existing_prefix;
 use super::text_formats::FormatPolicy;
 use super::types::{Types, declared_types};
 use super::validation::SubschemaId;
@@ -25,7 +26,7 @@ use super::{finalize, limits, marks, nullable, spelling};
 impl CompiledSchema {
     /// Compiles the schema of a tool's arguments, whose formats are information for the model.
     #[cfg(test)]
-    pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
+    pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<SchemaWarning>), SchemaError> {
         Self::compile_with_formats(schema, FormatPolicy::Shown)
     }
 
@@ -37,7 +38,7 @@ impl CompiledSchema {
     pub(crate) fn compile_with_formats(
         schema: &Value,
         formats: FormatPolicy,
-    ) -> Result<(CompiledSchema, Vec<Unenforced>), SchemaError> {
+    ) -> Result<(CompiledSchema, Vec<SchemaWarning>), SchemaError> {
         let written = schema;
         let schema = &*nullable::expand_nullable(written);
         let mut warnings = check(schema).map_err(|error| SchemaError {
@@ -326,14 +327,6 @@ impl Compiler<'_> {
             Some(schema) => Additional::Of(self.intern(schema)?),
         })
     }
-}
-
-/// The longest prefix of a pointer that exists in the schema.
-fn existing_prefix<'p>(schema: &Value, mut path: &'p str) -> &'p str {
-    while schema.pointer(path).is_none() {
-        path = path.rsplit_once('/').map_or("", |(above, _)| above);
-    }
-    path
 }
 
 /// The schema of a declared property, combined with those of the `patternProperties` that match its name.

@@ -320,7 +320,7 @@ impl CompiledSchema {
 
 impl Plain {
     /// The schemas of items and properties, each with its pointer.
-    fn children(&self, pointer: &str) -> Vec<(SchemaId, String)> {
+    pub(super) fn children(&self, pointer: &str) -> Vec<(SchemaId, String)> {
         let additional = |additional: Additional, keyword: &str| match additional {
             Additional::Of(schema) => Some((schema, format!("{pointer}/{keyword}"))),
             _ => None,

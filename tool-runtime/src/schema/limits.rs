@@ -126,7 +126,7 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
 }
 
 /// The type of a value.
-fn type_of(value: &Value) -> Types {
+pub(super) fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
         Value::Bool(_) => Types::BOOLEAN,

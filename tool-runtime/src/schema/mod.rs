@@ -26,14 +26,17 @@ pub(crate) mod compiled;
 mod formats;
 pub(crate) mod limits;
 mod check;
+pub(crate) mod dialects;
 mod nullable;
 mod compile_validation;
 mod merge;
 mod compiler;
 mod compile_union;
 mod finalize;
+mod unsatisfiable;
 mod compile;
 
+pub(crate) use check::SchemaWarning;
 #[cfg(feature = "formats")]
 pub(crate) use check::check;
 pub(crate) use clean::clean;

@@ -1,5 +1,7 @@
 //! RFC 6901 JSON Pointers.
 
+use serde_json::Value;
+
 /// Appends a step to a copy of the pointer.
 pub(crate) fn join(pointer: &str, key: &str) -> String {
     let mut joined = String::with_capacity(pointer.len() + key.len() + 1);
@@ -18,6 +20,14 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
             other => pointer.push(other),
         }
     }
+}
+
+/// The longest prefix of a pointer that exists in a schema.
+pub(super) fn existing_prefix<'p>(schema: &Value, mut pointer: &'p str) -> &'p str {
+    while schema.pointer(pointer).is_none() {
+        pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    pointer
 }
 
 /// Whether one pointer is a prefix of the other.

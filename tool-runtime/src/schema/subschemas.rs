@@ -41,6 +41,12 @@ pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
     found
 }
 
+/// The schemas directly inside `schema`, each with its JSON Pointer from there.
+pub(super) fn located_children_mut(schema: &mut Value) -> Vec<(String, &mut Value)> {
+    let pointers: Vec<String> = children(schema).into_iter().map(|(pointer, _)| pointer).collect();
+    pointers.into_iter().zip(children_mut(schema)).collect()
+}
+
 /// Visits a schema and all schemas inside it, outer ones first. Not recursive: a foreign schema may be deep.
 pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
     let mut pending = vec![root];

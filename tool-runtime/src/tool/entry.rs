@@ -10,7 +10,7 @@ use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
 use crate::schema::pattern::Pattern;
-use crate::schema::{self, CompiledSchema, FormatPolicy, marks};
+use crate::schema::{self, CompiledSchema, FormatPolicy, SchemaWarning, dialects, marks};
 use crate::tool::declaration::{Declaration, ErrorFormatter};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::output_schema::OutputSchema;
@@ -56,6 +56,23 @@ pub struct RegisteredTool {
     pub(crate) handler: Handler,
     /// Where calls go instead of the handler.
     pub(crate) nested: Option<NestedTool>,
+}
+
+/// The settings of a registry for schemas.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SchemaSettings {
+    pub(crate) formats: FormatPolicy,
+    /// Whether schemas of dynamic tools in other dialects are corrected.
+    pub(crate) has_corrections: bool,
+}
+
+impl Default for SchemaSettings {
+    fn default() -> Self {
+        Self {
+            formats: FormatPolicy::default(),
+            has_corrections: true,
+        }
+    }
 }
 
 /// A tool of a nested registry.
@@ -164,20 +181,41 @@ impl RegisteredTool {
         })
     }
 
-    /// Checks a dynamic tool. Its schema remains unchanged, except that private marks are removed.
+    /// Checks a dynamic tool. A valid schema remains unchanged, except that private marks are removed, and keywords are added that
+    /// APIs require.
     pub(crate) fn dynamic(
         mut definition: ToolDefinition,
         handler: Handler,
-        formats: FormatPolicy,
+        settings: SchemaSettings,
     ) -> Result<Self, RegistryError> {
+        let SchemaSettings {
+            formats,
+            has_corrections,
+        } = settings;
         let name = ToolName::parse(&definition.name)?;
+        let mut warnings = Vec::new();
+        if has_corrections {
+            warnings.extend(dialects::correct_arguments(&mut definition.input_schema));
+            if let Some(output_schema) = &mut definition.output_schema {
+                for warning in dialects::correct(output_schema) {
+                    let path = &warning.path;
+                    tracing::warn!(tool = name.as_str(), path, "output schema: {warning}");
+                }
+            }
+        }
         let compiled = compile(&name, &definition, formats).inspect_err(|_| {
             // The schema may be too deep to be dropped recursively.
             depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
         check_examples(&name, &definition, &compiled)?;
         let output_schema = OutputSchema::compile(&definition, formats)?;
+        warnings.extend(compiled.unsatisfiable(&definition.input_schema));
         marks::strip(&mut definition.input_schema);
+        if has_corrections {
+            warnings.extend(dialects::complete(&mut definition.input_schema));
+        }
+        warnings.extend(dialects::refusals(&definition.input_schema));
+        log_warnings(&name, &warnings);
         Ok(Self {
             qualified_name: name.clone(),
             name,
@@ -229,10 +267,14 @@ fn compile(
         path: error.path,
         reason: error.reason,
     })?;
-    for warning in &unenforced {
+    log_warnings(tool, &unenforced);
+    Ok(compiled)
+}
+
+fn log_warnings(tool: &ToolName, warnings: &[SchemaWarning]) {
+    for warning in warnings {
         tracing::warn!(tool = tool.as_str(), path = warning.path, "{warning}");
     }
-    Ok(compiled)
 }
 
 /// Checks the attributes of the parameters. The macro checks literals only.

@@ -9,8 +9,7 @@ use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::host::session_values::SessionValues;
 use crate::host::state::States;
-use crate::schema::FormatPolicy;
-use crate::tool::entry::{NestedTool, RegisteredTool};
+use crate::tool::entry::{NestedTool, RegisteredTool, SchemaSettings};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 
@@ -24,7 +23,7 @@ pub(crate) struct Tools {
     pub(crate) policy: Policy,
     pub(crate) warnings_in_results: bool,
     pub(crate) include_defaults: bool,
-    pub(crate) formats: FormatPolicy,
+    pub(crate) schemas: SchemaSettings,
     pub(crate) without_fast_path: bool,
     pub(crate) accepts_any_name: bool,
     nested: Vec<NestedRegistry>,

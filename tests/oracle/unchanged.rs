@@ -1,0 +1,110 @@
+//! Valid schemas of dynamic tools are shown as they were written, but for keywords that APIs require and that change no meaning.
+
+use serde_json::{Value, json};
+use tests::instances;
+use tests::long::properties_long;
+use tests::random::Random;
+use tests::schemas::{self, Kinds};
+use tests::warnings::warnings_of;
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+const SCHEMAS: usize = 500;
+const SCHEMAS_LONG: usize = 50_000;
+
+/// Values per schema.
+const INSTANCES: usize = 8;
+
+#[test]
+fn random_schemas_are_shown_unchanged() {
+    let schemas = if properties_long() { SCHEMAS_LONG } else { SCHEMAS };
+    let mut random = Random::new(7);
+    for _ in 0..schemas {
+        let unions = random.one_in(2);
+        let mut schema = schemas::tool(&mut random, Kinds { unions });
+        if random.one_in(3) {
+            schemas::add_assertions(&mut random, &mut schema);
+        }
+        if random.one_in(3) {
+            schema.as_object_mut().unwrap().shift_remove("type");
+        }
+        assert!(is_shown(&schema, "random"), "{schema}");
+        let shown = shown(&schema).unwrap();
+        let [written, shown] = [&schema, &shown].map(|schema| jsonschema::validator_for(schema).unwrap());
+        for _ in 0..INSTANCES {
+            let instance = instances::object(&mut random, &schema);
+            if !instance.is_object() {
+                continue;
+            }
+            assert_eq!(
+                written.is_valid(&instance),
+                shown.is_valid(&instance),
+                "{schema}\n{instance}"
+            );
+        }
+    }
+}
+
+/// The schema that a registry shows of a dynamic tool; `None` if it refuses the tool.
+fn shown(schema: &Value) -> Option<Value> {
+    let mut registry = ToolRegistry::new();
+    let definition = ToolDefinition::new("tool", "Takes arguments.", schema.clone());
+    registry.register_dynamic(definition, async |_, _| "").ok()?;
+    Some(registry.tool_definitions()[0].input_schema.clone())
+}
+
+/// Registers a tool with a valid schema, and whether it was accepted. Panics if it is shown otherwise.
+pub fn is_shown(schema: &Value, place: &str) -> bool {
+    let (shown, warnings) = warnings_of(|| shown(schema));
+    let Some(shown) = shown else { return false };
+    // A schema of anything is that of a tool without parameters.
+    let extended = extends(schema, &shown, true) || *schema == json!({}) || *schema == json!(true);
+    assert!(extended, "{place}: {schema}\nis shown as\n{shown}");
+    for warning in warnings {
+        let is_read = warning.contains(" was read as ") && !warning.contains("without constraints");
+        assert!(!is_read, "{place}: {warning}: {schema}");
+    }
+    true
+}
+
+fn without_duplicates(values: &[Value]) -> Value {
+    let mut unique: Vec<&Value> = Vec::new();
+    for value in values {
+        if !unique.contains(&value) {
+            unique.push(value);
+        }
+    }
+    json!(unique)
+}
+
+/// Whether a schema is another one with the keywords that APIs require.
+fn extends(written: &Value, shown: &Value, is_root: bool) -> bool {
+    match (written, shown) {
+        (Value::Object(written), Value::Object(shown)) => {
+            let is_array = |name: &Value| name == "array";
+            let has_arrays = |types: &Value| {
+                is_array(types) || types.as_array().is_some_and(|types| types.iter().any(is_array))
+            };
+            let is_added = |keyword: &str, value: &Value| match keyword {
+                "items" => *value == json!({}) && written.get("type").is_some_and(has_arrays),
+                "type" => is_root && value == "object",
+                "properties" => is_root && *value == json!({}),
+                _ => false,
+            };
+            written.keys().all(|keyword| shown.contains_key(keyword))
+                && shown.iter().all(|(keyword, value)| match written.get(keyword) {
+                    Some(_) if is_root && keyword == "type" => value == "object",
+                    Some(Value::Array(values)) if keyword == "enum" => *value == without_duplicates(values),
+                    Some(known) => extends(known, value, false),
+                    None => is_added(keyword, value),
+                })
+        }
+        (Value::Array(written), Value::Array(shown)) => {
+            written.len() == shown.len()
+                && written
+                    .iter()
+                    .zip(shown)
+                    .all(|(written, shown)| extends(written, shown, false))
+        }
+        _ => written == shown,
+    }
+}

@@ -1,0 +1,145 @@
+//! The requirements of APIs on a schema of arguments: the additions that they need, and what they refuse.
+//!
+//! The error messages of the APIs are the source, as issues of many MCP servers quote them: `input_schema.properties: Property keys
+//! should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`, `input_schema does not support oneOf, allOf, or anyOf at the top level` (the
+//! Messages API); `object schema missing properties`, `array schema missing items`, `schema must have type 'object' and not have
+//! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level` (OpenAI's APIs).
+
+use serde_json::{Map, Value, json};
+
+use super::super::check::{SchemaWarning, is_annotation};
+use super::super::reference::{self, Target};
+use super::super::{pointer, subschemas};
+use crate::wire::issue::excerpt;
+
+/// Reads a schema without any constraint as that of a tool without parameters.
+pub(super) fn declare_object(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
+    if *root == Value::Bool(true) {
+        *root = Map::new().into();
+    }
+    let Value::Object(keywords) = root else { return };
+    if keywords.keys().all(|keyword| is_annotation(keyword)) {
+        let annotations = std::mem::take(keywords);
+        keywords.insert("type".to_owned(), "object".into());
+        keywords.insert("properties".to_owned(), json!({}));
+        keywords.extend(annotations);
+        let reason = "a schema without constraints was read as `{\"type\":\"object\",\"properties\":{}}`";
+        warnings.push(SchemaWarning::new("", reason));
+    }
+}
+
+/// Adds `"type": "object"` to the root. Arguments are always an object; a value in them, for which a reference to the root is, may be
+/// another one.
+pub(super) fn add_type(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
+    if has_type(root) || is_recursive(root) {
+        return;
+    }
+    let Value::Object(keywords) = root else { return };
+    let mut rest = std::mem::take(keywords);
+    rest.shift_remove("type");
+    keywords.insert("type".to_owned(), "object".into());
+    keywords.extend(rest);
+    let reason =
+        "`\"type\": \"object\"` was added, without which the Messages API and OpenAI's APIs refuse the tool";
+    warnings.push(SchemaWarning::new("", reason));
+}
+
+fn has_type(root: &Value) -> bool {
+    root.get("type").is_some_and(|name| name == "object")
+}
+
+/// Whether a reference leads to the root.
+fn is_recursive(root: &Value) -> bool {
+    let mut pending = vec![root];
+    while let Some(schema) = pending.pop() {
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
+            && let Target::Schema(_, pointer) = reference::resolve(root, reference)
+            && pointer.is_empty()
+        {
+            return true;
+        }
+        let inside = subschemas::children(schema).into_iter();
+        pending.extend(inside.map(|(_, child)| child));
+    }
+    false
+}
+
+/// Adds `"properties": {}` to the root, without which OpenAI's APIs refuse the tool. No warning: MCP recommends a schema without for
+/// tools without parameters.
+pub(super) fn add_properties(root: &mut Value, _: &mut Vec<SchemaWarning>) {
+    if let Value::Object(keywords) = root {
+        keywords.entry("properties").or_insert_with(|| json!({}));
+    }
+}
+
+/// Adds `"items": {}` to arrays, which means any items.
+pub(super) fn add_items(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
+    let mut lacking = Vec::new();
+    let mut pending = vec![(String::new(), &*root)];
+    while let Some((path, schema)) = pending.pop() {
+        // Items of any value count as evaluated.
+        if schema.get("unevaluatedItems").is_some() {
+            return;
+        }
+        let inside = subschemas::children(schema).into_iter();
+        pending.extend(inside.map(|(steps, child)| (format!("{path}{steps}"), child)));
+        if lacks_items(schema) {
+            lacking.push(path);
+        }
+    }
+    for path in lacking {
+        if let Some(Value::Object(keywords)) = root.pointer_mut(&path) {
+            keywords.insert("items".to_owned(), json!({}));
+        }
+        let reason = "`\"items\": {}` was added, without which OpenAI's APIs refuse an array";
+        warnings.push(SchemaWarning::new(path, reason));
+    }
+}
+
+fn lacks_items(schema: &Value) -> bool {
+    let is_array = match schema.get("type") {
+        Some(Value::String(name)) => name == "array",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "array"),
+        _ => false,
+    };
+    is_array && schema.get("items").is_none()
+}
+
+/// The parts of a schema of arguments for which an API refuses it.
+pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
+    let properties = root.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|properties| properties.keys());
+    let of_names = names.filter(|name| !is_property_key(name)).map(|name| {
+        let path = pointer::join("/properties", name);
+        let reason = format!(
+            "the Messages API refuses the property key `{}`; expected 1 to 64 of a-z, A-Z, 0-9, `_`, `.` and `-`",
+            excerpt(name)
+        );
+        SchemaWarning::new(path, reason)
+    });
+    let of_keywords = [
+        ("anyOf", "the Messages API and OpenAI's APIs refuse"),
+        ("oneOf", "the Messages API and OpenAI's APIs refuse"),
+        ("allOf", "the Messages API and OpenAI's APIs refuse"),
+        ("enum", "OpenAI's APIs refuse"),
+        ("not", "OpenAI's APIs refuse"),
+    ];
+    let of_keywords = of_keywords.into_iter().filter_map(|(keyword, refuse)| {
+        root.get(keyword)?;
+        let reason =
+            format!("{refuse} `{keyword}` at the root; move it into a property, or check it in the tool");
+        Some(SchemaWarning::new(pointer::join("", keyword), reason))
+    });
+    let without_type = (!has_type(root)).then(|| {
+        let reason =
+            "the Messages API and OpenAI's APIs refuse a tool without `\"type\": \"object\"`; add it to the schema";
+        SchemaWarning::new("", reason)
+    });
+    of_names.chain(of_keywords).chain(without_type).collect()
+}
+
+/// Whether the Messages API takes the key of an argument.
+fn is_property_key(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
+}

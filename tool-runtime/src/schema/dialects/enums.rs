@@ -1,0 +1,72 @@
+//! Corrections of an `enum` of which no value has the type.
+
+use serde_json::{Map, Value};
+
+use super::super::limits;
+use super::super::types::{Types, declared_types};
+use super::subschema::Subschema;
+
+/// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values.
+pub(super) fn move_to_items(subschema: &mut Subschema<'_>) {
+    let keywords = &mut *subschema.keywords;
+    let types = declared_types(keywords);
+    let is_array = types.has(Types::ARRAY) && types.without(Types::ARRAY | Types::NULL) == Types::NONE;
+    let Some(Value::Array(values)) = keywords.get("enum") else {
+        return;
+    };
+    let is_scalar = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+    if !is_array || values.is_empty() || !values.iter().all(is_scalar) || keywords.contains_key("prefixItems")
+    {
+        return;
+    }
+    let mut items = match keywords.get("items") {
+        None | Some(Value::Bool(true)) => Map::new(),
+        Some(Value::Object(items)) => items.clone(),
+        Some(_) => return,
+    };
+    let composing = ["$ref", "allOf", "anyOf", "oneOf", "const"];
+    let has_values = items
+        .get("enum")
+        .is_some_and(|own| *own != Value::Array(values.clone()));
+    if has_values || composing.into_iter().any(|keyword| items.contains_key(keyword)) {
+        return;
+    }
+    let allowed = declared_types(&items);
+    if !values.iter().all(|value| allowed.has(limits::type_of(value))) {
+        return;
+    }
+    if values.iter().all(Value::is_string) {
+        items.entry("type").or_insert_with(|| "string".into());
+    }
+    if let Some(values) = keywords.shift_remove("enum") {
+        items.insert("enum".to_owned(), values);
+        keywords.insert("items".to_owned(), items.into());
+        subschema.warn("enum", "the values of an array were read as those of its items");
+    }
+}
+
+/// Reads the texts of an `enum` as values of the type: some APIs take an `enum` of strings only.
+pub(super) fn parse_texts(subschema: &mut Subschema<'_>) {
+    let types = declared_types(subschema.keywords);
+    if types.overlaps(Types::STRING) || !types.overlaps(Types::NUMBER | Types::BOOLEAN) {
+        return;
+    }
+    let Some(Value::Array(texts)) = subschema.keywords.get("enum") else {
+        return;
+    };
+    let parse = |text: &Value| {
+        let value: Value = serde_json::from_str(text.as_str()?).ok()?;
+        let is_scalar = value.is_number() || value.is_boolean();
+        (is_scalar && types.has(limits::type_of(&value))).then_some(value)
+    };
+    let Some(values) = texts.iter().map(parse).collect::<Option<Vec<Value>>>() else {
+        return;
+    };
+    if !values.is_empty() {
+        subschema.keywords.insert("enum".to_owned(), values.into());
+        subschema.warn(
+            "enum",
+            format!("the texts were read as values of the type: {types}"),
+        );
+    }
+}

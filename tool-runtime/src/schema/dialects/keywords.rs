@@ -1,0 +1,290 @@
+//! Corrections of keywords.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::super::types::NAMES;
+use super::subschema::Subschema;
+use super::type_words;
+use crate::wire::issue::excerpt;
+
+/// Reads `[]` as `{}`: an empty array of PHP is both.
+pub(super) fn read_empty_lists(subschema: &mut Subschema<'_>) {
+    const SCHEMAS: [&str; 2] = ["items", "additionalProperties"];
+    const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+    const OTHER: [&str; 3] = ["dependentSchemas", "dependentRequired", "dependencies"];
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    for keyword in SCHEMAS.into_iter().chain(NAMED).chain(OTHER) {
+        if let Some(value) = subschema.keywords.get_mut(keyword)
+            && is_empty(value)
+        {
+            *value = Map::new().into();
+            subschema.warn(keyword, EMPTY_LIST);
+        }
+    }
+    for keyword in NAMED {
+        let schemas = subschema.keywords.get_mut(keyword).and_then(Value::as_object_mut);
+        let mut empty = Vec::new();
+        for (name, schema) in schemas.into_iter().flatten() {
+            if is_empty(schema) {
+                *schema = Map::new().into();
+                empty.push(name.clone());
+            }
+        }
+        for name in empty {
+            subschema.warn_at(&[keyword, &name], EMPTY_LIST);
+        }
+    }
+}
+
+const EMPTY_LIST: &str = "`[]` was read as `{}`";
+
+/// Removes `"required": {}`: an empty table of Lua is both.
+pub(super) fn remove_empty_required(subschema: &mut Subschema<'_>) {
+    let required = subschema.keywords.get("required").and_then(Value::as_object);
+    if required.is_some_and(Map::is_empty) {
+        subschema.keywords.shift_remove("required");
+        subschema.warn("required", "`{}` was read as `[]`");
+    }
+}
+
+/// Removes keywords that are `null`, as serializers write an absent value.
+pub(super) fn remove_null(subschema: &mut Subschema<'_>) {
+    // Without `type`, for which `null` may mean the type of this name, and without keywords whose value may be `null`.
+    const KEYWORDS: [&str; 29] = [
+        "$ref",
+        "$defs",
+        "definitions",
+        "enum",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "nullable",
+        "anyOf",
+        "oneOf",
+        "allOf",
+    ];
+    for keyword in KEYWORDS {
+        if subschema.keywords.get(keyword).is_some_and(Value::is_null) {
+            subschema.keywords.shift_remove(keyword);
+            subschema.warn(keyword, "`null` was read as an absent keyword");
+        }
+    }
+}
+
+/// Reads a type word in the place of a schema: `"properties": { "a": "string" }`.
+pub(super) fn read_string_schemas(subschema: &mut Subschema<'_>) {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for (keyword, value) in subschema.keywords.iter_mut() {
+        let steps = |last: Option<String>| std::iter::once(keyword.clone()).chain(last).collect();
+        match (keyword.as_str(), value) {
+            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
+                for (name, schema) in named {
+                    found.extend(read_string_schema(schema).map(|word| (steps(Some(name.clone())), word)));
+                }
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+                for (index, schema) in schemas.iter_mut().enumerate() {
+                    found.extend(
+                        read_string_schema(schema).map(|word| (steps(Some(index.to_string())), word)),
+                    );
+                }
+            }
+            ("items" | "additionalProperties", schema) => {
+                found.extend(read_string_schema(schema).map(|word| (steps(None), word)));
+            }
+            _ => {}
+        }
+    }
+    for (steps, word) in found {
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        subschema.warn_at(
+            &steps,
+            format!("the string `{word}` was read as a schema of this type"),
+        );
+    }
+}
+
+/// Replaces a type word by its schema, and returns an excerpt of the word.
+fn read_string_schema(schema: &mut Value) -> Option<String> {
+    let word = schema.as_str()?;
+    let (read, word) = (type_words::read(word)?, excerpt(word).into_owned());
+    *schema = read.into();
+    Some(word)
+}
+
+/// Reads the names that other languages have for types.
+pub(super) fn read_type_words(subschema: &mut Subschema<'_>) {
+    match subschema.keywords.get("type") {
+        Some(Value::String(word)) if !is_name(word) => {
+            let word = word.clone();
+            read_type_word(subschema, &word);
+        }
+        Some(Value::Array(words)) => {
+            let mut names = Vec::new();
+            for word in words {
+                match word {
+                    Value::String(word) if is_name(word) => names.push(word.clone()),
+                    Value::String(word) => match type_words::read_name(word) {
+                        Some(name) => names.push(name),
+                        None => return,
+                    },
+                    Value::Null => names.push("null".to_owned()),
+                    _ => return,
+                }
+            }
+            let names = Value::from(names);
+            if subschema.keywords.get("type") != Some(&names) {
+                let reason = format!("`type` was read as `{}`", excerpt(&names.to_string()));
+                subschema.keywords.insert("type".to_owned(), names);
+                subschema.warn("type", reason);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn read_type_word(subschema: &mut Subschema<'_>, word: &str) {
+    let keywords = &mut *subschema.keywords;
+    // The type of the values is clear.
+    let read = if word.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
+        Some(Map::new())
+    } else {
+        type_words::read(word)
+    };
+    let Some(read) = read else { return };
+    let reason = match read.get("type") {
+        Some(name) => format!("`\"{}\"` was read as `{name}`", excerpt(word)),
+        None => format!("`\"{}\"` was read as any type", excerpt(word)),
+    };
+    if !read.contains_key("type") {
+        keywords.shift_remove("type");
+    }
+    let is_object = ["properties", "patternProperties", "additionalProperties"]
+        .into_iter()
+        .any(|keyword| keywords.contains_key(keyword));
+    for (keyword, value) in read {
+        match keyword.as_str() {
+            "additionalProperties" if is_object => {}
+            "type" => {
+                keywords.insert(keyword, value);
+            }
+            _ => {
+                keywords.entry(keyword).or_insert(value);
+            }
+        }
+    }
+    subschema.warn("type", reason);
+}
+
+fn is_name(word: &str) -> bool {
+    NAMES.iter().any(|(known, _)| *known == word)
+}
+
+/// Moves draft 3's `"required": true` from a property to the `required` of the object.
+pub(super) fn move_required(subschema: &mut Subschema<'_>) {
+    // Arguments are always there.
+    if subschema.path.is_empty() && subschema.keywords.get("required").is_some_and(Value::is_boolean) {
+        subschema.keywords.shift_remove("required");
+        subschema.warn(
+            "required",
+            "a boolean was left out; expected a list of property names",
+        );
+    }
+    let mut names: Vec<Value> = match subschema.keywords.get("required") {
+        None => Vec::new(),
+        Some(Value::Array(names)) => names.clone(),
+        Some(_) => return,
+    };
+    let properties = subschema
+        .keywords
+        .get_mut("properties")
+        .and_then(Value::as_object_mut);
+    let mut moved = Vec::new();
+    for (name, property) in properties.into_iter().flatten() {
+        if let Some(property) = property.as_object_mut()
+            && let Some(Value::Bool(is_required)) = property.get("required")
+        {
+            moved.push((name.clone(), *is_required));
+            property.shift_remove("required");
+        }
+    }
+    for (name, is_required) in moved {
+        let reason = if is_required {
+            let name = Value::from(name.as_str());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            "`true` was read as an item of the object's `required`"
+        } else {
+            "`false` was left out; the object's `required` lists the required properties"
+        };
+        subschema.warn_at(&["properties", &name, "required"], reason);
+    }
+    if !names.is_empty() {
+        subschema.keywords.insert("required".to_owned(), names.into());
+    }
+}
+
+/// Reads draft 4's `"exclusiveMinimum": true` beside a `minimum`.
+pub(super) fn read_exclusive_limits(subschema: &mut Subschema<'_>) {
+    for (exclusive, inclusive) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+        let Some(Value::Bool(is_exclusive)) = subschema.keywords.get(exclusive) else {
+            continue;
+        };
+        let reason = match (*is_exclusive, subschema.keywords.get(inclusive)) {
+            (true, Some(limit @ Value::Number(_))) => {
+                let limit = limit.clone();
+                subschema.keywords.shift_remove(inclusive);
+                let reason = format!("`true` was read as `{limit}`, the limit of `{inclusive}`");
+                subschema.keywords.insert(exclusive.to_owned(), limit);
+                reason
+            }
+            (true, _) => continue,
+            (false, _) => {
+                subschema.keywords.shift_remove(exclusive);
+                "`false` was left out; expected the limit itself".to_owned()
+            }
+        };
+        subschema.warn(exclusive, reason);
+    }
+}
+
+/// Removes duplicates from lists whose items must be unique.
+pub(super) fn remove_duplicates(subschema: &mut Subschema<'_>) {
+    for keyword in ["required", "type", "enum"] {
+        let Some(Value::Array(items)) = subschema.keywords.get_mut(keyword) else {
+            continue;
+        };
+        let (mut seen, mut removed) = (HashSet::new(), None);
+        items.retain(|item| {
+            let is_first = seen.insert(item.to_string());
+            if !is_first && removed.is_none() {
+                removed = Some(excerpt(&item.to_string()).into_owned());
+            }
+            is_first
+        });
+        if let Some(item) = removed {
+            subschema.warn(keyword, format!("the duplicate of `{item}` was left out"));
+        }
+    }
+}

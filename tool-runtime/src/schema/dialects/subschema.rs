@@ -1,0 +1,53 @@
+//! [`Subschema`]: the keywords of a subschema during its correction.
+
+use serde_json::{Map, Value};
+
+use super::super::check::SchemaWarning;
+use super::super::{pointer, subschemas};
+
+/// The keywords of a subschema, which a correction changes.
+pub(super) struct Subschema<'s> {
+    /// The JSON Pointer to the subschema.
+    pub(super) path: &'s str,
+    pub(super) keywords: &'s mut Map<String, Value>,
+    warnings: &'s mut Vec<SchemaWarning>,
+}
+
+impl Subschema<'_> {
+    /// Adds a warning about a keyword.
+    pub(super) fn warn(&mut self, keyword: &str, reason: impl Into<String>) {
+        self.warn_at(&[keyword], reason);
+    }
+
+    /// Adds a warning about a place below the subschema.
+    pub(super) fn warn_at(&mut self, steps: &[&str], reason: impl Into<String>) {
+        let mut path = self.path.to_owned();
+        for step in steps {
+            pointer::push(&mut path, step);
+        }
+        self.warnings.push(SchemaWarning::new(path, reason));
+    }
+}
+
+/// Applies the corrections to a schema and all schemas inside it, outer ones first. Not recursive, since a schema may be deep.
+pub(super) fn visit_mut(
+    root: &mut Value,
+    warnings: &mut Vec<SchemaWarning>,
+    corrections: &[fn(&mut Subschema<'_>)],
+) {
+    let mut pending = vec![(String::new(), root)];
+    while let Some((path, schema)) = pending.pop() {
+        if let Value::Object(keywords) = schema {
+            let mut subschema = Subschema {
+                path: &path,
+                keywords,
+                warnings,
+            };
+            for correction in corrections {
+                correction(&mut subschema);
+            }
+        }
+        let inside = subschemas::located_children_mut(schema).into_iter();
+        pending.extend(inside.map(|(steps, child)| (format!("{path}{steps}"), child)));
+    }
+}
