@@ -163,22 +163,6 @@ fn todo() {
 }
 
 #[test]
-fn gateway() {
-    tells(
-        "gateway",
-        &[
-            // The client sees its own call alone …
-            r#"the client sees  [{"type":"text","text":"I look at both."},{"type":"tool_use","id":"toolu_"#,
-            r#""name":"get_weather","input":{"city":"Oslo"}}]"#,
-            r#"the client sees  [{"type":"text","text":"Noon, and 21 °C."}]"#,
-            // … and the model both results, in the order of its calls.
-            r#""content":"It is noon in Oslo."},{"type":"tool_result","tool_use_id":"#,
-            r#""content":"21 °C"}]"#,
-        ],
-    );
-}
-
-#[test]
 fn report() {
     tells(
         "report",

@@ -43,6 +43,17 @@ fn readmes_name_every_feature() {
     }
 }
 
+/// `cargo run --example` is what a newcomer runs first.
+#[test]
+fn examples_build_neither_the_gateway_nor_the_features_of_the_tests() {
+    assert!(!names("examples/Cargo.toml", "dependencies").contains(&"tool-gateway".to_owned()));
+    let workspace = text("Cargo.toml");
+    let built = workspace
+        .lines()
+        .find(|line| line.starts_with("default-members = "));
+    assert!(built.is_some_and(|line| line.contains("\"examples\"") && !line.contains("\"tests\"")));
+}
+
 /// Who repairs texts alone pays for nothing else.
 #[test]
 fn every_dependency_of_the_repair_is_behind_a_feature() {

@@ -22,5 +22,7 @@ mod readme;
 mod configuration;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod example;
 #[cfg(all(unix, feature = "otlp"))]
 mod traces;

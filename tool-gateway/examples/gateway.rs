@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example gateway` asks twice, in memory; `cargo run --example gateway -- serve` listens on <http://127.0.0.1:8484>.
 
+#![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "an example")]
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
