@@ -281,6 +281,36 @@ fn log_has_one_line_for_each_turn_without_content() {
     assert!(!line.contains("secret"), "{line}");
 }
 
+/// The request of the README's second `curl`, to the server of its first console block.
+#[test]
+fn script_answers_chat_completions() {
+    let readme = include_str!("../../README.md");
+    let (_, after) = readme.split_once("/v1/chat/completions -H").unwrap();
+    let body = after.split('\'').nth(3).unwrap();
+    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    let mut connection = TcpStream::connect(address).unwrap();
+    write!(
+        connection,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains(r#""name":"TodoWrite""#), "{answer}");
+    assert!(answer.contains("data: [DONE]"), "{answer}");
+}
+
 /// What waits for the program to listen may stop it at once.
 #[cfg(unix)]
 #[test]

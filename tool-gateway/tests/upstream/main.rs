@@ -21,6 +21,7 @@ mod anthropic;
 mod connections;
 mod stress;
 mod script_messages;
+mod script_chat;
 mod script_pace;
 mod script_selection;
 mod script_files;

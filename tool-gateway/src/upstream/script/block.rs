@@ -67,6 +67,10 @@ impl TryFrom<RawObject> for Block {
 }
 
 impl Block {
+    pub(super) fn kind(&self) -> String {
+        self.complete.string("type").unwrap_or_default()
+    }
+
     fn streamed(complete: RawObject, at_start: &[(&str, &str)], deltas: Vec<Deltas>) -> Self {
         let mut start = RawObject::default();
         for (name, value) in complete.members() {

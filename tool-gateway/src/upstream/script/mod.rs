@@ -1,7 +1,8 @@
 //! The upstream `script`: turns from a JSON file, for demonstrations, tests and benchmarks.
 //!
-//! A script has the turns of a conversation. It answers `POST /v1/messages`, streamed or not as the request has it, and
-//! `POST /v1/messages/count_tokens` and `GET /v1/models`.
+//! A script has the turns of a conversation. It answers `POST /v1/messages` and, in the form of `OpenAI`'s API, `POST
+//! /v1/chat/completions`, streamed or not as the request has it, and `POST /v1/messages/count_tokens` and `GET /v1/models`. Errors have
+//! the form of the Messages API for both.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -48,7 +49,7 @@
 //!
 //! | field of a message | |
 //! |---|---|
-//! | `content` | its blocks. Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response; one with `partial_json`, a text, instead of `input` is a call whose arguments are cut off or invalid |
+//! | `content` | its blocks (of Chat Completions, the texts and the calls alone). Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response; one with `partial_json`, a text, instead of `input` is a call whose arguments are cut off or invalid |
 //! | `stop_reason` | by default `tool_use` if there is a block `tool_use`, else `end_turn` |
 //! | `usage` | by default computed from the sizes in bytes |
 //! | `id` | by default a new one in each response |
@@ -81,6 +82,7 @@ mod block;
 mod turn;
 mod template;
 mod rendered;
+mod chat;
 mod playback;
 mod recorded;
 
@@ -100,6 +102,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::service::{Upstream, UpstreamFuture};
+use chat::Completion;
 use playback::{Pace, Playback};
 use recorded::Recorder;
 use rendered::Rendered;
@@ -274,8 +277,29 @@ struct MessagesRequest<'a> {
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     stream: Option<bool>,
+    /// Chat Completions alone.
+    stream_options: Option<StreamOptions>,
     #[serde(borrow)]
     messages: Vec<Role<'a>>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    include_usage: Option<bool>,
+}
+
+impl MessagesRequest<'_> {
+    fn includes_usage(&self) -> bool {
+        let options = self.stream_options.as_ref();
+        options.is_some_and(|options| options.include_usage == Some(true))
+    }
+}
+
+/// The API that a request is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Messages,
+    ChatCompletions,
 }
 
 #[derive(Deserialize)]
@@ -304,7 +328,8 @@ impl Shared {
     fn reply(&self, parts: &request::Parts, body: &[u8]) -> Reply {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let mut reply = match (&parts.method, parts.uri.path()) {
-            (&Method::POST, "/v1/messages") => self.messages(number, body),
+            (&Method::POST, "/v1/messages") => self.messages(Api::Messages, number, body),
+            (&Method::POST, "/v1/chat/completions") => self.messages(Api::ChatCompletions, number, body),
             (&Method::POST, "/v1/messages/count_tokens") => {
                 let count = json!({"input_tokens": tokens(body)});
                 respond(StatusCode::OK, JSON, count.to_string()).into()
@@ -324,7 +349,7 @@ impl Shared {
         reply
     }
 
-    fn messages(&self, number: u64, body: &[u8]) -> Reply {
+    fn messages(&self, api: Api, number: u64, body: &[u8]) -> Reply {
         let request: MessagesRequest<'_> = match serde_json::from_slice(body) {
             Ok(request) => request,
             Err(reason) => {
@@ -361,7 +386,7 @@ impl Shared {
                 failure: Some(failure),
             };
         }
-        let mut response = prepared.response(&request, number, tokens(body));
+        let mut response = prepared.response(api, &request, number, tokens(body));
         replace(response.headers_mut(), &turn.headers);
         Reply {
             response,
@@ -372,7 +397,13 @@ impl Shared {
 }
 
 impl Prepared {
-    fn response(&self, request: &MessagesRequest<'_>, number: u64, input_tokens: usize) -> Response<Body> {
+    fn response(
+        &self,
+        api: Api,
+        request: &MessagesRequest<'_>,
+        number: u64,
+        input_tokens: usize,
+    ) -> Response<Body> {
         let facts = rendered::Response {
             number,
             model: request.model.as_deref().unwrap_or("script"),
@@ -381,10 +412,17 @@ impl Prepared {
         let is_stream = request.stream == Some(true);
         match (&self.message, &self.turn.error) {
             (Some(message), error) if is_stream => {
-                let mut events = message.opening_events(facts);
-                match error {
-                    Some(error) => events.push(error_event(error, number)),
-                    None => events.extend(message.closing_events(facts)),
+                let completion = Completion::new(&message.message, facts);
+                let mut events = match api {
+                    Api::Messages => message.opening_events(facts),
+                    Api::ChatCompletions => completion.opening_events(),
+                };
+                match (error, api) {
+                    (Some(error), _) => events.push(error_event(error, number)),
+                    (None, Api::Messages) => events.extend(message.closing_events(facts)),
+                    (None, Api::ChatCompletions) => {
+                        events.extend(completion.closing_events(request.includes_usage()));
+                    }
                 }
                 let mut response = respond(StatusCode::OK, EVENT_STREAM, self.played(events));
                 let cache_control = HeaderValue::from_static("no-cache");
@@ -399,7 +437,13 @@ impl Prepared {
                 replace(response.headers_mut(), &error.headers);
                 response
             }
-            (Some(message), None) => respond(StatusCode::OK, JSON, self.whole(message.json(facts))),
+            (Some(message), None) => {
+                let json = match api {
+                    Api::Messages => message.json(facts),
+                    Api::ChatCompletions => Completion::new(&message.message, facts).json(),
+                };
+                respond(StatusCode::OK, JSON, self.whole(json))
+            }
             (None, None) => error(StatusCode::INTERNAL_SERVER_ERROR, "an empty turn", number),
         }
     }

@@ -10,7 +10,7 @@ use super::turn::Message;
 /// A message of the script, written once for all its responses.
 #[derive(Debug)]
 pub(super) struct Rendered {
-    message: Message,
+    pub(super) message: Message,
     /// From `content_block_start` of the first block to `content_block_stop` of the last.
     blocks: Vec<Template>,
     /// The array of blocks.
@@ -162,7 +162,7 @@ fn push_events(events: &mut Vec<Template>, index: usize, block: &Block, delta_si
 }
 
 /// The text in pieces of that many characters.
-fn pieces(deltas: &Deltas, size: usize) -> Vec<&str> {
+pub(super) fn pieces(deltas: &Deltas, size: usize) -> Vec<&str> {
     let mut pieces = if deltas.empty_first { vec![""] } else { Vec::new() };
     let mut rest = deltas.text.as_str();
     while !rest.is_empty() {
