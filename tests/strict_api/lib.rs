@@ -10,4 +10,4 @@ mod responses;
 mod server;
 pub mod http;
 
-pub use server::StrictServer;
+pub use server::{REASONING, StrictServer, check};

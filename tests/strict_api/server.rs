@@ -119,12 +119,11 @@ fn request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
 fn respond(path: &str, body: &[u8], state: &Mutex<State>) -> Result<String, String> {
     let request: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let mut state = state.lock().unwrap();
-    match path.split('?').next().unwrap_or_default() {
-        "/v1/messages" => messages::check(&request)?,
-        "/v1/chat/completions" => chat::check(&request, &state.reasoning)?,
-        "/v1/responses" => responses::check(&request)?,
-        other => return Err(format!("unknown path {other}")),
-    }
+    check(
+        path.split('?').next().unwrap_or_default(),
+        &request,
+        &state.reasoning,
+    )?;
     if request["stream"] != true {
         return Err("stream: this server only streams".to_owned());
     }
@@ -135,4 +134,19 @@ fn respond(path: &str, body: &[u8], state: &Mutex<State>) -> Result<String, Stri
         .ok_or("the script has no more answers".to_owned())
 }
 
-const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+/// The fault of a request, in the words of the API. `extra` are fields that a compatible server itself writes into messages.
+///
+/// # Errors
+///
+/// The fault.
+pub fn check(path: &str, request: &Value, extra: &[&str]) -> Result<(), String> {
+    match path {
+        "/v1/messages" => messages::check(request),
+        "/v1/chat/completions" => chat::check(request, extra),
+        "/v1/responses" => responses::check(request),
+        other => Err(format!("unknown path {other}")),
+    }
+}
+
+/// The fields in which compatible servers send reasoning, and want it back.
+pub const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];

@@ -9,6 +9,7 @@ mod random;
 mod mutated;
 mod wild;
 mod read;
+mod whole;
 mod apart;
 mod limits;
 mod linear;

@@ -100,7 +100,7 @@ fn recorded_calls_are_read_as_a_client_hears_them_repaired() {
 fn pieces_of_odd_streams_are_read_in_their_order() {
     let mut random = Random::new(14);
     for round in 0..if long() { 50_000 } else { 1_000 } {
-        let (dialect, stream) = wild::any_stream(&mut random);
+        let (dialect, stream, _) = wild::any_stream(&mut random);
         let fixing = FormatFixing::for_every_tool();
         let heard = wild::together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
         let (read, unattributed) = read(dialect, &fixing, stream.as_bytes());

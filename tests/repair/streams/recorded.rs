@@ -57,7 +57,7 @@ pub fn recorded() -> Vec<Recorded> {
         .collect()
 }
 
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("repair/streams")
         .join(name)

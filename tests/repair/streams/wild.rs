@@ -136,11 +136,12 @@ impl Said {
 }
 
 /// A stream of one call, whose arguments are JSON or Python.
-pub fn any_stream(random: &mut Random) -> (Dialect, String) {
+pub fn any_stream(random: &mut Random) -> (Dialect, String, String) {
     let json = json!({"k": value(random, 0), "l": value(random, 0)}).to_string();
     let python = json.replace('"', "'").replace("null", "None");
     let arguments = if random.one_in(2) { json } else { python };
-    stream(&arguments, random)
+    let (dialect, stream) = stream(&arguments, random);
+    (dialect, stream, arguments)
 }
 
 fn stream(arguments: &str, random: &mut Random) -> (Dialect, String) {

@@ -8,8 +8,9 @@ use memchr::memmem::Finder;
 
 use super::anthropic_block::{Block, Stop};
 use super::anthropic_event::Located;
-use super::call::{Call, MORE_OF_ANOTHER};
+use super::call::Call;
 use super::dialect::is_cut_off;
+use super::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
 use super::piece::Piece;
 use super::step::{Incoming, Reading, Step};
 
@@ -94,7 +95,7 @@ impl Anthropic {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             let name = owned(&located.name).unwrap_or_default();
             let mut call = Call::new(reading.state, owned(&located.id), name);
-            call.report(reading);
+            call.report(None, reading);
             if again {
                 call.pass(MORE_OF_ANOTHER, reading.state);
             }
@@ -124,7 +125,7 @@ impl Anthropic {
             self.blocks = others;
             let kept: Vec<Block> = kept;
             for block in kept {
-                block.give_up("arguments came after their end", reading);
+                block.give_up(AFTER_END, reading);
             }
             let is_other = |begun: &Begun| located.index == Some(&*begun.index) && !begun.is_call;
             let piece = located
@@ -183,7 +184,7 @@ impl Anthropic {
                 block.stop = Stop::Left(Box::new(outcome));
                 self.blocks.insert(at, block);
             }
-            None => block.call.ended(None, reading),
+            None => block.call.ended(Ending::default(), reading),
         }
     }
 

@@ -1,7 +1,7 @@
 //! One block of a stream of Anthropic's Messages that is a call.
 
 use super::call::{Call, Position};
-use super::outcome::Outcome;
+use super::outcome::{Ending, Outcome};
 use super::step::{Address, Reading, Step};
 
 #[derive(Debug)]
@@ -59,12 +59,12 @@ impl Block {
             Stop::Left(outcome) => (Some(*outcome), true),
             Stop::Open | Stop::Kept(_) => (self.call.end(cut, reading.state), false),
         };
-        let status = outcome.as_ref().map(|outcome| outcome.status);
+        let ending = Ending::from(outcome.as_ref());
         if let Some(mut outcome) = outcome {
             let rest = std::mem::take(&mut outcome.rest);
             let message = self.record(outcome, reading);
             if has_left {
-                return self.call.ended(status, reading);
+                return self.call.ended(ending, reading);
             }
             if let Some(message) = message {
                 return reading.fail(self.call.serial, message);
@@ -76,7 +76,7 @@ impl Block {
             reading.state.held -= size;
             reading.steps.push(Step::LetGo { call, copies });
         }
-        self.call.ended(status, reading);
+        self.call.ended(ending, reading);
     }
 
     fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::fixes::Reason;
 use super::super::repairer::{Repairer, Status};
-use super::outcome::Outcome;
+use super::outcome::{ANOTHER_BEGAN, Ending, MORE_OF_ANOTHER, Outcome};
 use super::piece::Piece;
 use super::record::RepairRecord;
 use super::repairing::Repairing;
@@ -300,21 +300,22 @@ impl Call {
     }
 
     /// Reports that the call began.
-    pub(super) fn report(&self, reading: &mut Reading<'_>) {
+    pub(super) fn report(&self, choice: Option<u64>, reading: &mut Reading<'_>) {
         reading.steps.push(Step::Begun {
             call: self.serial,
+            choice,
             id: self.id.clone(),
             tool: self.tool.clone(),
         });
     }
 
     /// Reports the end of the call.
-    pub(super) fn ended(&self, status: Option<Status>, reading: &mut Reading<'_>) {
+    pub(super) fn ended(&self, ending: Ending, reading: &mut Reading<'_>) {
         reading.steps.push(Step::Ended(Box::new(EndedCall {
             call: self.serial,
             id: self.id.clone(),
             tool: self.tool.clone(),
-            status,
+            ending,
         })));
     }
 
@@ -389,11 +390,8 @@ impl Call {
     }
 }
 
-/// Why a call passes that may be no call of its own.
-pub(super) const MORE_OF_ANOTHER: &str = "the call before is not complete, and this may be more of it";
 /// Why calls are given up before an event that clients may read in their own way.
 pub(super) const UNREADABLE: &str = "an event that is not UTF-8 may carry a piece of it";
-const ANOTHER_BEGAN: &str = "another call began that may be more of this one";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
 /// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.
 const LONGEST_NAME: usize = 4096;

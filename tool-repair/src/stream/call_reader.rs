@@ -46,6 +46,8 @@ pub enum CallEvent {
     Begun {
         /// The number of the call.
         call: u64,
+        /// The choice of a Chat Completions stream.
+        choice: Option<u64>,
         /// Its id, if the stream has said it.
         id: Option<String>,
         /// The name of its tool, as far as the stream has said it.
@@ -84,6 +86,9 @@ pub struct ReadCall {
     /// What the arguments turned out to be. Calls of tools that are not [targets](FormatFixing::target_tools) are
     /// [`Valid`](Status::Valid), whatever they are.
     pub status: Status,
+    /// Some of its pieces may belong to another call, or it may be a piece of another call: it must not run, even if it
+    /// is JSON. The status is [`Refused`](Status::Refused).
+    pub ambiguous: bool,
 }
 
 /// The arguments of a call, as far as they have arrived.
@@ -161,7 +166,17 @@ impl CallReader {
 
     fn event(&mut self, step: Step, data: Option<&str>) -> Option<CallEvent> {
         match step {
-            Step::Begun { call, id, tool } => Some(CallEvent::Begun { call, id, tool }),
+            Step::Begun {
+                call,
+                choice,
+                id,
+                tool,
+            } => Some(CallEvent::Begun {
+                call,
+                choice,
+                id,
+                tool,
+            }),
             Step::Piece {
                 call,
                 span,
@@ -212,7 +227,8 @@ impl CallReader {
             id: ended.id,
             tool: ended.tool,
             arguments: arguments.text,
-            status: ended.status.unwrap_or(Status::Valid),
+            status: ended.ending.status.unwrap_or(Status::Valid),
+            ambiguous: ended.ending.ambiguous,
         }
     }
 }

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::{Call, Conclusion, MORE_OF_ANOTHER};
+use super::call::{Call, Conclusion};
 use super::chat_call::{Entry, NamedBy};
 use super::chat_event::{Delta, Located};
 use super::chat_find::{Found, find};
 use super::chat_history::ChoiceHistories;
 use super::dialect::is_cut_off;
+use super::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
 use super::piece::Piece;
 use super::step::{Incoming, Reading, Step};
 
@@ -82,9 +83,7 @@ impl Chat {
             Found::Same(at) | Found::IfIncomplete(at) => at,
             Found::Unclear => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
-                    let rest = entry
-                        .call
-                        .give_up("a piece of arguments names no call", reading.state);
+                    let rest = entry.call.give_up(NAMES_NO_CALL, reading.state);
                     entry.release(rest, reading);
                 }
                 reading.steps.push(Step::Stray);
@@ -102,7 +101,7 @@ impl Chat {
         let mut entry = self.calls.remove(at);
         entry.merge(delta);
         if matches!(found, Found::New(_)) {
-            entry.call.report(reading);
+            entry.call.report(entry.choice.parse().ok(), reading);
         }
         if let Some(span) = &delta.arguments
             && let Some(piece) = delta.piece

@@ -1,10 +1,10 @@
 //! One call of a Chat Completions stream, and the way its pieces name it.
 
 use super::super::repairer::Status;
-use super::call::{Call, MORE_OF_ANOTHER, Position};
+use super::call::{Call, Position};
 use super::chat_event::Delta;
 use super::chat_history::ChoiceHistory;
-use super::outcome::Outcome;
+use super::outcome::{Ending, MORE_OF_ANOTHER, Outcome};
 use super::piece::Piece;
 use super::step::{Address, Reading};
 
@@ -38,7 +38,7 @@ pub(super) struct End {
     rest: String,
     /// What to say instead, with which the stream ends.
     error: Option<String>,
-    status: Option<Status>,
+    ending: Ending,
 }
 
 impl End {
@@ -126,7 +126,7 @@ impl Entry {
             Status::Refused => !outcome.closed,
             _ => false,
         };
-        end.status = Some(outcome.status);
+        end.ending = Ending::from(Some(&outcome));
         end.rest.push_str(&outcome.rest);
         end.error = self.record(outcome, reading);
         end
@@ -138,7 +138,7 @@ impl Entry {
             return reading.fail(self.call.serial, message);
         }
         self.release(end.rest, reading);
-        self.call.ended(end.status, reading);
+        self.call.ended(end.ending, reading);
     }
 
     /// Lets go of what was held.

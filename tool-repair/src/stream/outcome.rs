@@ -69,4 +69,35 @@ impl Outcome {
     }
 }
 
+/// How a call ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ending {
+    /// `None` for a call that is not looked at, or has no arguments.
+    pub(super) status: Option<Status>,
+    /// Which pieces are its own is in doubt.
+    pub(super) ambiguous: bool,
+}
+
+impl From<Option<&Outcome>> for Ending {
+    fn from(outcome: Option<&Outcome>) -> Self {
+        let reason = outcome.and_then(|outcome| outcome.reason.as_ref());
+        Self {
+            status: outcome.map(|outcome| outcome.status),
+            ambiguous: reason.is_some_and(|reason| AMBIGUOUS.contains(&&*reason.message)),
+        }
+    }
+}
+
+/// Why a call passes that may be no call of its own.
+pub(super) const MORE_OF_ANOTHER: &str = "the call before is not complete, and this may be more of it";
+pub(super) const ANOTHER_BEGAN: &str = "another call began that may be more of this one";
+pub(super) const NAMES_NO_CALL: &str = "a piece of arguments names no call";
+pub(super) const AFTER_END: &str = "arguments came after their end";
+const AMBIGUOUS: [&str; 5] = [
+    MORE_OF_ANOTHER,
+    ANOTHER_BEGAN,
+    NAMES_NO_CALL,
+    AFTER_END,
+    AFTER_WHOLE,
+];
 const AFTER_WHOLE: &str = "more came when the arguments were complete and another call had begun";

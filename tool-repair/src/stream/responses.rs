@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::call::MORE_OF_ANOTHER;
+use super::outcome::{AFTER_END, MORE_OF_ANOTHER};
 use super::piece::Piece;
 use super::responses_call::{Entry, Stop};
 use super::responses_event::{Item, Located};
@@ -266,5 +266,3 @@ impl Responses {
         at
     }
 }
-
-const AFTER_END: &str = "arguments came after their end";

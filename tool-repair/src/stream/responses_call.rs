@@ -3,7 +3,7 @@
 use super::super::repairer::Status;
 use super::call::{Call, Position};
 use super::json::Spanned;
-use super::outcome::Outcome;
+use super::outcome::{Ending, Outcome};
 use super::piece::{Piece, repaired_copy};
 use super::responses_event::Item;
 use super::shared::StreamState;
@@ -50,7 +50,7 @@ impl Entry {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let tool = item.name.as_deref().unwrap_or_default().to_owned();
         let call = Call::new(reading.state, owned(item.call_id.as_deref()), tool);
-        call.report(reading);
+        call.report(None, reading);
         Self {
             id: owned(item.id.as_deref()),
             output_index: owned(item.output_index),
@@ -136,7 +136,7 @@ impl Entry {
             Stop::Open if !self.call.is_repairing() => {
                 self.stop = match self.call.end(false, reading.state) {
                     None => {
-                        self.call.ended(None, reading);
+                        self.call.ended(Ending::default(), reading);
                         Stop::Finalized(None)
                     }
                     Some(mut outcome) => {
@@ -198,19 +198,19 @@ impl Entry {
             }
             Stop::Left(outcome) => {
                 let outcome = if cut { outcome.cut_off() } else { *outcome };
-                let status = Some(outcome.status);
-                self.stop = Stop::Finalized(status);
+                let ending = Ending::from(Some(&outcome));
+                self.stop = Stop::Finalized(ending.status);
                 self.record(outcome, reading);
-                return self.call.ended(status, reading);
+                return self.call.ended(ending, reading);
             }
             Stop::Open => None,
             Stop::Kept(kept) => Some(kept),
         };
         reading.state.held -= kept.as_ref().map_or(0, |kept| kept.size);
-        let mut status = None;
+        let mut ending = Ending::default();
         if let Some(mut outcome) = self.call.end(cut, reading.state) {
-            status = Some(outcome.status);
-            self.stop = Stop::Finalized(status);
+            ending = Ending::from(Some(&outcome));
+            self.stop = Stop::Finalized(ending.status);
             let rest = std::mem::take(&mut outcome.rest);
             if let Some(message) = self.record(outcome, reading) {
                 return reading.fail(self.call.serial, message);
@@ -219,10 +219,10 @@ impl Entry {
         }
         self.call.drop_carrier(reading);
         if kept.is_some() {
-            let (call, copies) = (self.call.serial, status);
+            let (call, copies) = (self.call.serial, ending.status);
             reading.steps.push(Step::LetGo { call, copies });
         }
-        self.call.ended(status, reading);
+        self.call.ended(ending, reading);
     }
 
     /// The event repeats the arguments.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::repairer::Status;
+use super::outcome::Ending;
 use super::shared::StreamState;
 
 /// What an event means for the calls of a stream, in the order in which it happens. Texts of arguments are as they are between the
@@ -12,6 +13,7 @@ pub(super) enum Step {
     /// A call began. What names it may still be incomplete.
     Begun {
         call: u64,
+        choice: Option<u64>,
         id: Option<String>,
         tool: String,
     },
@@ -55,8 +57,7 @@ pub(super) struct EndedCall {
     pub(super) call: u64,
     pub(super) id: Option<String>,
     pub(super) tool: String,
-    /// `None` for a call that is not looked at, or has no arguments.
-    pub(super) status: Option<Status>,
+    pub(super) ending: Ending,
 }
 
 /// How a call is named in one more event that carries arguments of it.

@@ -7,8 +7,14 @@
 //! | [`openai::chat`] | [`tool`](openai::chat::tool), [`strict_tool`](openai::chat::strict_tool) | [`calls`](openai::chat::calls) | [`result`](openai::chat::result) |
 //! | [`openai::responses`] | [`tool`](openai::responses::tool), [`strict_tool`](openai::responses::strict_tool) | [`calls`](openai::responses::calls) | [`result`](openai::responses::result) |
 //! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result), [`output`](mcp::output) |
+//!
+//! A `Response` of [`anthropic`](anthropic::Response), [`openai::chat`](openai::chat::Response) and
+//! [`openai::responses`](openai::responses::Response) is split into the message that the next request sends back, the calls in it
+//! and the fields that only responses carry. With the feature `stream`, a `ResponseReader` of each reads it from a stream.
 
 mod fields;
+mod call_arguments;
+mod call_ids;
 #[cfg(feature = "stream")]
 mod delta;
 #[cfg(feature = "stream")]

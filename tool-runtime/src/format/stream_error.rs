@@ -43,6 +43,10 @@ impl StreamError {
         }
     }
 
+    pub(super) fn unattributed() -> Self {
+        Self::invalid("the pieces of the calls cannot be told apart")
+    }
+
     /// The error in an event: an object with a `message`, or a text.
     pub(super) fn api(error: &Value) -> Self {
         let field = |name| error.get(name).filter(|value| !value.is_null());

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::response::{ReadBlock, Response};
+use super::response::{ReadBlock, Response, is_cut_off};
+use crate::format::call_arguments;
 use crate::format::delta::Delta;
 use crate::format::events::{Events, Incoming};
 use crate::format::stream_error::StreamError;
 use crate::wire::message::Block;
 use tool_repair::FormatFixing;
-use tool_repair::stream::{Dialect, StreamRepairer};
+use tool_repair::Status;
+use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
 
 /// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
@@ -43,7 +45,7 @@ use tool_repair::stream::{Dialect, StreamRepairer};
 /// ```
 #[derive(Debug)]
 pub struct ResponseReader {
-    repairer: StreamRepairer,
+    calls: CallReader,
     events: Events,
     /// The message of `message_start`, without its content.
     fields: Option<Map<String, Value>>,
@@ -56,9 +58,11 @@ pub struct ResponseReader {
 struct StreamedBlock {
     index: u64,
     fields: Map<String, Value>,
-    /// The pieces of `input`.
+    /// The pieces of `input`, in a call of a tool that the API runs itself.
     input: String,
-    is_open: bool,
+    /// The number of the call, if it is one of the client's.
+    call: Option<u64>,
+    read: Option<ReadCall>,
 }
 
 impl Default for ResponseReader {
@@ -71,7 +75,7 @@ impl ResponseReader {
     /// A reader for one response.
     pub fn new() -> Self {
         Self {
-            repairer: StreamRepairer::new(Dialect::Anthropic, FormatFixing::for_every_tool()),
+            calls: CallReader::new(Dialect::Anthropic, FormatFixing::for_every_tool()),
             events: Events::default(),
             fields: None,
             blocks: Vec::new(),
@@ -85,9 +89,12 @@ impl ResponseReader {
     ///
     /// If the stream reports an error, or an event is not one of this API.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
-        let mut repaired = Vec::new();
-        self.repairer.push(bytes, &mut repaired);
-        self.read(&repaired)
+        let mut deltas = Vec::new();
+        self.events.push(bytes);
+        while let Some(incoming) = self.events.next()? {
+            self.event(&incoming, &mut deltas)?;
+        }
+        Ok(deltas)
     }
 
     /// Takes the next event of the stream, if another library has read it.
@@ -96,7 +103,16 @@ impl ResponseReader {
     ///
     /// As [`push`](Self::push).
     pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
-        self.push(format!("data: {event}\n\n").as_bytes())
+        let mut deltas = Vec::new();
+        let (name, data) = (None, event.to_string());
+        self.event(&Incoming { name, data }, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    /// The repairs of calls that have ended since the last time.
+    #[must_use = "the records are given out once"]
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.calls.take_records()
     }
 
     /// Whether the last event has arrived: nothing that follows belongs to the response.
@@ -110,12 +126,11 @@ impl ResponseReader {
     ///
     /// If the response is not complete, or as [`push`](Self::push).
     pub fn finish(mut self) -> Result<Response, StreamError> {
-        let mut repaired = Vec::new();
-        self.repairer.finish(&mut repaired);
-        self.read(&repaired)?;
         if let Some(last) = self.events.last()? {
             self.event(&last, &mut Vec::new())?;
         }
+        let ended = self.calls.finish();
+        self.calls(ended, &mut Vec::new())?;
         let missing = |missing| StreamError::Incomplete { missing };
         let mut fields = self.fields.ok_or(missing("`message_start`"))?;
         if !fields.get("stop_reason").is_some_and(Value::is_string) {
@@ -128,21 +143,22 @@ impl ResponseReader {
             Some(Value::String(role)) => role,
             _ => "assistant".to_owned(),
         };
-        let blocks = self.blocks.into_iter().map(StreamedBlock::finish).collect();
+        let is_cut = fields
+            .get("stop_reason")
+            .and_then(Value::as_str)
+            .is_some_and(is_cut_off);
+        let is_complete = |block: &StreamedBlock| {
+            let status = block.read.as_ref().map(|read| read.status);
+            !(is_cut && status == Some(Status::Truncated))
+        };
+        let blocks = self.blocks.into_iter().filter(is_complete);
+        let blocks = blocks.map(StreamedBlock::finish).collect();
         Response::new(role, blocks, fields).map_err(StreamError::Call)
-    }
-
-    fn read(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        self.events.push(bytes);
-        while let Some(incoming) = self.events.next()? {
-            self.event(&incoming, &mut deltas)?;
-        }
-        Ok(deltas)
     }
 
     fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
         let mut event = incoming.json()?;
+        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
         let kind = event.get("type").and_then(Value::as_str);
         let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
         match kind.as_str() {
@@ -159,18 +175,44 @@ impl ResponseReader {
                 return Err(StreamError::invalid(format!("`{kind}` before `message_start`")));
             }
             "content_block_start" => self.start(event, deltas)?,
-            "content_block_delta" => self.delta(event, deltas)?,
-            "content_block_stop" => {
-                let index = index(&event);
-                if let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) {
-                    block.is_open = false;
-                }
+            "content_block_delta" => {
+                self.delta(event, deltas)?;
             }
             "message_delta" => self.message_delta(event),
             "message_stop" => self.stopped = true,
             _ => {} // `ping`, and what the API may add
         }
-        Ok(())
+        self.calls(calls, deltas)
+    }
+
+    /// Takes what an event says of calls. A block that it begins is the last one.
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        for event in calls {
+            match event {
+                CallEvent::Begun { call, tool, .. } => {
+                    deltas.push(Delta::Call { name: tool });
+                    if let Some(block) = self.blocks.last_mut() {
+                        block.call = Some(call);
+                    }
+                }
+                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
+                    return Err(StreamError::unattributed());
+                }
+                CallEvent::Ended(read) => {
+                    let mut blocks = self.blocks.iter_mut();
+                    if let Some(block) = blocks.find(|block| block.call == Some(read.call)) {
+                        block.read = Some(read);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match self.calls.bailout_reason() {
+            Some(reason) => Err(StreamError::TooLarge {
+                reason: reason.to_owned(),
+            }),
+            None => Ok(()),
+        }
     }
 
     fn start(&mut self, mut event: Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
@@ -186,16 +228,14 @@ impl ResponseReader {
             "thinking" if !text("thinking").is_empty() => {
                 deltas.push(Delta::Thinking(text("thinking").to_owned()));
             }
-            "tool_use" => deltas.push(Delta::Call {
-                name: text("name").to_owned(),
-            }),
             _ => {}
         }
         self.blocks.push(StreamedBlock {
             index,
             fields,
             input: String::new(),
-            is_open: true,
+            call: None,
+            read: None,
         });
         Ok(())
     }
@@ -203,6 +243,10 @@ impl ResponseReader {
     fn delta(&mut self, mut event: Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
         let index = index(&event);
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
+            let delta = event.get("delta");
+            if delta.is_some_and(|delta| delta.get("partial_json").is_some()) {
+                return Ok(()); // the reader of calls knows whose it is, whatever the index
+            }
             let reason = format!("`content_block_delta` of block {index}, which did not begin");
             return Err(StreamError::invalid(reason));
         };
@@ -211,7 +255,7 @@ impl ResponseReader {
         };
         for (field, value) in delta {
             match (field.as_str(), &value) {
-                ("partial_json", Value::String(piece)) => block.input.push_str(piece),
+                ("partial_json", Value::String(piece)) if block.call.is_none() => block.input.push_str(piece),
                 ("text", Value::String(piece)) => deltas.push(Delta::Text(piece.clone())),
                 ("thinking", Value::String(piece)) => deltas.push(Delta::Thinking(piece.clone())),
                 _ => {}
@@ -269,15 +313,14 @@ impl StreamedBlock {
     }
 
     fn finish(mut self) -> ReadBlock {
-        let is_call = self.fields.get("type").is_some_and(|kind| kind == "tool_use");
-        if !is_call && !self.input.trim().is_empty() {
-            // The calls of tools that the API runs itself.
-            let input: Map<String, Value> = serde_json::from_str(&self.input).unwrap_or_default();
+        if self.call.is_none() && !self.input.trim().is_empty() {
+            let input = call_arguments::object(&self.input).unwrap_or_default();
             self.fields.insert("input".to_owned(), input.into());
         }
+        let arguments = self.read.map(|read| read.arguments);
         ReadBlock {
             block: Block(self.fields),
-            arguments: (is_call && !self.input.trim().is_empty()).then_some(self.input),
+            arguments: arguments.filter(|arguments| !arguments.trim().is_empty()),
         }
     }
 }

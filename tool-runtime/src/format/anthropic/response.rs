@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::call::tool_call::ToolCall;
-use crate::format::fields::{FormatError, text};
+use crate::format::call_arguments;
+use crate::format::call_ids::CallIds;
+use crate::format::fields::FormatError;
 use crate::wire::message::{Block, Message, MessageContent};
 
 /// A whole response of the Messages API, streamed or not.
@@ -36,8 +38,8 @@ use crate::wire::message::{Block, Message, MessageContent};
 #[non_exhaustive]
 pub struct Response {
     /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of white space
-    /// alone, and what a response that was cut off ended in, a call or a thinking block without its signature. The
-    /// `input` of a call is an object, also if the arguments could not be read.
+    /// alone, and what a response that was cut off ended in, a call or a thinking block without its signature. Each call
+    /// has an id of its own, and an object as its `input`, also if the arguments could not be read.
     pub message: Message,
     /// The calls in the message, in order, with their arguments as the model sent them, repaired if that was no guess. Each needs a
     /// result in the next message. Arguments that cannot be read are still here, so that the registry's result says why.
@@ -57,7 +59,7 @@ impl TryFrom<Message> for Response {
     ///
     /// # Errors
     ///
-    /// If it has no `stop_reason`, or a call has no `id` or no `name`.
+    /// If it has no `stop_reason`, or a call has no `name`.
     fn try_from(mut message: Message) -> Result<Self, FormatError> {
         let fields = std::mem::take(&mut message.response);
         let mut blocks = match message.content {
@@ -71,12 +73,9 @@ impl TryFrom<Message> for Response {
         if is_cut && blocks.last().is_some_and(|block| block.kind() == "tool_use") {
             blocks.pop();
         }
-        let blocks = blocks.into_iter().map(|block| {
-            let arguments = match block.0.get("input") {
-                Some(Value::String(text)) => Some(text.clone()),
-                _ => None,
-            };
-            ReadBlock { block, arguments }
+        let blocks = blocks.into_iter().map(|block| ReadBlock {
+            block,
+            arguments: None,
         });
         let mut response = Self::new(message.role, blocks.collect(), fields)?;
         response.message.rest = message.rest;
@@ -117,13 +116,14 @@ impl Response {
         if is_cut_off(&stop_reason) && blocks.last().is_some_and(is_unsigned) {
             blocks.pop();
         }
+        let mut ids = CallIds::default();
         let mut calls = Vec::new();
         let mut content = Vec::with_capacity(blocks.len());
         for ReadBlock { mut block, arguments } in blocks {
             match block.kind() {
                 // https://platform.claude.com/docs/en/api/errors: "text content blocks must contain non-whitespace text".
                 "text" if block.str("text").is_none_or(|text| text.trim().is_empty()) => continue,
-                "tool_use" => calls.push(take_call(&mut block, arguments)?),
+                "tool_use" => calls.push(take_call(&mut block, arguments, &mut ids)?),
                 _ => {}
             }
             content.push(block);
@@ -139,21 +139,28 @@ impl Response {
 }
 
 /// The call of a block, whose `input` becomes an object if it is none.
-fn take_call(block: &mut Block, arguments: Option<String>) -> Result<ToolCall, FormatError> {
-    let fields = Value::Object(std::mem::take(&mut block.0));
-    let id = text(&fields, "a `tool_use` block", "id")?.to_owned();
-    let name = text(&fields, "a `tool_use` block", "name")?.to_owned();
-    if let Value::Object(fields) = fields {
-        block.0 = fields;
-    }
+fn take_call(
+    block: &mut Block,
+    arguments: Option<String>,
+    ids: &mut CallIds,
+) -> Result<ToolCall, FormatError> {
+    let id = ids.unique(block.str("id").map(str::to_owned));
+    block.0.insert("id".to_owned(), id.as_str().into());
+    let name = block.str("name").ok_or(FormatError::Missing {
+        what: "a `tool_use` block",
+        field: "name",
+        wanted: "a string",
+    })?;
+    let name = name.to_owned();
     let sent = block.0.get("input").cloned().unwrap_or_default();
+    let arguments = arguments.or(sent.as_str().map(str::to_owned));
     let Some(arguments) = arguments else {
         if !sent.is_object() {
             block.0.insert("input".to_owned(), Map::new().into());
         }
         return Ok(ToolCall::new(id, name, sent));
     };
-    let input: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
+    let input = call_arguments::object(&arguments).unwrap_or_default();
     block.0.insert("input".to_owned(), input.into());
     Ok(ToolCall::new(id, name, arguments))
 }

@@ -6,6 +6,13 @@
 //! These APIs have no field for failed calls: the text says so. Fields that only Anthropic's API has (`input_examples`,
 //! `cache_control` …) are omitted.
 
+mod chat_response;
+#[cfg(feature = "stream")]
+mod chat_reader;
+mod responses_response;
+#[cfg(feature = "stream")]
+mod responses_reader;
+
 use serde_json::{Map, Value, json};
 
 use crate::call::tool_call::ToolCall;
@@ -23,6 +30,10 @@ pub mod chat {
         Content, FormatError, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition, ToolResult, Value,
         function, json, list, strict, text, text_block,
     };
+
+    #[cfg(feature = "stream")]
+    pub use super::chat_reader::ResponseReader;
+    pub use super::chat_response::Response;
 
     /// A member of the request's `tools`.
     ///
@@ -148,6 +159,10 @@ pub mod responses {
         Block, Content, FormatError, Map, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition,
         ToolResult, Value, function, image, image_url, json, list, strict, text, text_block,
     };
+
+    #[cfg(feature = "stream")]
+    pub use super::responses_reader::ResponseReader;
+    pub use super::responses_response::Response;
 
     /// A member of the request's `tools`.
     ///

@@ -1,0 +1,385 @@
+//! [`ResponseReader`]: a whole response from a stream of chunks.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
+use tool_repair::{FormatFixing, Status};
+
+use super::chat_response::{PartCall, Parts, Response, is_cut_off};
+use crate::format::delta::Delta;
+use crate::format::events::{Events, Incoming};
+use crate::format::stream_error::StreamError;
+
+/// Reads a stream of the chat completions API, whatever the pieces it comes in, to a whole [`Response`]: the first choice. The arguments
+/// of calls are repaired where that is no guess; pieces find their call also in streams of servers that repeat or omit `index` or `id`.
+///
+/// ```
+/// use tool_runtime::format::Delta;
+/// use tool_runtime::format::openai::chat::ResponseReader;
+///
+/// let stream = br#"
+/// data: {"choices":[{"index":0,"delta":{"content":"Let me look."}}]}
+///
+/// data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"now","arguments":"{'zone'"}}]}}]}
+///
+/// data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":": 'UTC'}"}}]}}]}
+///
+/// data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+///
+/// data: [DONE]
+///
+/// "#;
+/// let mut reader = ResponseReader::new();
+/// let mut deltas = Vec::new();
+/// for bytes in stream.chunks(100) {
+///     deltas.extend(reader.push(bytes).unwrap());
+/// }
+/// assert_eq!(deltas, [Delta::Text("Let me look.".into()), Delta::Call { name: "now".into() }]);
+///
+/// let response = reader.finish().unwrap();
+/// assert_eq!(response.message["tool_calls"][0]["function"]["arguments"], r#"{"zone": "UTC"}"#);
+/// assert_eq!(response.calls[0].id, "call_1");
+/// ```
+#[derive(Debug)]
+pub struct ResponseReader {
+    calls: CallReader,
+    events: Events,
+    /// By number, the calls of the first choice: of those that have not ended, `None`.
+    read: BTreeMap<u64, Option<ReadCall>>,
+    /// By number, fields of compatible servers that have to come back.
+    extras: BTreeMap<u64, Value>,
+    parts: Parts,
+    /// The fields beside the choices.
+    fields: Map<String, Value>,
+    done: bool,
+}
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// A reader for one response.
+    pub fn new() -> Self {
+        Self {
+            calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
+            events: Events::default(),
+            read: BTreeMap::new(),
+            extras: BTreeMap::new(),
+            parts: Parts::default(),
+            fields: Map::new(),
+            done: false,
+        }
+    }
+
+    /// Takes the next bytes of the stream. Returns what they add to the response.
+    ///
+    /// # Errors
+    ///
+    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        self.events.push(bytes);
+        while let Some(incoming) = self.events.next()? {
+            self.event(&incoming, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    /// Takes the next chunk of the stream, if another library has read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_event(&mut self, chunk: &Value) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        let (name, data) = (None, chunk.to_string());
+        self.event(&Incoming { name, data }, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    /// The repairs of calls that have ended since the last time.
+    #[must_use = "the records are given out once"]
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.calls.take_records()
+    }
+
+    /// Whether `[DONE]` has arrived: nothing that follows belongs to the response. The usage may arrive after the `finish_reason`.
+    pub fn is_complete(&self) -> bool {
+        self.done
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not complete, or as [`push`](Self::push). It is complete with a `finish_reason`, or with `[DONE]` after a text
+    /// or whole calls.
+    pub fn finish(mut self) -> Result<Response, StreamError> {
+        if let Some(last) = self.events.last()? {
+            self.event(&last, &mut Vec::new())?;
+        }
+        let ended = self.calls.finish();
+        self.calls(ended, &[], &mut Vec::new())?;
+        let is_whole =
+            |call: &Option<ReadCall>| call.as_ref().is_some_and(|call| call.status != Status::Truncated);
+        let has_text = !matches!(&self.parts.content, Value::Null);
+        let is_done = self.done && self.read.values().all(is_whole) && (has_text || !self.read.is_empty());
+        if self.parts.finish_reason.is_none() && !is_done {
+            return Err(StreamError::Incomplete {
+                missing: "`finish_reason`",
+            });
+        }
+        let is_cut = self.parts.finish_reason.as_deref().is_some_and(is_cut_off);
+        let mut extras = self.extras;
+        for (number, call) in self.read {
+            let Some(call) = call else { continue };
+            let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
+            let is_cut = is_cut && call.status == Status::Truncated && !is_object;
+            self.parts.calls.push(PartCall {
+                id: call.id,
+                name: call.tool,
+                arguments: call.arguments,
+                extra: extras.remove(&number),
+                is_cut,
+            });
+        }
+        self.parts.into_response(self.fields).map_err(StreamError::Call)
+    }
+
+    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        if self.done {
+            return Ok(());
+        }
+        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
+        if incoming.is_done() {
+            self.done = true;
+            return self.calls(calls, &[], deltas);
+        }
+        let chunk = incoming.json()?;
+        let error = chunk.get("error").filter(|error| !is_blank_error(error));
+        let is_error = incoming.name.as_deref() == Some("error")
+            || chunk.get("object").is_some_and(|kind| kind == "error");
+        if is_error || error.is_some() {
+            return Err(StreamError::api(error.unwrap_or(&chunk)));
+        }
+        let Value::Object(fields) = chunk else {
+            return Err(StreamError::invalid("a chunk is not an object"));
+        };
+        let mut sent = Vec::new();
+        for (field, value) in fields {
+            match field.as_str() {
+                "choices" => {
+                    for choice in value.as_array().into_iter().flatten() {
+                        let index = choice.get("index").and_then(Value::as_u64);
+                        if index.unwrap_or_default() == 0 {
+                            self.choice(choice, deltas)?;
+                            let delta = choice.get("delta").and_then(|delta| delta.get("tool_calls"));
+                            sent.extend(delta.and_then(Value::as_array).into_iter().flatten().cloned());
+                        }
+                    }
+                }
+                "usage" if value.is_null() => {}
+                "usage" => drop(self.fields.insert(field, value)),
+                _ => drop(self.fields.entry(field).or_insert(value)),
+            }
+        }
+        self.calls(calls, &sent, deltas)
+    }
+
+    fn choice(&mut self, choice: &Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
+            && !matches!(reason, "" | "null")
+        {
+            if matches!(reason, "error" | "abort") {
+                let error = choice.get("error").or(choice.get("message"));
+                return Err(StreamError::api(error.unwrap_or(&reason.into())));
+            }
+            self.parts.finish_reason = Some(reason.to_owned());
+        }
+        let Some(delta) = choice.get("delta").and_then(Value::as_object) else {
+            return Ok(());
+        };
+        let mut is_shown = false; // one text may come in two fields
+        for (field, value) in delta {
+            match (field.as_str(), value) {
+                ("content", content) => self.content(content, deltas),
+                ("refusal", Value::String(text)) if !text.is_empty() => {
+                    self.parts.declined.push_str(text);
+                    deltas.push(Delta::Text(text.clone()));
+                }
+                ("reasoning_content" | "reasoning", Value::String(text)) if !text.is_empty() => {
+                    let kept = self.parts.reasoning.entry(field.clone()).or_insert("".into());
+                    push_text(kept, text);
+                    if !std::mem::replace(&mut is_shown, true) {
+                        deltas.push(Delta::Thinking(text.clone()));
+                    }
+                }
+                ("reasoning_details", Value::Array(details)) if !details.is_empty() => {
+                    let kept = self
+                        .parts
+                        .reasoning
+                        .entry(field.clone())
+                        .or_insert(Value::Array(Vec::new()));
+                    for detail in details {
+                        push_detail(kept, detail);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let details = delta.get("reasoning_details").and_then(Value::as_array);
+        let texts = details
+            .into_iter()
+            .flatten()
+            .filter_map(|detail| detail.get("text")?.as_str());
+        let text: String = texts.collect();
+        if !is_shown && !text.is_empty() {
+            deltas.push(Delta::Thinking(text));
+        }
+        Ok(())
+    }
+
+    /// Takes a piece of the content: a text, or parts, as some compatible servers send.
+    fn content(&mut self, content: &Value, deltas: &mut Vec<Delta>) {
+        match content {
+            Value::String(text) if !text.is_empty() => {
+                deltas.push(Delta::Text(text.clone()));
+                match &mut self.parts.content {
+                    Value::Null => self.parts.content = text.as_str().into(),
+                    Value::Array(parts) => {
+                        push_part(parts, &serde_json::json!({ "type": "text", "text": text }));
+                    }
+                    kept => push_text(kept, text),
+                }
+            }
+            Value::Array(parts) => {
+                for part in parts {
+                    let text = part.get("text").and_then(Value::as_str);
+                    if let Some(text) = text.filter(|_| part.get("type").is_none_or(|kind| kind == "text")) {
+                        self.content(&text.into(), deltas);
+                        continue;
+                    }
+                    let thinking = part
+                        .get("thinking")
+                        .and_then(Value::as_array)
+                        .into_iter()
+                        .flatten();
+                    let thinking: String = thinking.filter_map(|part| part.get("text")?.as_str()).collect();
+                    if !thinking.is_empty() {
+                        deltas.push(Delta::Thinking(thinking));
+                    }
+                    let kept = match self.parts.content.take() {
+                        Value::String(text) => vec![serde_json::json!({ "type": "text", "text": text })],
+                        Value::Array(parts) => parts,
+                        _ => Vec::new(),
+                    };
+                    self.parts.content = kept.into();
+                    if let Value::Array(kept) = &mut self.parts.content {
+                        push_part(kept, part);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what a chunk says of calls; `sent` are its members of `tool_calls`.
+    fn calls(
+        &mut self,
+        calls: Vec<CallEvent>,
+        sent: &[Value],
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
+        let mut begun = Vec::new();
+        for event in calls {
+            match event {
+                CallEvent::Begun {
+                    call, choice, tool, ..
+                } if choice.unwrap_or_default() == 0 => {
+                    begun.push(call);
+                    self.read.insert(call, None);
+                    deltas.push(Delta::Call { name: tool });
+                }
+                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
+                    return Err(StreamError::unattributed());
+                }
+                CallEvent::Ended(call) => {
+                    if let Some(read) = self.read.get_mut(&call.call) {
+                        *read = Some(call);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(reason) = self.calls.bailout_reason() {
+            let reason = reason.to_owned();
+            return Err(StreamError::TooLarge { reason });
+        }
+        let last = self.read.keys().next_back().copied();
+        let mut begun = begun.into_iter();
+        for sent in sent {
+            let name = sent.get("function").and_then(|function| function.get("name"));
+            let own = name.and_then(|_| begun.next()).or(last);
+            if let (Some(extra), Some(call)) = (sent.get("extra_content"), own) {
+                self.extras.insert(call, extra.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends to a text.
+fn push_text(kept: &mut Value, more: &str) {
+    if let Value::String(text) = kept {
+        text.push_str(more);
+    }
+}
+
+/// Adds a part of the content, or appends its text to the last part.
+fn push_part(parts: &mut Vec<Value>, part: &Value) {
+    if let Some(last) = parts.last_mut()
+        && last.get("type") == part.get("type")
+        && let (Some(text), Some(more)) = (last.get_mut("text"), part.get("text").and_then(Value::as_str))
+    {
+        return push_text(text, more);
+    }
+    parts.push(part.clone());
+}
+
+/// Adds a piece of `reasoning_details`. Texts of one index and type are one.
+fn push_detail(kept: &mut Value, detail: &Value) {
+    let Value::Array(kept) = kept else { return };
+    let same =
+        |last: &Value| last.get("index") == detail.get("index") && last.get("type") == detail.get("type");
+    if detail.get("index").is_some()
+        && let Some(Value::Object(last)) = kept.last_mut().filter(|last| same(last))
+    {
+        for (field, value) in detail.as_object().into_iter().flatten() {
+            match (last.get_mut(field), value) {
+                (Some(Value::String(text)), Value::String(more))
+                    if matches!(field.as_str(), "text" | "summary" | "data") =>
+                {
+                    text.push_str(more);
+                }
+                (_, Value::Null) => {}
+                _ => drop(last.insert(field.clone(), value.clone())),
+            }
+        }
+        return;
+    }
+    kept.push(detail.clone());
+}
+
+/// Whether an `error` is none.
+fn is_blank_error(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,212 @@
+//! [`ResponseReader`]: a whole response from a stream of the Responses API.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
+use tool_repair::{FormatFixing, Status};
+
+use super::responses_response::{Response, StreamedCall};
+use crate::format::delta::Delta;
+use crate::format::events::{Events, Incoming};
+use crate::format::stream_error::StreamError;
+
+/// Reads a stream of the Responses API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
+/// repaired where that is no guess.
+///
+/// ```
+/// use tool_runtime::format::Delta;
+/// use tool_runtime::format::openai::responses::ResponseReader;
+///
+/// let stream = br#"
+/// data: {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1"}}
+///
+/// data: {"type":"response.output_text.delta","output_index":0,"delta":"Noon."}
+///
+/// data: {"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[{"type":"message","id":"msg_1",
+/// data: "role":"assistant","status":"completed","content":[{"type":"output_text","text":"Noon.","annotations":[]}]}]}}
+///
+/// "#;
+/// let mut reader = ResponseReader::new();
+/// for bytes in stream.chunks(100) {
+///     for delta in reader.push(bytes).unwrap() {
+///         assert_eq!(delta, Delta::Text("Noon.".to_owned()));
+///     }
+/// }
+/// let response = reader.finish().unwrap();
+/// assert_eq!(response.output[0]["content"][0]["text"], "Noon.");
+/// ```
+#[derive(Debug)]
+pub struct ResponseReader {
+    calls: CallReader,
+    events: Events,
+    /// Calls by their number: of those that have not ended, `None`.
+    read: BTreeMap<u64, Option<ReadCall>>,
+    /// The items that are done, by their place; for servers whose last event has none.
+    items: BTreeMap<u64, Value>,
+    /// The text, for servers whose events have no item with it.
+    text: String,
+    /// The whole response of the last event.
+    response: Option<Map<String, Value>>,
+}
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// A reader for one response.
+    pub fn new() -> Self {
+        Self {
+            calls: CallReader::new(Dialect::Responses, FormatFixing::for_every_tool()),
+            events: Events::default(),
+            read: BTreeMap::new(),
+            items: BTreeMap::new(),
+            text: String::new(),
+            response: None,
+        }
+    }
+
+    /// Takes the next bytes of the stream. Returns what they add to the response.
+    ///
+    /// # Errors
+    ///
+    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        self.events.push(bytes);
+        while let Some(incoming) = self.events.next()? {
+            self.event(&incoming, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    /// Takes the next event of the stream, if another library has read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        let (name, data) = (None, event.to_string());
+        self.event(&Incoming { name, data }, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    /// The repairs of calls that have ended since the last time.
+    #[must_use = "the records are given out once"]
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.calls.take_records()
+    }
+
+    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    pub fn is_complete(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not complete, or as [`push`](Self::push).
+    pub fn finish(mut self) -> Result<Response, StreamError> {
+        if let Some(last) = self.events.last()? {
+            self.event(&last, &mut Vec::new())?;
+        }
+        let ended = self.calls.finish();
+        self.calls(ended, &mut Vec::new())?;
+        let mut fields = self.response.ok_or(StreamError::Incomplete {
+            missing: "`response.completed`",
+        })?;
+        let mut output = match fields.shift_remove("output") {
+            Some(Value::Array(output)) if !output.is_empty() => output,
+            _ => self.items.into_values().collect(),
+        };
+        let is_message = |item: &Value| item.get("type").is_some_and(|kind| kind == "message");
+        if !self.text.is_empty() && !output.iter().any(is_message) {
+            let content = json!([{ "type": "output_text", "text": self.text, "annotations": [] }]);
+            let message = json!({ "type": "message", "role": "assistant", "content": content });
+            let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
+            output.insert(output.iter().position(is_call).unwrap_or(output.len()), message);
+        }
+        let is_incomplete = fields.get("status").is_some_and(|status| status == "incomplete");
+        let calls = self.read.into_values().flatten().map(|call| {
+            let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
+            StreamedCall {
+                is_cut: is_incomplete && call.status == Status::Truncated && !is_object,
+                id: call.id,
+                name: call.tool,
+                arguments: call.arguments,
+            }
+        });
+        Response::new(output, calls.collect(), fields).map_err(StreamError::Call)
+    }
+
+    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        if self.response.is_some() || incoming.is_done() {
+            return Ok(());
+        }
+        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
+        let mut event = incoming.json()?;
+        let kind = event.get("type").and_then(Value::as_str);
+        let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
+        let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+        match kind.as_str() {
+            "response.output_text.delta" => {
+                self.text.push_str(text);
+                deltas.push(Delta::Text(text.to_owned()));
+            }
+            "response.refusal.delta" => deltas.push(Delta::Text(text.to_owned())),
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                deltas.push(Delta::Thinking(text.to_owned()));
+            }
+            "response.output_item.done" => {
+                let last = self.items.last_key_value().map_or(0, |(last, _)| last + 1);
+                let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(last);
+                if let Some(item) = event.get_mut("item").map(Value::take) {
+                    self.items.insert(index, item);
+                }
+            }
+            "response.completed" | "response.incomplete" => {
+                let Some(Value::Object(mut response)) = event.get_mut("response").map(Value::take) else {
+                    return Err(StreamError::invalid(format!("`{kind}` has no `response`")));
+                };
+                let status = kind.trim_start_matches("response.");
+                response.entry("status").or_insert(status.into());
+                self.response = Some(response);
+            }
+            "response.failed" | "response.cancelled" => {
+                let error = event.get("response").and_then(|response| response.get("error"));
+                let error = error.filter(|error| !error.is_null());
+                return Err(StreamError::api(error.unwrap_or(&kind.into())));
+            }
+            "error" => return Err(StreamError::api(event.get("error").unwrap_or(&event))),
+            _ => {}
+        }
+        self.calls(calls, deltas)
+    }
+
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        for event in calls {
+            match event {
+                CallEvent::Begun { call, tool, .. } => {
+                    self.read.insert(call, None);
+                    deltas.push(Delta::Call { name: tool });
+                }
+                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
+                    return Err(StreamError::unattributed());
+                }
+                CallEvent::Ended(call) => drop(self.read.insert(call.call, Some(call))),
+                _ => {}
+            }
+        }
+        match self.calls.bailout_reason() {
+            Some(reason) => Err(StreamError::TooLarge {
+                reason: reason.to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! [`Response`]: the items to send back, and what only responses carry.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value, json};
+
+use crate::call::tool_call::ToolCall;
+use crate::format::call_arguments::{called, sent_back};
+use crate::format::call_ids::CallIds;
+use crate::format::fields::FormatError;
+
+/// A whole response of the Responses API, streamed or not.
+///
+/// A body without `stream: true` is read by `try_from`; a stream is read by a [`ResponseReader`](super::responses::ResponseReader).
+///
+/// ```
+/// use tool_runtime::format::openai::responses::Response;
+/// use tool_runtime::serde_json::json;
+///
+/// let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "now", "arguments": "{}" });
+/// let body = json!({ "id": "resp_1", "model": "gpt", "status": "completed", "output": [call], "usage": { "total_tokens": 9 } });
+/// let response = Response::try_from(body).unwrap();
+/// assert_eq!(response.status, "completed");
+/// assert_eq!(response.calls[0].name, "now");
+/// assert_eq!((response.output, &response.rest["id"]), (vec![call], &"resp_1".into()));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Response {
+    /// The items, as the next request sends them back in its `input`. What a response that was cut off ended in is left out: a
+    /// call, with the reasoning before it. The arguments of calls are the text of an object, also if they could not be read.
+    pub output: Vec<Value>,
+    /// The calls among the items, in order, with their arguments as the model sent them. A stream's are repaired if that was no
+    /// guess. Each needs a `function_call_output`. Arguments that cannot be read are still here, so that the registry's result
+    /// says why.
+    pub calls: Vec<ToolCall>,
+    /// `completed` or `incomplete`: the calls of an incomplete response should not run.
+    pub status: String,
+    /// The tokens used, by kind; empty if the server did not say.
+    pub usage: Map<String, Value>,
+    /// All other fields of the response, in their order: `id`, `model`, `incomplete_details` …
+    pub rest: Map<String, Value>,
+}
+
+/// A call as it was read from a stream.
+#[derive(Debug)]
+pub(super) struct StreamedCall {
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: String,
+    /// The call ends in the middle.
+    pub(super) is_cut: bool,
+}
+
+impl TryFrom<Value> for Response {
+    type Error = FormatError;
+
+    /// Splits the body of a response.
+    ///
+    /// # Errors
+    ///
+    /// If it has no `output`, or a call has no `name`.
+    fn try_from(body: Value) -> Result<Self, FormatError> {
+        let missing = || FormatError::Missing {
+            what: "a response",
+            field: "output",
+            wanted: "a list",
+        };
+        let Value::Object(mut fields) = body else {
+            return Err(missing());
+        };
+        let Some(Value::Array(output)) = fields.shift_remove("output") else {
+            return Err(missing());
+        };
+        Self::new(output, VecDeque::new(), fields)
+    }
+}
+
+impl Response {
+    /// Puts a response together. Calls of a stream are those of the items, found by their ids or else in their order; the others
+    /// are added.
+    pub(super) fn new(
+        items: Vec<Value>,
+        mut streamed: VecDeque<StreamedCall>,
+        mut fields: Map<String, Value>,
+    ) -> Result<Self, FormatError> {
+        let status = match fields.shift_remove("status") {
+            Some(Value::String(status)) => status,
+            _ => "completed".to_owned(),
+        };
+        let usage = match fields.shift_remove("usage") {
+            Some(Value::Object(usage)) => usage,
+            _ => Map::new(),
+        };
+        fields.shift_remove("object");
+        let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
+        let (mut ids, mut calls, mut output) = (CallIds::default(), Vec::new(), Vec::new());
+        let mut is_cut = false;
+        let mut take = |mut item: Value, sent: Option<StreamedCall>, output: &mut Vec<Value>| {
+            let text = |field| item.get(field).and_then(Value::as_str).map(str::to_owned);
+            let is_incomplete = text("status").is_some_and(|status| status == "incomplete");
+            let (id, name) = (text("call_id"), text("name"));
+            let sent = sent.unwrap_or_else(|| {
+                let arguments = match item.get("arguments") {
+                    Some(Value::String(text)) => text.clone(),
+                    None | Some(Value::Null) => String::new(),
+                    Some(other) => other.to_string(),
+                };
+                let is_object = serde_json::from_str::<Map<String, Value>>(&arguments).is_ok();
+                StreamedCall {
+                    id: id.clone(),
+                    name: name.clone().unwrap_or_default(),
+                    arguments,
+                    is_cut: is_incomplete && !is_object,
+                }
+            });
+            if sent.is_cut {
+                is_cut = true;
+                return Ok(());
+            }
+            let name = name.filter(|name| !name.is_empty()).unwrap_or(sent.name);
+            if name.is_empty() {
+                return Err(FormatError::Missing {
+                    what: "a `function_call` item",
+                    field: "name",
+                    wanted: "a string",
+                });
+            }
+            let id = ids.unique(id.or(sent.id));
+            if let Value::Object(item) = &mut item {
+                item.insert("call_id".to_owned(), id.as_str().into());
+                item.insert("name".to_owned(), name.as_str().into());
+                item.insert("arguments".to_owned(), sent_back(&sent.arguments).into());
+                item.shift_remove("parsed_arguments");
+            }
+            calls.push(ToolCall::new(id, name, called(sent.arguments)));
+            output.push(item);
+            Ok(())
+        };
+        for item in items {
+            if !is_call(&item) {
+                output.push(item);
+                continue;
+            }
+            let id = item.get("call_id").and_then(Value::as_str);
+            let same = |call: &StreamedCall| id.is_some() && call.id.as_deref() == id;
+            let own = streamed.iter().position(same);
+            let sent = own
+                .or(id.is_none().then_some(0))
+                .and_then(|at| streamed.remove(at));
+            take(item, sent, &mut output)?;
+        }
+        for sent in streamed {
+            take(json!({ "type": "function_call" }), Some(sent), &mut output)?;
+        }
+        while is_cut
+            && output
+                .last()
+                .is_some_and(|item| item.get("type").is_some_and(|kind| kind == "reasoning"))
+        {
+            output.pop(); // the API refuses reasoning without the item that it led to
+        }
+        Ok(Self {
+            output,
+            calls,
+            status,
+            usage,
+            rest: fields,
+        })
+    }
+}
