@@ -16,7 +16,7 @@ const EMPTY_NAMES: [&str; 8] = [
 ];
 
 /// Lines of code of the parser of what is not JSON, without blank lines, comments and tests: it grows rule by rule.
-const PARSER: usize = 2000;
+const PARSER: usize = 2150;
 
 /// What people write; what a tool writes (`@generated` in its first line) may be long.
 fn written() -> Vec<PathBuf> {

@@ -174,6 +174,14 @@ fn a_double_quote_too_many() {
             while !text.is_char_boundary(place) || text[..place].ends_with('\\') {
                 place -= 1;
             }
+            // Behind a number, and where a quotation begins that ends in a quote that is escaped, it is no slip to any reader.
+            let (before, behind) = text.split_at(place);
+            let inch = before.ends_with(|last: char| last.is_ascii_digit())
+                && behind.starts_with([' ', ',', '.', ';', ')']);
+            let quotation = before.ends_with(['=', '(', '[']) && behind.contains("\\\"");
+            if inch || quotation {
+                return None;
+            }
             let mut after = text.to_owned();
             after.insert(place, '"');
             Some(after)

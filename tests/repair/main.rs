@@ -15,6 +15,7 @@ mod json5;
 mod literal;
 mod mutations;
 mod oracle;
+mod packaging;
 mod pieces;
 mod python;
 mod random;

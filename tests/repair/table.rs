@@ -119,9 +119,11 @@ fn what_comes_back_is_json_and_says_what_python_says() {
         let says = read_json(&repaired.text);
         let json = matches!(repaired.status, Status::Valid | Status::Repaired);
         assert_eq!(json, says.is_some(), "{}", repaired.text);
-        // What JSON defines is JSON's, in double quotes: `\/` is no two characters. Nor is `\_` in a key.
-        if let Some(python) =
-            read_python(&row.text).filter(|_| !row.text.contains(r"\/") && !row.text.contains(r"\_"))
+        // What JSON defines is JSON's, in double quotes: `\/` is no two characters. Nor is `\_` in a key; and beside other
+        // backslashes, in a text with nothing of Python, `\a` is no bell.
+        let of_json = [r"\/", r"\_"].iter().any(|escape| row.text.contains(escape));
+        let path = row.text.contains(r"\a") && !row.text.contains(['\'', 'T']);
+        if let Some(python) = read_python(&row.text).filter(|_| !of_json && !path)
             && repaired.status == Status::Repaired
         {
             assert_eq!(says, Some(python), "{}", row.text);
@@ -153,7 +155,7 @@ fn fits(code: FixCode, at: &str) -> bool {
     match code {
         FixCode::SingleQuotes => first == '\'',
         FixCode::TripleQuotes => at.starts_with("'''") || at.starts_with("\"\"\""),
-        FixCode::SmartQuotes => "“‘".contains(first),
+        FixCode::SmartQuotes => "“”‘’".contains(first),
         FixCode::StringPrefix => "rRuU".contains(first),
         FixCode::ConcatenatedStrings => "'\"rRuU".contains(first),
         FixCode::PythonEscape | FixCode::UnknownEscape | FixCode::EscapedWhole => "\\{[".contains(first),
@@ -164,6 +166,7 @@ fn fits(code: FixCode, at: &str) -> bool {
         FixCode::PythonNumber => "+-.0123456789".contains(first),
         FixCode::Tuple | FixCode::Parentheses => first == '(',
         FixCode::TrailingComma | FixCode::DoubleComma => first == ',',
+        FixCode::MissingColon => "\"{[-tfnTFN".contains(first) || first.is_ascii_digit(),
         FixCode::MissingComma | FixCode::MissingBracket | FixCode::TextAfter | FixCode::Packaging => true,
         FixCode::DoubledBraces => first == '{',
         FixCode::Comment => "#/".contains(first),

@@ -248,6 +248,8 @@ codes! {
     DoubleComma = "double_comma", "one of two commas was removed";
     /// A comma was inserted.
     MissingComma = "missing_comma", "a comma was inserted";
+    /// A colon was inserted between a key and its value.
+    MissingColon = "missing_colon", "a colon was inserted";
     /// A comment was removed.
     Comment = "comment", "a comment was removed";
     /// A key without quotes.

@@ -67,14 +67,21 @@
 //!     ("Here it is:\n{\"a\": 1}", r#"{"a": 1}"#),
 //!     ("```json\n[1, 2]\n```", "[1, 2]\n"),
 //!     ("<think>{a} or {b}?</think>\nArguments: {\"a\": 1}", r#"{"a": 1}"#),
+//!     (r#"[TOOL_CALLS]search[ARGS]{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"a": 1}<｜tool▁call▁end｜>"#, r#"{"a": 1}"#),
 //!     // Slips, of one kind in each text.
 //!     (r#"{"a": "x" "b": "y",, "c": 1}"#, r#"{"a": "x", "b": "y", "c": 1}"#),
 //!     (r#"{"a": [{"b": 1]}"#, r#"{"a": [{"b": 1}]}"#),
 //!     (r#"{"a": 1}}"#, r#"{"a": 1}"#),
+//!     (r#"{"a" 1, "b": 2}"#, r#"{"a": 1, "b": 2}"#),
 //!     (r#"{"a": "say "hi", please"}"#, r#"{"a": "say \"hi\", please"}"#),
+//!     (r#"{"a": "a 65" tv"}"#, r#"{"a": "a 65\" tv"}"#),
+//!     (r#"{"a": "<b id=\"c">d</b>"}"#, r#"{"a": "<b id=\"c\">d</b>"}"#),
+//!     ("{“a“: ”b”}", r#"{"a": "b"}"#),
 //!     (r#"{"a": 1, b": 2}"#, r#"{"a": 1, "b": 2}"#),
 //!     (r#"{"pattern": "\d+"}"#, r#"{"pattern": "\\d+"}"#),
-//!     (r#"{"a": 1}{"a": 1}"#, r#"{"a": 1}"#),
+//!     (r#"{"path": "C:\src\app"}"#, r#"{"path": "C:\\src\\app"}"#),
+//!     (r#"{"a": 1, "b": 2}{"b":2,"a":1.0}"#, r#"{"a": 1, "b": 2}"#),
 //!     (r#"{}{"a": 1}"#, r#"{"a": 1}"#),
 //!     (r#"{{"a": 1}}"#, r#"{"a": 1}"#),
 //!     (r#"{\"a\": 1}"#, r#"{"a": 1}"#),
@@ -95,8 +102,11 @@
 //! for text in [
 //!     r#"["a" "b"]"#,              // one string, or two?
 //!     "{'a': 'cut -d ' ' -f 2'}",  // two strings, or one with quotes in it?
-//!     r#"{"a": "5" pipe"}"#,       // where does the string end?
+//!     r#"{"a": "old" pipe"}"#,     // where does the string end?
 //!     r#"{"a": "C:\data\new"}"#,   // is `\n` a line feed?
+//!     r#"{"a": "\d+\n"}"#,         // and here?
+//!     r#"{"a": "\d \\n"}"#,        // was the backslash before `n` escaped?
+//!     r#"{"a": "\로"}"#,          // is the backslash too many, or text?
 //!     r#"{"a": "\bword\d"}"#,      // a backspace, or the end of a word?
 //!     "{True: 1}",                 // "True", or "true" as Python's json module would write it?
 //!     "[01]",                      // 1, or a text?
@@ -109,6 +119,8 @@
 //!     "path: a.txt, options: {\"b\": 1}", // the object alone?
 //!     "{\"a\": 1} null",
 //!     "I have no tool for that.",
+//!     "<malformed_arguments>{\"a\": 1}", // the packaging says that it is not what was meant
+//!     r#"{"a" 1}"#,                // no other pair shows that a colon belongs there
 //! ] {
 //!     let refused = repair(text);
 //!     assert_eq!((refused.status, &*refused.text), (Status::Refused, text));
@@ -119,8 +131,9 @@
 //! # In pieces
 //!
 //! A [`Repairer`] passes valid JSON on as it comes, but for the few bytes that a slip behind them could still change: a
-//! closing quote or a comma until it is seen what follows, an escape, a number or a literal until it is complete, and
-//! all of a number or a literal that is the whole text. From the first byte that is not JSON everything is held until
+//! closing quote or a comma until it is seen what follows (of a quote behind a digit, what follows its comma), an escape, a
+//! number or a literal until it is complete, the bracket of a list that is the whole text until the next byte, and all of a
+//! number or a literal that is the whole text. From the first byte that is not JSON everything is held until
 //! [`Repairer::finish`], which repairs it.
 //!
 //! ```
@@ -145,6 +158,7 @@ pub mod sse;
 mod limits;
 mod fixes;
 mod stack;
+mod equality;
 mod scan;
 mod parser;
 mod repairer;

@@ -67,6 +67,17 @@ pub struct Repaired<'a> {
     pub fixes: Fixes,
     /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
+    /// The name of the tool in the packaging that was removed; `None` where that has none. The arguments of a call of
+    /// another tool are not for this one.
+    ///
+    /// ```
+    /// use tool_repair::repair;
+    ///
+    /// let repaired = repair(r#"[TOOL_CALLS]web_search[ARGS]{"query": "x"}"#);
+    /// assert_eq!(repaired.text, r#"{"query": "x"}"#);
+    /// assert_eq!(repaired.tool_name.as_deref(), Some("web_search"));
+    /// ```
+    pub tool_name: Option<String>,
 }
 
 /// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
@@ -98,6 +109,7 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
         status,
         fixes: Fixes::default(),
         reason,
+        tool_name: None,
     };
     let deviation = match scanner.scan(text) {
         Ok(()) => {
@@ -111,13 +123,18 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
     let (sent, rest) = text.split_at(deviation.at);
     let sent_kept = (sent.len() <= limits.sent).then_some(sent);
     match finalize(rest, sent_kept, &deviation, limits, true, parse) {
-        Ok(Repair { mut text, fixes }) => {
+        Ok(Repair {
+            mut text,
+            fixes,
+            tool,
+        }) => {
             text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
             Repaired {
                 text: Cow::Owned(text),
                 status: Status::Repaired,
                 fixes,
                 reason: None,
+                tool_name: tool,
             }
         }
         Err(Failure::Truncated(reason)) => unchanged(Status::Truncated, Some(reason)),
@@ -181,6 +198,8 @@ pub struct Finished {
     pub fixes: Fixes,
     /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
+    /// The name of the tool in the packaging that was removed, as in [`Repaired::tool_name`].
+    pub tool_name: Option<String>,
 }
 
 impl Repairer {
@@ -288,6 +307,7 @@ impl Repairer {
                             status: Status::Repaired,
                             fixes: repaired.fixes,
                             reason: None,
+                            tool_name: repaired.tool,
                         };
                     }
                     Err(Failure::Truncated(reason)) => (Status::Truncated, Some(reason)),
@@ -317,6 +337,7 @@ impl Repairer {
             status,
             fixes: Fixes::default(),
             reason,
+            tool_name: None,
         }
     }
 
@@ -410,6 +431,7 @@ mod tests {
         Ok(Repair {
             text: MISTAKEN.to_owned(),
             fixes: Fixes::default(),
+            tool: None,
         })
     }
 

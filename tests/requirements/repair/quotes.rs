@@ -46,11 +46,19 @@ fn key_ends_at_its_closing_quote() {
     assert_repaired(r#"{'a, b: {"c"}': 1}"#, r#"{"a, b: {\"c\"}": 1}"#);
 }
 
-/// R-REP-8
+/// R-REP-20
 #[test]
-fn colon_must_follow_a_key() {
+fn colon_must_follow_a_key_unless_another_pair_has_one() {
     assert_repaired("{'a' : 'b'}", r#"{"a" : "b"}"#);
-    assert_eq!(repair("{'a' 'b'}").status, Status::Refused);
+    assert_repaired(r#"{"a" "b", "c": 1}"#, r#"{"a": "b", "c": 1}"#);
+    for text in [
+        "{'a' 'b'}",
+        r#"{"a" "b"}"#,
+        "{'a' 'b', 'c': 1}",
+        r#"{"a" "b", "c" 1}"#,
+    ] {
+        assert_eq!(repair(text).status, Status::Refused, "{text}");
+    }
 }
 
 /// R-REP-9

@@ -29,6 +29,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
             fixes: repaired.fixes.first(),
             fix_counts: counts(&repaired.fixes),
             reason: repaired.reason.as_ref(),
+            tool_name: repaired.tool_name.as_deref(),
         })?)
     })?;
     Ok(Ending::fine_if(unread == 0))
@@ -52,6 +53,8 @@ struct Answer<'a> {
     fix_counts: Option<BTreeMap<&'static str, usize>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
 }
 
 /// How many fixes there were of each kind, where they are not all listed.

@@ -107,6 +107,16 @@ fn counts_the_fixes_that_are_not_listed() {
     assert_eq!(records[0]["fix_counts"], json!({ "python_literal": 100 }));
 }
 
+#[test]
+fn names_the_tool_of_the_packaging() {
+    let text = r#"[TOOL_CALLS]web_search[ARGS]{"query": "x"}"#;
+    let (_, records) = repair(json!({ "id": 1, "text": text }).to_string());
+    let (text, tool) = (&records[0]["text"], &records[0]["tool_name"]);
+    assert_eq!((text, tool), (&json!(r#"{"query": "x"}"#), &json!("web_search")));
+    let (_, records) = repair(r#"{"id": 2, "text": "{'a': 1}"}"#);
+    assert!(records[0].get("tool_name").is_none());
+}
+
 /// Lines that are no records: the id and the error that they are answered with.
 const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
     (

@@ -22,10 +22,13 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
         return Err(parser.ends());
     };
     if byte == b',' {
-        return comma(parser);
+        return match inch_mark(parser, ended, inside) {
+            Some(inner) => with_inner_quotes(parser, &inner),
+            None => comma(parser),
+        };
     }
     if byte == inside.closer() {
-        return Ok(close(parser));
+        return close(parser);
     }
     // A value that was passed on is the last thing that was, but for white space.
     let sent = parser.sent.unwrap_or_default();
@@ -61,29 +64,40 @@ fn has_line_break(gap: [&str; 2]) -> bool {
 }
 
 /// Reads the closing bracket that fits.
-pub(super) fn close(parser: &mut Parser<'_>) -> State {
+pub(super) fn close(parser: &mut Parser<'_>) -> Result<State, Failure> {
+    if let Some(at) = parser.frames.last().and_then(|object| object.lacks_colon) {
+        return Err(parser.refuse(at, "expected a colon"));
+    }
     // Of most frames, the rest is not wanted; reading all of what was written in parts just now would take its time.
     let parentheses = parser.inside() == Some(Kind::Parentheses);
     let Some(frame) = parser.frames.pop().filter(|_| parentheses) else {
         parser.copy(1);
-        return state_after(parser);
+        return Ok(state_after(parser));
     };
     if frame.comma {
         parser.evidence.see(Level::Python);
         parser.fix(FixCode::Tuple, frame.opened);
         parser.replace(1, "]");
-        return state_after(parser);
+        return Ok(state_after(parser));
     }
     parser.fix(FixCode::Parentheses, frame.opened);
-    let objection = (
-        frame.opened,
-        "parentheses around one value, in a text with a slip",
-    );
-    parser.needs_no_slip.get_or_insert(objection);
+    let message = "parentheses around one value, in a text with a slip";
+    parser.needs_no_slip.get_or_insert((frame.opened, message));
     let bracket = frame.contents - 1;
     parser.out.replace_range(bracket..frame.contents, " ");
     parser.at += 1;
-    state_after(parser)
+    Ok(state_after(parser))
+}
+
+/// The quotes that are text in the string that `ended` just before a comma, if the last of them is an inch mark, `5", 6"`, since
+/// no key follows.
+fn inch_mark(parser: &Parser<'_>, ended: usize, inside: Kind) -> Option<Vec<usize>> {
+    let is_last = inside == Kind::Object && parser.at == ended && parser.string.end + 1 == ended;
+    let key = parser.from(ended + 1).trim_start_matches(SPACE);
+    let may_be = is_last && inner_quotes::is_inch_mark(parser) && key::follows(key) == Some(false);
+    may_be
+        .then(|| inner_quotes::judge(parser).ok().flatten())
+        .flatten()
 }
 
 /// Reads a comma, and what follows it.
@@ -115,7 +129,7 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>
                 parser.fix(FixCode::TrailingComma, at);
             }
             parser.out.remove(written);
-            Ok(close(parser))
+            close(parser)
         }
         _ if inside == Some(Kind::Object) => key::key(parser),
         _ => Ok(State::Value),
@@ -168,10 +182,8 @@ fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result
 /// Whether the last string ends, and the key of this form begins, as strings do: quotes and commas may have changed
 /// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
 fn is_key_after_value(parser: &Parser<'_>, form: Form) -> bool {
-    let ends = parser
-        .backwards(parser.string.end)
-        .next()
-        .is_some_and(|last| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last));
+    let ends = |last: char| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last);
+    let ends = parser.backwards(parser.string.end).next().is_some_and(ends);
     let key = parser.from(parser.at + form.len()).chars().next();
     ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
 }
@@ -182,11 +194,15 @@ fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     if inside == Kind::Parentheses || form != Form::DOUBLE && form != Form::SINGLE {
         return Err(expected_comma(parser, inside));
     }
-    let Some(inner) = inner_quotes::judge(parser)? else {
-        return Err(ends_there(parser, inside));
-    };
+    match inner_quotes::judge(parser)? {
+        Some(inner) => with_inner_quotes(parser, &inner),
+        None => Err(ends_there(parser, inside)),
+    }
+}
+
+fn with_inner_quotes(parser: &mut Parser<'_>, inner: &[usize]) -> Result<State, Failure> {
     parser.note_slip(FixCode::InnerQuote, parser.string.end)?;
-    string::reread(parser, &inner)?;
+    string::reread(parser, inner)?;
     Ok(State::After)
 }
 

@@ -138,9 +138,8 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
             found = Some((Edit { at, bracket, inserts }, text));
         }
     }
-    found
-        .map(|(edit, _)| edit)
-        .filter(|edit| !edit.inserts || !doubtful)
+    let (edit, _) = found?;
+    (!edit.inserts || !doubtful).then_some(edit)
 }
 
 /// How far a text can be read as JSON; more than its length if it is JSON.

@@ -56,9 +56,8 @@ fn string(parser: &mut Parser<'_>) -> bool {
     parser.string = Literal::new(Form::SINGLE, false, parser.base + parser.at);
     parser.string.end = begin + len;
     parser.out.push('"');
-    parser
-        .out
-        .push_str(parser.text.get(begin..begin + len).unwrap_or_default());
+    let contents = parser.text.get(begin..begin + len);
+    parser.out.push_str(contents.unwrap_or_default());
     parser.string.closed = parser.out.len();
     parser.out.push('"');
     parser.at = begin + len + 1;

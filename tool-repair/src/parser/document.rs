@@ -1,11 +1,14 @@
 //! The value of the whole text: what stands before and after it, the same value again, braces around it.
 
+use std::mem;
+
 use super::failure::Failure;
 use super::frame::{Kind, State};
 use super::gap::gap;
 use super::literal;
 use super::packaging;
-use super::state::{NOT_KEPT, Parser, SPACE};
+use super::state::{Copies, NOT_KEPT, Parser, SPACE};
+use crate::equality::Original;
 use crate::fixes::FixCode;
 
 /// Finds where the value of the whole text begins.
@@ -17,13 +20,14 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let at = parser.at;
     let rest = parser.from(at);
     let string = literal::opening(rest).is_some_and(|form| form.closing != "`");
-    if !string && !rest.starts_with(['{', '[', '(']) && rest.contains(['{', '[']) {
+    let value = rest.starts_with(['{', '[', '(']) && !rest.starts_with(packaging::TOOL_CALLS);
+    if !string && !value && rest.contains(['{', '[']) {
         let before = packaging::before(rest);
-        let (len, code) = before.map_err(|(place, message)| parser.refuse(at + place, message))?;
-        parser.fix(code, at);
-        parser.at += len;
+        let before = before.map_err(|(place, message)| parser.refuse(at + place, message))?;
+        parser.fix(before.code, at);
+        parser.at += before.len;
+        parser.tool = before.tool;
     }
-    parser.root = parser.base + parser.at;
     Ok(State::Value)
 }
 
@@ -50,16 +54,17 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     parser.slip(FixCode::EmptyPrefix, parser.at)?;
     let contents = parser.frames.last().map_or(0, |frame| frame.contents);
     parser.out.truncate(contents);
-    parser.at = parser.text.len() - object.len();
-    parser.root = parser.base + parser.at;
-    parser.at += 1;
+    parser.at = parser.text.len() - object.len() + 1;
     Ok(true)
 }
 
-/// Reads what follows the value of the whole text, up to the end.
-pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let value_end = parser.base + parser.at;
-    if matches!(parser.slip, Some((FixCode::DoubledBraces, _))) {
+/// Reads what follows the value of the whole text, up to the end or to a value that must be a copy.
+pub(super) fn end(parser: &mut Parser<'_>) -> Result<Option<State>, Failure> {
+    if let Some(copies) = &mut parser.copies {
+        let copy = parser.out.split_off(copies.written);
+        let (equal, at) = (copies.original.equals(&copy, parser.limits.sent), copies.at);
+        parser.refuse_if(!equal, at, "another value follows")?;
+    } else if matches!(parser.slip, Some((FixCode::DoubledBraces, _))) {
         gap(parser)?;
         let closer = parser.byte().ok_or_else(|| parser.ends())?;
         let message = "two braces open the text, and one closes it";
@@ -67,46 +72,41 @@ pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), Failure> {
         parser.at += 1;
     }
     gap(parser)?;
-    let at = parser.at;
-    let rest = parser.from(at);
-    let Some(first) = rest.chars().next() else {
-        return Ok(());
+    let (at, rest) = (parser.at, parser.from(parser.at));
+    let first = rest.chars().next();
+    let sent = parser.sent.unwrap_or_default();
+    let bracket = match &parser.copies {
+        Some(copies) => copies.original.first(),
+        None => [sent, &parser.out]
+            .iter()
+            .find_map(|text| text.trim_start_matches(SPACE).chars().next()),
     };
-    let mut value = parser.sent.unwrap_or_default().chars().chain(parser.out.chars());
-    let bracket = value.find(|first| !SPACE.contains(first));
-    let container = matches!(bracket, Some('{' | '['));
-    parser.refuse_if(!container, at, "expected the end of the text")?;
+    let scalar = first.is_some() && !matches!(bracket, Some('{' | '['));
+    parser.refuse_if(scalar, at, "expected the end of the text")?;
     let space = parser.backwards(at).take_while(|before| before.is_whitespace());
     let space: String = space.collect();
-    if bracket == Some(first) && (first == '{' || !space.is_empty()) {
-        copies(parser, value_end)?;
-        parser.slip(FixCode::Doubled, at)?;
-    } else {
+    if first.is_some() && first == bracket && (first == Some('{') || !space.is_empty()) {
+        parser.refuse_if(parser.sent.is_none(), at, NOT_KEPT)?;
+        if parser.copies.is_none() {
+            parser.slip(FixCode::Doubled, at)?;
+        }
+        let written = parser.out.len();
+        let copies = parser.copies.get_or_insert_with(|| Copies {
+            original: Original::new(&[sent, &parser.out].concat()),
+            fixes: mem::take(&mut parser.fixes),
+            at,
+            written,
+        });
+        (copies.at, copies.written) = (at, written);
+        return Ok(Some(State::Value));
+    }
+    if let Some(copies) = parser.copies.take() {
+        parser.fixes = copies.fixes;
+    }
+    if first.is_some() {
         let after = packaging::text_after(rest, &space);
         let code = after.map_err(|(place, message)| parser.refuse(at + place, message))?;
         parser.fix(code, at);
     }
-    parser.at = parser.text.len();
-    Ok(())
-}
-
-/// Makes sure that nothing follows but copies of the value, which ends at `end`, byte for byte.
-fn copies(parser: &Parser<'_>, end: usize) -> Result<(), Failure> {
-    let Some(sent) = parser.sent else {
-        return Err(parser.refuse(parser.at, NOT_KEPT));
-    };
-    let whole = [sent, parser.text].concat();
-    let value = whole
-        .get(parser.root..end)
-        .unwrap_or_default()
-        .trim_matches(SPACE);
-    let mut rest = parser.from(parser.at);
-    while !rest.is_empty() {
-        rest = match rest.strip_prefix(value) {
-            Some(after) => after.trim_start_matches(SPACE),
-            None if value.starts_with(rest) => return Err(parser.ends()),
-            None => return Err(parser.refuse(parser.at, "another value follows")),
-        };
-    }
-    Ok(())
+    Ok(None)
 }

@@ -66,7 +66,7 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
         b'x' => hexadecimal(parser, 2)?,
         b'u' => hexadecimal(parser, 4)?,
         b'U' => hexadecimal(parser, 8)?,
-        b'a' | b'v' => {
+        b'a' | b'v' if python => {
             need_evidence(parser, Level::TripleQuotes);
             write(parser, 2, if escaped == b'a' { 0x7 } else { 0xb })?;
         }
@@ -123,30 +123,23 @@ fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
 /// `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
 fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let after = parser.from(parser.at + 1);
-    let digits = after
-        .bytes()
-        .take(3)
-        .take_while(|byte| matches!(byte, b'0'..=b'7'));
-    let (digits, after) = after.split_at(digits.count());
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
+    let digits = after.bytes().take(3).take_while(is_digit).count();
+    let (digits, after) = after.split_at(digits);
     if after.is_empty() {
         return Err(parser.ends_in_string(parser.string.began));
     }
     if !parser.string.form.is_python() {
         let group = digits != "0" || after.starts_with(|next: char| next.is_ascii_digit());
-        need_evidence(
-            parser,
-            if group {
-                Level::TripleQuotes
-            } else {
-                Level::NotJson
-            },
-        );
+        let level = if group {
+            Level::TripleQuotes
+        } else {
+            Level::NotJson
+        };
+        need_evidence(parser, level);
     }
-    write(
-        parser,
-        1 + digits.len(),
-        u32::from_str_radix(digits, 8).unwrap_or_default(),
-    )
+    let value = u32::from_str_radix(digits, 8).unwrap_or_default();
+    write(parser, 1 + digits.len(), value)
 }
 
 /// A backslash at the end of a line: neither is part of the string.
@@ -194,9 +187,6 @@ fn refuse_split_pair(parser: &Parser<'_>, value: u32) -> Result<(), Failure> {
     let written = parser.out.get(parser.out.len().wrapping_sub(6)..);
     let digits = written.and_then(|escape| escape.strip_prefix("\\u"));
     let high = digits.is_some_and(|digits| matches!(u32::from_str_radix(digits, 16), Ok(0xD800..=0xDBFF)));
-    parser.refuse_if(
-        high,
-        parser.at,
-        "two escapes that are two characters in Python, but one in JSON",
-    )
+    let message = "two escapes that are two characters in Python, but one in JSON";
+    parser.refuse_if(high, parser.at, message)
 }

@@ -30,16 +30,15 @@ pub(super) fn unescape_document(
         refused("the text is escaped as a whole, and no JSON without the escapes")
     } else if scanner.finish().is_err() {
         let message = "the text, which is escaped as a whole, ends before the value does";
-        Err(Failure::Truncated(Reason::new(
-            deviation.at + rest.len(),
-            message,
-        )))
+        let reason = Reason::new(deviation.at + rest.len(), message);
+        Err(Failure::Truncated(reason))
     } else if only_quotes_are_escaped(&text) {
         refused("the text is escaped as a whole, and perhaps only its quotes are: a backslash may be one")
     } else {
         let mut fixes = Fixes::default();
         fixes.add(FixCode::EscapedWhole, deviation.at);
-        Ok(Repair { text, fixes })
+        let tool = None;
+        Ok(Repair { text, fixes, tool })
     })
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Evidence {
     seen: Option<Level>,
     /// The first token for each level that is refused unless there is evidence of that level or a higher one.
     needed: [Option<Objection>; 3],
+    /// The first token that is refused if there is any evidence.
+    needs_none: Option<Objection>,
 }
 
 impl Evidence {
@@ -37,9 +39,15 @@ impl Evidence {
         }
     }
 
-    /// The first token for which evidence is missing.
+    /// Notes a token at `at` that has another meaning outside of JSON.
+    pub(super) fn need_none(&mut self, at: usize, reason: &'static str) {
+        self.needs_none.get_or_insert((at, reason));
+    }
+
+    /// The first token for which evidence is missing, or against which there is some.
     pub(super) fn objection(&self) -> Option<Objection> {
         let satisfied = self.seen.map_or(0, |level| level as usize + 1);
-        self.needed.into_iter().skip(satisfied).flatten().next()
+        let missing = self.needed.into_iter().skip(satisfied).flatten().next();
+        missing.or(self.needs_none.filter(|_| self.seen.is_some()))
     }
 }

@@ -7,6 +7,8 @@ pub(crate) struct Repair {
     /// Takes the place of everything from where the rest begins.
     pub(crate) text: String,
     pub(crate) fixes: Fixes,
+    /// The tool that the packaging names.
+    pub(crate) tool: Option<String>,
 }
 
 /// Why the rest stays as it is.

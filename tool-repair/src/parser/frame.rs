@@ -30,6 +30,8 @@ pub(super) struct Frame {
     pub(super) contents: usize,
     /// Whether a comma was seen: parentheses with one are a tuple.
     pub(super) comma: bool,
+    /// Where the colon of its first pair is missing, until another pair has one.
+    pub(super) lacks_colon: Option<usize>,
 }
 
 /// What may come next.

@@ -85,10 +85,8 @@ fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     let address = matches!(before, (Some(':'), Some(host)) if host.is_alphanumeric());
     let touches = before.0.is_some_and(|before| !before.is_whitespace());
     let line = text.trim_end_matches([' ', ',', ':', ']', '}', ')']);
-    let quote = line
-        .chars()
-        .next_back()
-        .filter(|last| "\"'\u{201d}\u{2019}".contains(*last));
+    let is_quote = |last: &char| "\"'\u{201d}\u{2019}".contains(*last);
+    let quote = line.chars().next_back().filter(is_quote);
     if !comment.starts_with('#') {
         let quoted = text.contains(['"', '\'', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}']);
         return !apart && (address || touches && quoted) || touches && quote.is_some();

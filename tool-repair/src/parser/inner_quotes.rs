@@ -2,12 +2,13 @@
 //!
 //! A string whose closing quote is followed by what has no place there goes on, up to the first quote after which the
 //! text goes on as it must: a bracket that fits, or the next key. The quotes before that are text if they come in pairs
-//! that look like quotations, or if each stands between two letters.
+//! that look like quotations, if each stands between two letters, or if there is one, rest a number.
 
+use super::escape;
 use super::failure::Failure;
 use super::frame::Kind;
 use super::key;
-use super::literal;
+use super::literal::{self, Form};
 use super::state::{Parser, SPACE};
 
 /// The quotes that are text in the last string of the parser, from its closing one on, after which nothing goes on;
@@ -23,24 +24,66 @@ pub(super) fn judge(parser: &Parser<'_>) -> Result<Option<Vec<usize>>, Failure> 
             match closes_string(parser, at)? {
                 None => return Ok(None),
                 Some(true) => {
-                    let certain = even && pairs || between_letters && (even || quote == b'\'');
+                    let alone = inner.len() == 1 && is_certain_alone(parser, at);
+                    let certain = alone || even && pairs || between_letters && (even || quote == b'\'');
                     return Ok(Some(inner).filter(|inner| certain && !inner.is_empty()));
                 }
                 Some(false) => {}
             }
+            let (before, after) = (parser.backwards(at).next(), next_char(parser, at));
             pairs &= match inner.last() {
-                Some(opening) if !even => closes_quotation(parser, *opening, at),
-                _ => opens_quotation(parser, at),
+                Some(opening) if !even => closes_quotation(parser.text.get(opening + 1..at), after),
+                _ => opens_quotation(before, after),
             };
-            between_letters &= is_between_letters(parser, at);
-            if !pairs && !between_letters || quote == b'\'' && is_beside_prefix(parser, at) {
+            between_letters &= is_letter(before) && is_letter(after);
+            let hopeless = !pairs && !between_letters && !inner.is_empty();
+            if hopeless || quote == b'\'' && is_beside_prefix(parser, at) {
                 return Ok(None);
             }
             inner.push(at);
         }
         at += if byte == b'\\' { 2 } else { 1 };
     }
-    Err(parser.ends())
+    let may_go_on = pairs || between_letters;
+    (!may_go_on).then_some(None).ok_or_else(|| parser.ends())
+}
+
+/// Whether the quote that ended the last string, the only one in it up to `end`, is text: an inch mark, or one of a
+/// quotation whose other quote is escaped. One that opens a quotation may be too many, but for `="a\"` and `("a\"`.
+fn is_certain_alone(parser: &Parser<'_>, end: usize) -> bool {
+    let at = parser.string.end;
+    let before = parser.contents(at).unwrap_or_default();
+    let after = parser.text.get(at + 1..end).unwrap_or_default();
+    let quote = char::from(parser.string.form.quote());
+    let is_quote = |(escaped, _): &(char, &str)| *escaped == quote;
+    let last_before = escape::escapes(&before).filter(is_quote).enumerate().last();
+    let first_after = escape::escapes(after).find(is_quote);
+    let even_after = escape::escapes(after).filter(is_quote).count() % 2 == 0;
+    match (last_before, first_after) {
+        (Some((index, (_, between))), _) if index % 2 == 0 && even_after => {
+            let (before, _) = before.split_at(before.len() - between.len() - 2);
+            opens_quotation(before.chars().next_back(), between.chars().next())
+                && closes_quotation(Some(between), after.chars().next())
+        }
+        (last, Some((_, rest))) if last.is_none_or(|(index, _)| index % 2 == 1) && !even_after => {
+            before.ends_with(['=', '(', '['])
+                && opens_quotation(before.chars().next_back(), after.chars().next())
+                && closes_quotation(after.get(..after.len() - rest.len() - 2), rest.chars().next())
+        }
+        _ => is_inch_mark(parser) && after.contains(char::is_alphabetic),
+    }
+}
+
+/// Whether the quote that ended the last string is an inch mark: rest a number, `65" wide`.
+pub(super) fn is_inch_mark(parser: &Parser<'_>) -> bool {
+    let mut before = parser.backwards(parser.string.end);
+    let after = parser.from(parser.string.end + 1);
+    let is_digit = before.next().is_some_and(|last| last.is_ascii_digit());
+    let begins = before.find(|before| !before.is_ascii_digit() && !"./'-".contains(*before));
+    parser.string.form == Form::DOUBLE
+        && is_digit
+        && after.starts_with([' ', ',', '.', ';', ')'])
+        && begins.is_some_and(|before| before.is_whitespace() || "\"(".contains(before))
 }
 
 /// Whether the quote at `at` closes the string beyond doubt: after it is a bracket that fits, after which the text goes
@@ -71,33 +114,28 @@ fn closes_string(parser: &Parser<'_>, at: usize) -> Result<Option<bool>, Failure
     Ok(Some(false))
 }
 
-/// Whether the quote at `at` looks like an opening one: `say "hi`, `f("x`, `="x`.
-fn opens_quotation(parser: &Parser<'_>, at: usize) -> bool {
-    let before = parser
-        .backwards(at)
-        .next()
-        .is_some_and(|before| "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii());
-    let after = next_char(parser, at).is_some_and(|after| {
-        "_/<.$#-《「『".contains(after) || after.is_alphanumeric() || after >= '\u{10000}'
-    });
-    before && after
+/// Whether a quote between these characters looks like an opening one: `say "hi`, `f("x`, `="x`.
+fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
+    before.is_some_and(|before| "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii())
+        && after.is_some_and(|after| {
+            "_/<.$#-《「『".contains(after) || after.is_alphanumeric() || after >= '\u{10000}'
+        })
 }
 
-/// Whether the quote at `at` looks like a closing one, with more than punctuation after the opening one. Between two
+/// Whether a quote looks like a closing one, with more than punctuation since the opening one. Between two
 /// words of Chinese, one character may join two quoted values: `"苹果"和"香蕉"`.
-fn closes_quotation(parser: &Parser<'_>, opening: usize, at: usize) -> bool {
-    let between = parser.text.get(opening + 1..at).unwrap_or_default();
+fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
+    let between = between.unwrap_or_default();
     let before = between.chars().next_back();
     before.is_some_and(|before| !before.is_whitespace() && !",:[{(".contains(before))
         && between.contains(char::is_alphanumeric)
         && (between.is_ascii() || between.chars().nth(1).is_some())
-        && next_char(parser, at).is_some_and(|after| !after.is_ascii_alphanumeric())
+        && after.is_some_and(|after| !after.is_ascii_alphanumeric())
 }
 
-/// Whether the quote at `at` stands between two letters, as in `it's`.
-fn is_between_letters(parser: &Parser<'_>, at: usize) -> bool {
-    let is_letter = |letter: char| letter < '\u{250}' && letter.is_alphabetic();
-    parser.backwards(at).next().is_some_and(is_letter) && next_char(parser, at).is_some_and(is_letter)
+/// Whether this is a letter, as those around the quote in `it's`.
+fn is_letter(letter: Option<char>) -> bool {
+    letter.is_some_and(|letter| letter < '\u{250}' && letter.is_alphabetic())
 }
 
 /// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
@@ -107,10 +145,8 @@ fn is_beside_prefix(parser: &Parser<'_>, at: usize) -> bool {
     let mut after = parser.from(at + 1).chars();
     let opens = after.next().is_some_and(is_prefix) && matches!(after.next(), Some('"' | '\''));
     let mut before = parser.backwards(at);
-    let alone = before.next().is_some_and(is_prefix)
-        && !before
-            .next()
-            .is_some_and(|before| before.is_alphanumeric() || before == '_');
+    let is_word = |before: char| before.is_alphanumeric() || before == '_';
+    let alone = before.next().is_some_and(is_prefix) && !before.next().is_some_and(is_word);
     opens || alone
 }
 

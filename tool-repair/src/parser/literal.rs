@@ -33,6 +33,15 @@ impl Form {
         self.closing.bytes().next().unwrap_or_default()
     }
 
+    /// Whether `text` begins with the closing quotes; typographic ones may be turned the wrong way, `“a“`.
+    #[inline]
+    pub(super) fn closes(self, text: &[u8]) -> bool {
+        match (text, self.closing.as_bytes()) {
+            ([0xE2, 0x80, turned, ..], [0xE2, _, right]) => turned | 1 == *right,
+            (_, closing) => text.starts_with(closing),
+        }
+    }
+
     pub(super) fn is_triple(self) -> bool {
         matches!(self.closing, "'''" | "\"\"\"")
     }
@@ -85,8 +94,8 @@ pub(super) fn opening(text: &str) -> Option<Form> {
         [b'"', ..] => "\"",
         [b'\'', ..] => "'",
         [b'`', ..] if prefix == 0 => "`",
-        [0xE2, 0x80, 0x9C, ..] if prefix == 0 => "\u{201d}",
-        [0xE2, 0x80, 0x98, ..] if prefix == 0 => "\u{2019}",
+        [0xE2, 0x80, 0x9C | 0x9D, ..] if prefix == 0 => "\u{201d}",
+        [0xE2, 0x80, 0x98 | 0x99, ..] if prefix == 0 => "\u{2019}",
         _ => return None,
     };
     let raw = match letters {
@@ -105,7 +114,7 @@ pub(super) fn end(text: &str, form: Form) -> Option<usize> {
         match *text.get(at)? {
             // A raw string too goes on after `\'`.
             b'\\' => at += 2,
-            byte if byte == quote && text.get(at..)?.starts_with(form.closing.as_bytes()) => {
+            byte if byte == quote && form.closes(text.get(at..)?) => {
                 return Some(at + form.closing.len());
             }
             _ => at += 1,

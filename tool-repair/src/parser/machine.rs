@@ -6,8 +6,9 @@ use super::failure::{Failure, Repair};
 use super::frame::{Kind, State};
 use super::gap::gap;
 use super::key::key;
+use super::literal::Form;
 use super::result;
-use super::state::{NOT_KEPT, Parser};
+use super::state::{NOT_KEPT, Parser, SPACE};
 use super::string;
 use super::value::{state_after, value};
 use crate::fixes::FixCode;
@@ -37,10 +38,10 @@ pub(super) fn parse(
                 value(&mut parser)?
             }
             State::After => after_value(&mut parser)?,
-            State::Done => {
-                document::end(&mut parser)?;
-                break;
-            }
+            State::Done => match document::end(&mut parser)? {
+                Some(copy) => copy,
+                None => break,
+            },
         };
     }
     let contradiction = parser.slip.and_then(|(slip, at)| match sent {
@@ -53,6 +54,7 @@ pub(super) fn parse(
         None => Ok(Repair {
             text: parser.out,
             fixes: parser.fixes,
+            tool: parser.tool.map(str::to_owned),
         }),
     }
 }
@@ -86,21 +88,39 @@ fn first(parser: &mut Parser<'_>) -> Result<State, Failure> {
     match (parser.frames.last_mut(), inside) {
         (Some(frame), _) if closes => {
             frame.comma = true; // empty parentheses are a tuple
-            Ok(close(parser))
+            close(parser)
         }
         (_, Kind::Object) => key(parser),
         _ => Ok(State::Value),
     }
 }
 
+/// Reads the colon after a key. It may be missing after a key in double quotes and white space, in an object with more pairs.
 fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {
     gap(parser)?;
-    match parser.byte() {
-        Some(b':') => {
-            parser.copy(1);
-            Ok(State::Value)
+    let (at, key) = (parser.at, parser.string);
+    let byte = parser.byte().ok_or_else(|| parser.ends())?;
+    if byte == b':' {
+        if let Some(object) = parser.frames.last_mut() {
+            object.lacks_colon = None;
         }
-        Some(_) => Err(parser.refuse(parser.at, "expected a colon")),
-        None => Err(parser.ends()),
+        parser.copy(1);
+        return Ok(State::Value);
     }
+    let gap = parser.out.get(key.closed + 1..).unwrap_or_default();
+    let is_last = !gap.is_empty() && gap.trim_matches(SPACE).is_empty();
+    // Quote and colon may have changed places: `"a:" 1`, `"a" ":b"`.
+    let ends = parser.backwards(key.end).next() != Some(':') && !parser.rest().starts_with(b"\":");
+    let is_key = key.key && key.form == Form::DOUBLE && is_last && ends;
+    let is_value = byte.is_ascii_digit() || b"\"{[-tfnTFN".contains(&byte);
+    parser.refuse_if(!is_key || !is_value, at, "expected a colon")?;
+    parser.slip(FixCode::MissingColon, at)?;
+    parser.out.insert(key.closed + 1, ':');
+    let contents = parser.contents(key.end).unwrap_or_default();
+    let mut before = parser.backwards(key.end).skip(contents.chars().count() + 1);
+    let is_first = before.find(|before| !SPACE.contains(before)) != Some(',');
+    if let Some(object) = parser.frames.last_mut().filter(|_| is_first) {
+        object.lacks_colon = Some(at);
+    }
+    Ok(State::Value)
 }

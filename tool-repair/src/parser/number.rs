@@ -26,14 +26,14 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
         // A digit may follow a point, and more of it a number with a sign.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
-            let same = json == token;
+            let json = if json == token {
+                Cow::Borrowed(token)
+            } else {
+                Cow::Owned(json)
+            };
             Ok(Number {
                 len: token.len(),
-                json: if same {
-                    Cow::Borrowed(token)
-                } else {
-                    Cow::Owned(json)
-                },
+                json,
             })
         }
         Some(Err(message)) => Err(Some(message)),
@@ -44,10 +44,8 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
 
 /// How long the word is that a number may be: with a sign in front and after an exponent.
 fn length(text: &str) -> usize {
-    let unsigned = text
-        .strip_prefix(['+', '-'])
-        .unwrap_or(text)
-        .trim_start_matches(' ');
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let unsigned = unsigned.trim_start_matches(' ');
     let hexadecimal = unsigned.get(1..2).is_some_and(|x| "xX".contains(x));
     let mut last = '0';
     let ends = |next: char| {

@@ -3,34 +3,61 @@
 //! It is judged by its structure. A sentence may say what it likes, as long as it holds no bracket, quote or
 //! assignment: those may be arguments beside the value.
 
+use std::mem;
+
 use super::gap::has_quote;
 use crate::fixes::FixCode;
 
 /// Where packaging cannot be told from content, and why.
 pub(super) type Unclear = (usize, &'static str);
 
-/// How many bytes come before the first `{` or `[`, and what their removal is called.
-pub(super) fn before(text: &str) -> Result<(usize, FixCode), Unclear> {
+/// What comes before the first `{` or `[`.
+pub(super) struct Before<'t> {
+    pub(super) len: usize,
+    /// What its removal is called.
+    pub(super) code: FixCode,
+    /// The tool that it names.
+    pub(super) tool: Option<&'t str>,
+}
+
+/// Reads what comes before the first `{` or `[`.
+pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
     let (mut rest, mut code, mut fence, mut name) = (text, FixCode::Packaging, false, None);
+    let (mut tool, mut names_tool) = (None, false);
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
-        if rest.starts_with(['{', '[']) {
-            let message = "a name and a colon before the value, which may be a part of an object";
-            return name.map_or(Ok((at, code)), |at| Err((at, message)));
-        }
         let mut len = mark(rest, &mut fence).map_err(|message| (at, message))?;
-        if len == 0 {
+        if len == 0 && rest.starts_with(['{', '[']) {
+            let message = "a name and a colon before the value, which may be a part of an object";
+            return name.map_or(Ok(Before { len: at, code, tool }), |at| Err((at, message)));
+        }
+        let said = if len > 0 {
+            // Thoughts say nothing of the value; nor does the name of a tool, `<function=report_error>`.
+            let tag = rest.split_at(len).0.split('>').next().unwrap_or_default();
+            let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
+            let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
+            tool = tool_name(named).or(tool);
+            names_tool = has_word(tag, "tool call function");
+            tag
+        } else {
             let line = line(rest, &['\n', '\r', '{', '[', '<']);
             len = line.len();
-            let touches = rest.get(len..).unwrap_or_default().starts_with(['{', '[']);
-            if !may_precede(line, touches) {
+            let after = rest.get(len..).unwrap_or_default();
+            if let Some(named) = tool_name(line).filter(|_| mem::take(&mut names_tool)) {
+                (tool, rest) = (Some(named), after);
+                continue;
+            }
+            if !may_precede(line, after.starts_with(['{', '['])) {
                 return Err((at, "text before the value that may be more than a sentence"));
             }
-            if !is_label(line) {
-                code = FixCode::TextBefore;
-            }
             name = is_name(line).then_some(at);
+            let is_label = is_label(line);
+            code = if is_label { code } else { FixCode::TextBefore };
+            if is_label { line } else { "" }
+        };
+        if has_word(said, BROKEN) {
+            return Err((at, "packaging which says that what it holds is broken"));
         }
         rest = rest.get(len..).unwrap_or_default();
     }
@@ -49,14 +76,22 @@ pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
         let len = if rest.is_empty() {
             return Ok(code);
         } else if let Some(after) = rest.strip_prefix("```") {
-            if std::mem::replace(&mut fence, true) || after.starts_with(is_part_of_word) {
+            if mem::replace(&mut fence, true) || after.starts_with(is_part_of_word) {
                 return Err((at, "a fence after the value"));
             }
             3
         } else if rest.starts_with('`') || at == 0 && rest.starts_with([',', ';']) {
             1
-        } else if rest.starts_with("<|") || rest.starts_with("</") {
-            rest.find('>').ok_or((at, "a tag that does not end"))? + 1
+        } else if ["</", "<|", "<\u{ff5c}"].iter().any(|tag| rest.starts_with(tag)) {
+            let end = rest.find('>').ok_or((at, "a tag that does not end"))?;
+            let tag = rest.get(..end).unwrap_or_default();
+            if has_word(tag, BROKEN) || has_word(tag, "begin") {
+                return Err((
+                    at,
+                    "a tag which says that the value is broken, or that another one follows",
+                ));
+            }
+            end + 1
         } else {
             let line = line(rest, &['\n', '\r', '<']);
             if !may_follow(line, new_line) {
@@ -83,7 +118,7 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
         return end.ok_or("thoughts or a special token that do not end");
     }
     if let Some(after) = text.strip_prefix("```") {
-        if std::mem::replace(fence, true) {
+        if mem::replace(fence, true) {
             return Err("a fence that holds more than the value");
         }
         return Ok(text.len() - after.trim_start_matches(is_part_of_word).len());
@@ -107,13 +142,38 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     Ok(name.len() + 2)
 }
 
-/// What thoughts and special tokens begin and end with.
-const PAIRS: [(&str, &str); 4] = [
+/// What thoughts and special tokens begin and end with, among them those of Mistral and of `DeepSeek`, with wide bars.
+const PAIRS: [(&str, &str); 8] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
     ("<|", "|>"),
+    ("<\u{ff5c}", "\u{ff5c}>"),
+    (TOOL_CALLS, "]"),
+    ("[CALL_ID]", "[ARGS]"),
+    ("[ARGS]", "]"),
 ];
+
+/// What a call of Mistral's begins with: `[TOOL_CALLS]name[ARGS]{…}`.
+pub(super) const TOOL_CALLS: &str = "[TOOL_CALLS]";
+
+/// What a tag, a special token, a fence or a label has in it that says that the value is not the one that was meant.
+const BROKEN: &str = "malformed invalid broken corrupt truncated incomplete unpars error fail";
+
+/// Whether a tag or the like has one of these words in it.
+fn has_word(tag: &str, words: &str) -> bool {
+    let tag = tag.to_lowercase();
+    words.split(' ').any(|word| tag.contains(word))
+}
+
+/// The name of a tool, if this is one: `functions.search:0` names `search`.
+fn tool_name(text: &str) -> Option<&str> {
+    let name = text.trim_matches([' ', '"', '\'']);
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let name = name.split(':').next().unwrap_or_default();
+    let is_name = name.chars().all(|part| is_part_of_word(part) || part == '.');
+    Some(name).filter(|name| is_name && !is_label(name))
+}
 
 /// What the tags have in their names that stand around a call or its arguments.
 const TAGS: [&str; 10] = [
@@ -151,8 +211,8 @@ fn is_sentence(line: &str) -> bool {
 
 /// Whether there is `path=a.txt` or `x = 1`; whom a call is for is none: `to=functions.edit`.
 fn has_assignment(line: &str) -> bool {
-    line.match_indices('=')
-        .any(|(at, _)| !line.get(..at).unwrap_or_default().ends_with("to"))
+    let mut assignments = line.split('=').rev().skip(1);
+    assignments.any(|before| !before.ends_with("to"))
 }
 
 /// A line without the marks of Markdown around it.

@@ -11,7 +11,7 @@ pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
     let contents = |token: &'_ str| is_drive_path(token.get(1..).unwrap_or_default());
     match slip {
         FixCode::UnknownEscape => tokens(text).any(contents).then_some(DRIVE_PATH),
-        FixCode::MissingComma | FixCode::InnerQuote => has_duplicate_key(text)
+        FixCode::MissingComma | FixCode::MissingColon | FixCode::InnerQuote => has_duplicate_key(text)
             .then_some("a slip in a text with a key twice in one object: two may have become one"),
         _ => None,
     }
@@ -24,10 +24,22 @@ pub(super) fn is_drive_path(contents: &str) -> bool {
     let [letter, b':', b'\\', next, after, ..] = contents.as_bytes() else {
         return false;
     };
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     letter.is_ascii_alphabetic()
-        && next.is_ascii_alphanumeric()
-        && after.is_ascii_alphanumeric()
+        && is_name(next)
+        && is_name(after)
         && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
+}
+
+/// Whether a string with these contents holds the beginning of a path with a drive, whose backslashes are not escaped.
+pub(super) fn has_drive(contents: &str) -> bool {
+    contents.match_indices(":\\").any(|(at, _)| {
+        let (before, after) = contents.split_at(at);
+        let mut before = before.chars().rev();
+        before.next().is_some_and(|drive| drive.is_ascii_alphabetic())
+            && !before.next().is_some_and(char::is_alphanumeric)
+            && !after.starts_with(":\\\\")
+    })
 }
 
 /// Whether an object has a key twice.

@@ -7,6 +7,7 @@ use super::failure::Failure;
 use super::frame::{Frame, Kind};
 use super::literal::Literal;
 use super::number::{self, Number};
+use crate::equality::Original;
 use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::Deviation;
@@ -39,8 +40,20 @@ pub(super) struct Parser<'t> {
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
-    /// Where the value of the whole text begins, from the start of the whole.
-    pub(super) root: usize,
+    /// The value of the whole text, once another one follows it.
+    pub(super) copies: Option<Copies>,
+    /// The tool that the packaging names.
+    pub(super) tool: Option<&'t str>,
+}
+
+/// The value of the whole text, while what follows is read as copies of it.
+pub(super) struct Copies {
+    pub(super) original: Original,
+    /// Its fixes.
+    pub(super) fixes: Fixes,
+    /// Where the copy begins that is being read, in the text and in the output.
+    pub(super) at: usize,
+    pub(super) written: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -59,6 +72,7 @@ impl<'t> Parser<'t> {
             opened: 0,
             contents: 0,
             comma: false,
+            lacks_colon: None,
         });
         Self {
             text,
@@ -73,7 +87,8 @@ impl<'t> Parser<'t> {
             frames: frames.collect(),
             limits,
             string: Literal::default(),
-            root: 0,
+            copies: None,
+            tool: None,
         }
     }
 

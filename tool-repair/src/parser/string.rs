@@ -90,11 +90,9 @@ fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let key = after.starts_with(char::from(form.quote())) && !after.starts_with(form.closing);
     let message = "three quotes, and which belong together is ambiguous";
     parser.refuse_if(key, parser.at, message)?;
-    let objection = (
-        began.saturating_sub(parser.base),
-        "three quotes, in a text with a slip",
-    );
-    parser.needs_no_slip.get_or_insert(objection);
+    let objection = "three quotes, in a text with a slip";
+    let at = began.saturating_sub(parser.base);
+    parser.needs_no_slip.get_or_insert((at, objection));
     parser.fixes.add(FixCode::TripleQuotes, began);
     Ok(())
 }
@@ -107,7 +105,7 @@ fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure>
         parser.copy(plain_before(parser.rest(), quote));
         match parser.byte() {
             None => return Err(parser.ends_in_string(parser.string.began)),
-            Some(byte) if byte == quote && parser.rest().starts_with(form.closing.as_bytes()) => {
+            Some(byte) if byte == quote && form.closes(parser.rest()) => {
                 match inner.split_first() {
                     Some((first, after)) if *first == parser.at => inner = after,
                     _ => return close(parser),
@@ -152,23 +150,35 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     };
     let escapes = || escape::escapes(&contents).map(|(escape, _)| escape);
     let has = |wanted: &str| escapes().any(|escape| wanted.contains(escape));
+    let (python, drive) = (form.is_python(), result::has_drive(&contents));
     let raw_line_break = parser.string.has_line_break;
-    parser.refuse_if(
-        form.is_python() && result::is_drive_path(&contents),
-        at,
-        DRIVE_PATH,
-    )?;
+    parser.refuse_if(python && result::is_drive_path(&contents), at, DRIVE_PATH)?;
     let continued = raw_line_break && !form.is_triple() && has("\n\r");
     let message = "a backslash at the end of a line, in a string with line breaks that are not escaped";
     parser.refuse_if(continued, at, message)?;
     let message = "a backslash that is not escaped, beside an escape that may be one, too";
     parser.refuse_if(unknown_escape && has_ambiguous_escape(&contents), at, message)?;
+    let is_hexadecimal = |after: &str| after.starts_with(|next: char| next.is_ascii_hexdigit());
+    let is_odd =
+        |(escape, after): (char, &str)| !escape.is_ascii() || escape == 'u' && !is_hexadecimal(after);
+    if !drive && escape::escapes(&contents).any(is_odd) {
+        let message = "a backslash before a letter beyond ASCII, or `\\u` without its digits";
+        parser.refuse_if(!python, at, message)?;
+        parser.evidence.need(Level::Python, at, message);
+    }
+    if !python && has("av") {
+        let message = "an escape that Python alone has, where nothing shows that backslashes are not escaped";
+        let backslash = |escape: char| !"\"\\/bfnrtu'avxUN01234567\n\r".contains(escape);
+        let others = has("a") && has("v") || escapes().any(backslash);
+        parser.refuse_if(!drive && !others, at, message)?;
+        parser.evidence.need_none(at, message);
+    }
     if raw_line_break && form.is_triple() && has("nrt") {
         let message = "three quotes with line breaks and with `\\n` or the like, which may be two characters";
         parser.evidence.need(Level::Python, at, message);
     }
     let apostrophes = escapes().filter(|escape| *escape == '\'').count();
-    if !form.is_python() && (1..contents.matches('\'').count()).contains(&apostrophes) {
+    if !python && (1..contents.matches('\'').count()).contains(&apostrophes) {
         let message = "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
         parser.evidence.need(Level::TripleQuotes, at, message);
     }
@@ -176,21 +186,36 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
 }
 
 /// Whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which nobody needs; those before
-/// a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the beginning or before white space.
+/// a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the beginning, before white space, and
+/// before what makes another escape of it (`\\n`); a line break or a tab beside classes of a pattern alone (`\d+\n`).
 fn has_ambiguous_escape(contents: &str) -> bool {
-    let (mut word, mut before_letter) = (false, false);
+    let (mut word, mut before_letter, mut breaks, mut class, mut pattern) = (false, false, 0, false, true);
     for (escape, after) in escape::escapes(contents) {
         let letter = after.starts_with(|next: char| next.is_ascii_alphabetic());
         match escape {
             'b' | 'f' | '/' => return true,
-            '\\' if after.len() + 2 == contents.len() || after.trim_start().len() < after.len().max(1) => {
-                return true;
+            '\\' => {
+                let next = after.trim_start_matches('\\').chars().next();
+                let ambiguous = next.is_none_or(|next| next.is_whitespace() || "ntr\"'".contains(next));
+                if ambiguous || after.len() + 2 == contents.len() {
+                    return true;
+                }
+                pattern = false;
             }
-            'n' | 'r' | 't' => before_letter |= letter,
-            escape => word |= letter && escape.is_ascii_alphabetic() && escape != 'u',
+            'n' | 'r' | 't' => {
+                before_letter |= letter;
+                breaks += 1;
+            }
+            _ => {
+                class |= "dwsDWS".contains(escape) && !letter;
+                pattern &= "dwsDWS".contains(escape) || escape.is_ascii_punctuation();
+                word |= !escape.is_ascii() || letter && escape.is_ascii_alphabetic() && escape != 'u';
+            }
         }
     }
-    word && before_letter
+    // Code in several lines has blanks, and may hold a pattern.
+    let is_pattern = pattern && class && (breaks == 1 || breaks > 1 && !contents.contains(' '));
+    word && before_letter || is_pattern
 }
 
 /// In a raw string a backslash is one, and so is a quote or a backslash after it.

@@ -68,6 +68,7 @@ fn open(parser: &mut Parser<'_>, kind: Kind) -> Result<State, Failure> {
         opened,
         contents: parser.out.len(),
         comma: false,
+        lacks_colon: None,
     });
     Ok(State::First)
 }
@@ -95,9 +96,8 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
 fn integer(text: &[u8]) -> Option<usize> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ends = matches!(text.get(len)?, b',' | b']' | b'}' | b')' | b' ' | b'\n');
-    (ends && (len == 1 || text.first() != Some(&b'0')))
-        .then_some(len)
-        .filter(|len| *len > 0)
+    let is_usual = len == 1 || len > 1 && text.first() != Some(&b'0');
+    (ends && is_usual).then_some(len)
 }
 
 fn word(parser: &mut Parser<'_>) -> Result<State, Failure> {

@@ -15,6 +15,8 @@ pub(crate) enum State {
     Done,
     // In these something may be held.
     Root,
+    /// Behind the bracket that opens an array that is the whole text.
+    RootArray,
     /// Behind a comma in an object.
     Key,
     Colon,
@@ -59,6 +61,10 @@ pub(crate) struct Machine {
     /// Whether the string is a key.
     pub(crate) key: bool,
     pub(crate) opening_quote: usize,
+    /// The last byte.
+    pub(crate) last: u8,
+    /// Whether the string that was closed last ends in a digit.
+    after_digit: bool,
     /// How many digits of `\u` were seen.
     digits: u8,
     /// What is missing of the literal.
@@ -81,6 +87,8 @@ impl Machine {
             over_limit: None,
             key: false,
             opening_quote: 0,
+            last: 0,
+            after_digit: false,
             digits: 0,
             word: b"",
         }
@@ -89,7 +97,10 @@ impl Machine {
     /// Takes the next byte.
     pub(crate) fn step(&mut self, byte: u8) -> Step {
         match self.state {
+            // It may be the first of a tag, `[TOOL_CALLS]`.
+            State::Root if byte == b'[' && self.limits.depth > 0 => self.token(State::RootArray, Place::Root),
             State::Root => self.value(byte, Place::Root),
+            State::RootArray => self.root_array(byte),
             State::Value => self.value(byte, Place::Value),
             State::FirstItem => self.value(byte, Place::FirstItem),
             State::Item => self.value(byte, Place::Item),
@@ -108,7 +119,18 @@ impl Machine {
             _ => self.number(byte),
         }?;
         self.at += 1;
+        self.last = byte;
         Ok(())
+    }
+
+    /// Behind the bracket of an array that is the whole text: that is held until the next byte.
+    fn root_array(&mut self, byte: u8) -> Step {
+        if byte == b'T' {
+            return Err(self.resume);
+        }
+        self.stack.push(Container::Array);
+        self.release(State::FirstItem)?;
+        self.value(byte, Place::FirstItem)
     }
 
     fn value(&mut self, byte: u8, place: Place) -> Step {
@@ -147,6 +169,7 @@ impl Machine {
         match byte {
             b'"' => {
                 self.hold(place);
+                self.after_digit = self.last.is_ascii_digit();
                 self.go(State::Closed)
             }
             b'\\' => {
@@ -184,6 +207,11 @@ impl Machine {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
             (b':', _) if self.key => self.release(State::Value),
+            // It may be an inch mark, unless a key follows.
+            (b',', Some(Container::Object)) if !self.key && self.after_digit => {
+                self.gap = self.at + 1;
+                self.go(State::Key)
+            }
             (b',', Some(_)) | (b'}', Some(Container::Object)) | (b']', Some(Container::Array))
                 if !self.key =>
             {

@@ -35,6 +35,11 @@ impl Machine {
         }
         (_, self.state) = sure;
         self.at += sure.0;
+        self.last = bytes
+            .get(..sure.0)
+            .and_then(<[u8]>::last)
+            .copied()
+            .unwrap_or(self.last);
         sure.0
     }
 }

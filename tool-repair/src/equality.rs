@@ -1,0 +1,227 @@
+//! Equality of JSON texts by value: numbers by what they amount to, strings by their characters, objects in any order of
+//! their keys.
+//!
+//! Equal values get equal numbers, from the innermost outwards, so that nothing recurses and the time is linear but for the
+//! sorting of keys. (A hash of each value would be shorter, and two values may share one.)
+
+use std::collections::HashMap;
+
+/// A text of JSON that others are compared with.
+#[derive(Debug)]
+pub(crate) struct Original {
+    text: String,
+    /// The numbers of all values so far, and the text's own; not before a text is spelled otherwise.
+    numbered: Option<(Values, usize)>,
+}
+
+impl Original {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            text: text.trim().to_owned(),
+            numbered: None,
+        }
+    }
+
+    /// The first character.
+    pub(crate) fn first(&self) -> Option<char> {
+        self.text.chars().next()
+    }
+
+    /// Whether `copy`, a text of JSON, has the same value. A text that is longer than `most` must be spelled alike.
+    pub(crate) fn equals(&mut self, copy: &str, most: usize) -> bool {
+        let copy = copy.trim();
+        if self.text == copy || self.text.len().max(copy.len()) > most {
+            return self.text == copy;
+        }
+        let (values, original) = self.numbered.get_or_insert_with(|| {
+            let mut values = Values::default();
+            let original = values.number(&self.text);
+            (values, original)
+        });
+        values.number(copy) == *original
+    }
+}
+
+/// Every value that was seen, with its number.
+#[derive(Debug, Default)]
+struct Values(HashMap<Value, usize>);
+
+/// A value, its parts by their numbers.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Value {
+    /// A literal, or a number in its one canonical form.
+    Scalar(String),
+    /// In UTF-16, where half a surrogate pair has a place.
+    Text(Vec<u16>),
+    Array(Vec<usize>),
+    /// Keys and values in turn, in the order of the keys' numbers; those of one key in their own order.
+    Object(Vec<usize>),
+}
+
+impl Values {
+    /// The number of the value of a text of JSON.
+    fn number(&mut self, text: &str) -> usize {
+        let mut open: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut rest = text;
+        while let Some(first) = rest.bytes().next() {
+            let len = match first {
+                b'"' => string_len(rest),
+                b'{' | b'[' | b'}' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => 1,
+                _ => rest
+                    .find([',', '}', ']', ' ', '\n', '\r', '\t'])
+                    .unwrap_or(rest.len()),
+            };
+            let (token, after) = rest.split_at(len);
+            rest = after;
+            let value = match first {
+                b'{' | b'[' => {
+                    open.push(Vec::new());
+                    continue;
+                }
+                b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => continue,
+                b']' => Value::Array(open.pop().unwrap_or_default()),
+                b'}' => Value::Object(sorted(&open.pop().unwrap_or_default())),
+                b'"' => Value::Text(units(token.get(1..len - 1).unwrap_or_default())),
+                b't' | b'f' | b'n' => Value::Scalar(token.to_owned()),
+                _ => Value::Scalar(canonical(token)),
+            };
+            let next = self.0.len();
+            let number = *self.0.entry(value).or_insert(next);
+            if let Some(parts) = open.last_mut() {
+                parts.push(number);
+            }
+        }
+        open.into_iter().flatten().next().unwrap_or_default()
+    }
+}
+
+/// How long the string is that `text` begins with.
+fn string_len(text: &str) -> usize {
+    let mut escaped = false;
+    let closes = |byte: u8| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    };
+    text.bytes()
+        .skip(1)
+        .position(closes)
+        .map_or(text.len(), |at| at + 2)
+}
+
+/// Keys and values in turn, in the order of the keys.
+fn sorted(members: &[usize]) -> Vec<usize> {
+    let (members, _) = members.as_chunks::<2>();
+    let mut members = members.to_vec();
+    members.sort_by_key(|[key, _]| *key);
+    members.into_iter().flatten().collect()
+}
+
+/// The characters of a string of JSON with these contents, in UTF-16.
+fn units(contents: &str) -> Vec<u16> {
+    let mut units = Vec::new();
+    let mut rest = contents;
+    while let Some(at) = rest.find('\\') {
+        let (plain, escape) = rest.split_at(at);
+        units.extend(plain.encode_utf16());
+        let mut len = 2;
+        units.push(match escape.as_bytes().get(1) {
+            Some(b'b') => 0x8,
+            Some(b'f') => 0xC,
+            Some(b'n') => 0xA,
+            Some(b'r') => 0xD,
+            Some(b't') => 0x9,
+            Some(b'u') => {
+                len = 6;
+                let unit = escape.get(2..6).map(|digits| u16::from_str_radix(digits, 16));
+                unit.and_then(Result::ok).unwrap_or_default()
+            }
+            Some(same) => u16::from(*same),
+            None => return units,
+        });
+        rest = escape.get(len..).unwrap_or_default();
+    }
+    units.extend(rest.encode_utf16());
+    units
+}
+
+/// A number of JSON as its digits without zeros around them, and a power of ten: `1.50` and `15e-1` are `15e-1`.
+fn canonical(number: &str) -> String {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let sign = if mantissa.starts_with('-') { "-" } else { "" };
+    let mantissa = mantissa.trim_start_matches('-');
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [integer, fraction].concat();
+    let significant = digits.trim_matches('0');
+    if significant.is_empty() {
+        return "0".to_owned();
+    }
+    let zeros = digits.len() - digits.trim_end_matches('0').len();
+    let shift = i64::try_from(zeros).ok().zip(i64::try_from(fraction.len()).ok());
+    let power = shift.and_then(|(zeros, places)| exponent.parse::<i64>().ok()?.checked_add(zeros - places));
+    power.map_or_else(
+        || number.to_owned(),
+        |power| format!("{sign}{significant}e{power}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn are_equal(one: &str, other: &str) -> bool {
+        Original::new(one).equals(other, 1000)
+    }
+
+    #[test]
+    fn compares_values_and_not_their_spelling() {
+        for (one, other) in [
+            (r#"{"a": 1, "b": [2, {}]}"#, r#"{"b":[2,{ }],"a":1}"#),
+            ("[1, 100, 0, 1.5]", "[1.0, 1E+2, -0.0, 15e-1]"),
+            (
+                r#"["é/\n\"😀\ud800"]"#,
+                r#"["\u00e9\/\u000A\u0022\uD83D\uDE00\uD800"]"#,
+            ),
+            ("[1e999999999999999999999]", "[ 1e999999999999999999999 ]"),
+            ("[[], [[]], {}]", " [[],[[]],{}] "),
+            (r#"{"a": 1, "b": 2, "a": 3}"#, r#"{"b": 2, "a": 1, "a": 3}"#),
+            (r#"{"\u0061": true}"#, r#"{"a":true}"#),
+        ] {
+            assert!(are_equal(one, other) && are_equal(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn tells_different_values_apart() {
+        for (one, other) in [
+            (r#"{"a": 1}"#, r#"{"a": 2}"#),
+            (r#"{"a": 1}"#, r#"{"a": "1"}"#),
+            (r#"{"a": 1}"#, r#"{"a": 1, "b": 1}"#),
+            (r#"{"a": 1}"#, r#"["a", 1]"#),
+            (r#"{"a": 1, "a": 2}"#, r#"{"a": 2, "a": 1}"#),
+            (r#"{"a": "b", "c": "d"}"#, r#"{"a": "d", "c": "b"}"#),
+            ("[1, 2]", "[2, 1]"),
+            ("[[1], 2]", "[[1, 2]]"),
+            ("[[], []]", "[[[]]]"),
+            ("[1]", "[-1]"),
+            ("[1]", "[10]"),
+            ("[0.1]", "[0.01]"),
+            ("[12345678901234567890123]", "[12345678901234567890124]"),
+            (r#"["\\n"]"#, r#"["\n"]"#),
+            (r#"["\""]"#, r#"[""]"#),
+            (r#"["\ud800"]"#, r#"["\\ud800"]"#),
+            (r#"["null"]"#, "[null]"),
+            ("[{}]", "[[]]"),
+        ] {
+            assert!(!are_equal(one, other) && !are_equal(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn compares_long_texts_byte_for_byte() {
+        let mut original = Original::new("[1, 2]");
+        assert!(original.equals(" [1, 2] ", 3));
+        assert!(!original.equals("[1,2]", 3));
+        assert!(original.equals("[1,2]", 6));
+    }
+}
