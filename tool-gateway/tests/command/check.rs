@@ -162,7 +162,8 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
             "`raw` has half of a surrogate pair",
         ),
         (
-            r#"{"id": 6, "schema": {"properties": {"a": {"type": "text"}}}, "raw": "{}"}"#.to_owned() + "\n",
+            r#"{"id": 6, "schema": {"properties": {"a": {"type": "strnig"}}}, "raw": "{}"}"#.to_owned()
+                + "\n",
             json!(6),
             "`schema` is invalid at `/properties/a/type`: ",
         ),
@@ -217,6 +218,24 @@ fn invalid_calls_are_answered_in_order() {
         ran.stderr,
         "1 call: 1 clean, 0 with warnings, 0 refused\n10 lines could not be read\n"
     );
+}
+
+#[test]
+fn schemas_in_other_dialects_are_read_with_a_warning() {
+    let schema = r#"{"type": "OBJECT", "properties": {"price": {"type": "float"}, "name": {"type": "string", "pattern": "^\\p{L}+$"}}}"#;
+    let call = format!(
+        "{{\"id\": 1, \"schema\": {schema}, \"arguments\": {{\"price\": \"1.5\", \"name\": \"a;b\"}}}}\n"
+    );
+    let ran = run(&["check", "--jsonl"], call);
+    let records = ran.records();
+    assert_eq!(records[0]["arguments"]["price"], json!(1.5));
+    assert_eq!(codes(&records[0]["errors"]), ["constraint_violated at /name"]);
+    for warning in [
+        "`\"OBJECT\"` was read as `\"object\"`, at `/type` of the schema",
+        "`\"float\"` was read as `\"number\"`, at `/properties/price/type` of the schema",
+    ] {
+        assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    }
 }
 
 #[test]
