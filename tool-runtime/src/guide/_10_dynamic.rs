@@ -63,7 +63,23 @@
 //!
 //! Two differences from annotated functions: unknown arguments reach the handler, and defaults in the schema do not. It
 //! reads what is absent as it likes. What attributes say of a function is said of a tool by its name:
-//! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout).
+//! [`set_policy`](crate::ToolRegistry::set_policy), [`set_timeout`](crate::ToolRegistry::set_timeout). Hints for layers and hosts are
+//! part of the definition, by its methods or as MCP's `annotations` in its JSON:
+//!
+//! ```
+//! use tool_runtime::serde_json::{from_str, json};
+//! use tool_runtime::ToolDefinition;
+//!
+//! let schema = json!({ "type": "object", "properties": {} });
+//! let built = ToolDefinition::new("close", "Close the library.", schema).with_destructive(false).with_title("Close");
+//! let read: ToolDefinition = from_str(r#"{
+//!     "name": "close",
+//!     "description": "Close the library.",
+//!     "annotations": { "destructiveHint": false, "title": "Close" }
+//! }"#)?;
+//! assert_eq!(built, read);
+//! # Ok::<(), tool_runtime::serde_json::Error>(())
+//! ```
 //!
 //! ## All tools of a server
 //!

@@ -21,8 +21,20 @@ use serde_json::{Map, Value};
 /// );
 /// ```
 ///
-/// Deserializes from the same form. MCP's or OpenAI's form would become a tool without parameters, so it is rejected, and the
-/// error names the function to use.
+/// Deserializes from the same form, with MCP's `annotations` for the [`hints`](Self::hints). An unknown field is an error that names it,
+/// unless the `type` is that of a tool of the API, such as `bash_20250124`, whose fields differ. MCP's or OpenAI's form would become a
+/// tool without parameters, so it is rejected, and the error names the function to use.
+///
+/// ```
+/// use tool_runtime::{ToolDefinition, serde_json::from_str};
+///
+/// let json = r#"{ "name": "now", "description": "Tell the time.", "annotations": { "readOnlyHint": true } }"#;
+/// let definition: ToolDefinition = from_str(json).unwrap();
+/// assert_eq!(definition.hints.read_only, Some(true));
+///
+/// let misspelt = from_str::<ToolDefinition>(&json.replace("readOnlyHint", "readonly")).unwrap_err();
+/// assert!(misspelt.to_string().starts_with("invalid `annotations`: unknown field `readonly`, expected one of"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WireDefinition")]
 #[non_exhaustive]
@@ -48,7 +60,7 @@ pub struct ToolDefinition {
     /// Whether arguments are streamed before they are complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
-    /// All other fields, in their order.
+    /// All other fields, in their order: `type`, `allowed_callers`, and those of the API's own tools.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
     /// Hints about the tool's behaviour; not part of Anthropic's form.
@@ -90,6 +102,60 @@ impl ToolDefinition {
             mcp: Map::new(),
         }
     }
+
+    /// Sets the name for people.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, serde_json::json};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    /// let remove = ToolDefinition::new("remove", "Remove a file.", schema)
+    ///     .with_title("Remove")
+    ///     .with_destructive(true)
+    ///     .with_open_world(false);
+    /// assert_eq!(remove.hints.title.as_deref(), Some("Remove"));
+    /// assert_eq!((remove.hints.destructive, remove.hints.read_only), (Some(true), None));
+    /// ```
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.hints.title = Some(title.into());
+        self
+    }
+
+    /// Sets the hint whether the tool changes nothing.
+    #[must_use]
+    pub fn with_read_only(mut self, hint: bool) -> Self {
+        self.hints.read_only = Some(hint);
+        self
+    }
+
+    /// Sets the hint whether changes of the tool may destroy data.
+    #[must_use]
+    pub fn with_destructive(mut self, hint: bool) -> Self {
+        self.hints.destructive = Some(hint);
+        self
+    }
+
+    /// Sets the hint whether a repeated call has no further effect.
+    #[must_use]
+    pub fn with_idempotent(mut self, hint: bool) -> Self {
+        self.hints.idempotent = Some(hint);
+        self
+    }
+
+    /// Sets the hint whether the tool accesses external entities.
+    #[must_use]
+    pub fn with_open_world(mut self, hint: bool) -> Self {
+        self.hints.open_world = Some(hint);
+        self
+    }
+
+    /// Sets the hint whether calls wait for the client's own calls of the same message, see [`Hints::deferred`].
+    #[must_use]
+    pub fn with_deferred(mut self, hint: bool) -> Self {
+        self.hints.deferred = Some(hint);
+        self
+    }
 }
 
 /// The serialized form, in which the schema may be missing.
@@ -106,8 +172,70 @@ struct WireDefinition {
     cache_control: Option<Value>,
     defer_loading: Option<bool>,
     eager_input_streaming: Option<bool>,
+    annotations: Option<Value>,
     #[serde(flatten)]
     rest: Map<String, Value>,
+}
+
+impl WireDefinition {
+    /// The fields of a tool of the host.
+    const FIELDS: [&str; 11] = [
+        "name",
+        "description",
+        "input_schema",
+        "annotations",
+        "strict",
+        "input_examples",
+        "cache_control",
+        "defer_loading",
+        "eager_input_streaming",
+        "allowed_callers",
+        "type",
+    ];
+
+    /// An unknown field, which would be sent to the API.
+    fn unknown_field(&self) -> Option<String> {
+        // The tools of the API have fields of their own.
+        if self.rest.get("type").is_some_and(|kind| kind != "custom") {
+            return None;
+        }
+        let unknown = self
+            .rest
+            .keys()
+            .find(|field| !Self::FIELDS.contains(&field.as_str()))?;
+        let known = Self::FIELDS.map(|field| format!("`{field}`")).join(", ");
+        let field = crate::wire::issue::excerpt(unknown);
+        Some(format!("unknown field `{field}`, expected one of {known}"))
+    }
+}
+
+/// MCP's `annotations`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Annotations {
+    title: Option<String>,
+    read_only_hint: Option<bool>,
+    destructive_hint: Option<bool>,
+    idempotent_hint: Option<bool>,
+    open_world_hint: Option<bool>,
+}
+
+impl Annotations {
+    fn hints(annotations: Option<Value>) -> Result<Hints, String> {
+        let Some(annotations) = annotations else {
+            return Ok(Hints::default());
+        };
+        let annotations: Self =
+            serde_json::from_value(annotations).map_err(|error| format!("invalid `annotations`: {error}"))?;
+        Ok(Hints {
+            title: annotations.title,
+            read_only: annotations.read_only_hint,
+            destructive: annotations.destructive_hint,
+            idempotent: annotations.idempotent_hint,
+            open_world: annotations.open_world_hint,
+            deferred: None,
+        })
+    }
 }
 
 /// Keeps `null`, which is not a schema and rejected when it is registered.
@@ -119,6 +247,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     type Error = String;
 
     fn try_from(wire: WireDefinition) -> Result<Self, String> {
+        let unknown_field = wire.unknown_field();
         let Some(name) = wire.name else {
             return Err(foreign_form(&wire.rest).unwrap_or_else(|| "missing field `name`".to_owned()));
         };
@@ -129,6 +258,9 @@ impl TryFrom<WireDefinition> for ToolDefinition {
                 None => no_parameters(),
             },
         };
+        if let Some(error) = unknown_field {
+            return Err(error);
+        }
         Ok(Self {
             strict: wire.strict,
             input_examples: wire.input_examples,
@@ -136,6 +268,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
             defer_loading: wire.defer_loading,
             eager_input_streaming: wire.eager_input_streaming,
             rest: wire.rest,
+            hints: Annotations::hints(wire.annotations)?,
             ..Self::new(name, wire.description, input_schema)
         })
     }
@@ -146,10 +279,9 @@ fn foreign_form(rest: &Map<String, Value>) -> Option<String> {
     const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
     const OPENAI: &str =
         "is of OpenAI's form; give its parts to `ToolDefinition::new(name, description, parameters)`";
-    const OURS: &str = "no API has; use `ToolDefinition::new` and set `hints` of what it returns";
+    const OURS: &str = "no API has; write `annotations`, as in MCP's form";
     [
         ("inputSchema", MCP),
-        ("annotations", MCP),
         ("parameters", OPENAI),
         ("function", OPENAI),
         ("hints", OURS),
@@ -340,15 +472,11 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        for field in ["inputSchema", "annotations"] {
-            assert_eq!(
-                error(json!({ "name": "now", field: {} })),
-                format!(
-                    "missing `input_schema` beside `{field}`, which is of MCP's form; read that with \
-                     `tool_runtime::format::mcp::definition`"
-                )
-            );
-        }
+        assert_eq!(
+            error(json!({ "name": "now", "inputSchema": {} })),
+            "missing `input_schema` beside `inputSchema`, which is of MCP's form; read that with \
+             `tool_runtime::format::mcp::definition`"
+        );
         assert_eq!(
             error(json!({ "name": "now", "type": "function", "parameters": {} })),
             "missing `input_schema` beside `parameters`, which is of OpenAI's form; give its parts to \
@@ -365,21 +493,61 @@ mod tests {
         );
         assert_eq!(
             error(json!({ "name": "now", "hints": { "read_only": true } })),
-            "missing `input_schema` beside `hints`, which no API has; use `ToolDefinition::new` and set `hints` of what \
-             it returns"
+            "missing `input_schema` beside `hints`, which no API has; write `annotations`, as in MCP's form"
         );
     }
 
     #[test]
-    fn accepts_foreign_fields_beside_input_schema() {
-        let wire =
-            json!({ "name": "now", "input_schema": {}, "parameters": 1, "annotations": {}, "hints": null });
-        let definition: ToolDefinition = serde_json::from_value(wire.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&definition).unwrap()["parameters"], 1);
-        let null: ToolDefinition =
-            serde_json::from_value(json!({ "name": "now", "input_schema": null, "parameters": 1 })).unwrap();
+    fn rejects_unknown_fields_by_name() {
+        let error = |wire| {
+            serde_json::from_value::<ToolDefinition>(wire)
+                .unwrap_err()
+                .to_string()
+        };
+        for field in ["parameters", "hints", "readOnly", "inputExamples"] {
+            for schema in [json!({}), Value::Null] {
+                assert_eq!(
+                    error(json!({ "name": "now", "input_schema": schema, field: null })),
+                    format!(
+                        "unknown field `{field}`, expected one of `name`, `description`, `input_schema`, `annotations`, `strict`, \
+                         `input_examples`, `cache_control`, `defer_loading`, `eager_input_streaming`, `allowed_callers`, `type`"
+                    )
+                );
+            }
+        }
+        let wire = json!({ "name": "now", "type": "custom", "input_schema": null });
+        let null: ToolDefinition = serde_json::from_value(wire).unwrap();
         assert_eq!(null.input_schema, Value::Null, "refused when it is registered");
-        let built_in = json!({ "type": "bash_20250124", "name": "bash" });
-        assert!(serde_json::from_value::<ToolDefinition>(built_in).is_ok());
+        let built_in = json!({ "type": "computer_20250124", "name": "computer", "display_width_px": 1024 });
+        let definition: ToolDefinition = serde_json::from_value(built_in).unwrap();
+        assert_eq!(definition.rest["display_width_px"], 1024);
+    }
+
+    #[test]
+    fn reads_hints_from_annotations() {
+        let read = |annotations: Value| {
+            serde_json::from_value::<ToolDefinition>(json!({ "name": "now", "annotations": annotations }))
+        };
+        let annotations = json!({
+            "title": "Clock", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false,
+        });
+        let built = ToolDefinition::new("now", "", no_parameters())
+            .with_title("Clock")
+            .with_read_only(true)
+            .with_destructive(false)
+            .with_idempotent(true)
+            .with_open_world(false);
+        assert_eq!(read(annotations).unwrap(), built);
+        assert_eq!(read(Value::Null).unwrap().hints, Hints::default());
+        assert_eq!(
+            read(json!({ "destructive": true })).unwrap_err().to_string(),
+            "invalid `annotations`: unknown field `destructive`, expected one of `title`, `readOnlyHint`, `destructiveHint`, \
+             `idempotentHint`, `openWorldHint`"
+        );
+        assert_eq!(
+            read(json!({ "destructiveHint": "yes" })).unwrap_err().to_string(),
+            "invalid `annotations`: invalid type: string \"yes\", expected a boolean"
+        );
+        assert!(serde_json::to_value(&built).unwrap().get("annotations").is_none());
     }
 }
