@@ -332,6 +332,36 @@ fn assertions_tell_alternatives_apart() {
     );
 }
 
+/// Assertions of `propertyNames` count in a match, as all others do.
+#[test]
+fn assertions_of_names_tell_alternatives_apart() {
+    let map = |names: Value| json!({ "type": "object", "propertyNames": names, "additionalProperties": { "type": "integer" } });
+    let private = json!({ "pattern": "^_" });
+    let not_private = json!({ "not": private });
+    for public in [
+        not_private.clone(),
+        json!({ "if": private, "then": false }),
+        json!({ "allOf": [{ "minLength": 1 }, not_private] }),
+        json!({ "anyOf": [not_private] }),
+    ] {
+        let alternatives = [map(private.clone()), map(public)];
+        let list = |items: &Value| json!({ "type": "array", "items": items });
+        let [one, other] = &alternatives;
+        for (schema, wrap) in [
+            (json!({ "oneOf": alternatives }), false),
+            (json!({ "oneOf": [list(one), list(other)] }), true),
+        ] {
+            let schema = only(&schema);
+            let x = |value: Value| json!({ "x": if wrap { json!([value]) } else { value } });
+            assert_valid(&schema, &x(json!({ "_a": 1, "_b": 2 })));
+            assert_valid(&schema, &x(json!({ "a": 1 })));
+            assert!(!errors(&schema, &x(json!({ "a": 1, "_b": 1 }))).is_empty());
+            let request = prepare(&schema, &x(json!({ "a": "1" })), Policy::Lenient);
+            assert!(request.errors.is_empty(), "{:?}", request.errors);
+        }
+    }
+}
+
 #[test]
 fn errors_of_all_kinds_are_reported_together() {
     let schema = json!({

@@ -18,8 +18,9 @@ pub(crate) struct Context {
     /// alternative's.
     pub(in crate::arguments) within: Option<SchemaId>,
     pub(in crate::arguments) stability: Stability,
-    /// Whether it is a key of a map. What only a validator can judge of a key is judged later.
-    pub(in crate::arguments) is_key: bool,
+    /// Whether it is a key of a map whose assertions (`not`, `if` …) the validation judges later, with a message. Where a match of
+    /// an alternative is asked for, they count at once.
+    pub(in crate::arguments) defers_assertions: bool,
 }
 
 /// Who sees to it that what a conjunction makes of a value is read as just that again.
@@ -43,7 +44,7 @@ impl Context {
             wraps: false,
             within: None,
             stability: Stability::Own,
-            is_key: false,
+            defers_assertions: false,
         }
     }
 
@@ -84,7 +85,10 @@ impl Context {
 
     /// A key of a map.
     pub(in crate::arguments) fn key(self) -> Self {
-        Self { is_key: true, ..self }
+        Self {
+            defers_assertions: !matches!(self.mode, Mode::Schema | Mode::Exact),
+            ..self
+        }
     }
 
     /// An item of a list.

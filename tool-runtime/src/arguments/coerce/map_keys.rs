@@ -9,6 +9,7 @@ use crate::arguments::limits;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 use crate::schema::decimal::Decimal;
@@ -130,7 +131,7 @@ impl<'a> Coercer<'_, 'a, '_> {
             || object.position(key).is_some() || object.patterns.iter().any(|(pattern, _)| matches(pattern));
         (!object.is_closed() || is_declared())
             && object.names.is_none_or(|names| {
-                let exact = context.with(crate::arguments::rules::Mode::Exact);
+                let exact = context.key().with(Mode::Exact);
                 self.name_read(key, names, at, exact).is_some()
             })
     }
@@ -144,7 +145,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         let declared = object.resembling(key);
         let named = object
             .names
-            .and_then(|names| self.name_read(key, names, at, context));
+            .and_then(|names| self.name_read(key, names, at, context.key()));
         [
             declared.map(str::to_owned),
             named,
@@ -173,11 +174,10 @@ impl<'a> Coercer<'_, 'a, '_> {
         !object.names.is_some_and(is_any_text)
     }
 
-    /// A name as `propertyNames` reads it, unless it refuses it.
+    /// A name as `propertyNames` reads it in the context of a key, unless it refuses it.
     fn name_read(&mut self, key: &str, names: SchemaId, at: &Path<'_>, context: Context) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
-        let read =
-            self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context.key())));
+        let read = self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context)));
         match read.value.unwrap_or(node) {
             Node::Text(name) if read.counts.errors == 0 => Some(name.into_owned()),
             _ => None,

@@ -150,7 +150,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let wanted = Expected(self.compiled, id);
         if let Some(assertions) = &schema.assertions
             && matches!(context.mode, Mode::Schema | Mode::Exact)
-            && !context.is_key
+            && !context.defers_assertions
             && !self.assertions_hold(node, assertions, at)
         {
             self.report.refuse(at, messages::unlike_assertions);
