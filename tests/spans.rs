@@ -259,3 +259,50 @@ fn registration_warns_of_nested_properties_without_a_description() {
     ];
     assert_eq!(warned, [expected.map(ToOwned::to_owned)]);
 }
+
+/// A long text.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[schemars(extend("pattern" = "a".repeat(20_000)))]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Essay(String);
+
+/// A longer text.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Novel {
+    /// Its text.
+    #[schemars(extend("pattern" = "b".repeat(30_000)))]
+    text: String,
+}
+
+/// Print it.
+#[tool]
+async fn print(
+    /// First.
+    novel: Novel,
+    /// Then.
+    essay: Essay,
+) {
+    let _ = (novel, essay);
+}
+
+#[test]
+fn registration_warns_of_long_definitions_and_names_the_largest_types() {
+    let warned = warned_of(|registry| {
+        registry.register::<print>().unwrap();
+        let schema = json!({ "type": "object", "properties": {
+            "short": { "type": "integer" }, "long": { "type": "string", "description": "c".repeat(33_000) },
+        } });
+        let definition = ToolDefinition::new("import", "Import it.", schema);
+        registry.register_dynamic(definition, async |_, _| "").unwrap();
+    });
+    let [typed, dynamic] = warned.as_slice() else {
+        panic!("{warned:?}")
+    };
+    assert_eq!(typed[0], "print");
+    let expected = "the definition has 50 KB, which every request sends; its largest parts: `Novel` (30";
+    assert!(typed[2].starts_with(expected), "{}", typed[2]);
+    assert!(typed[2].contains(" bytes), `Essay` (20"), "{}", typed[2]);
+    assert_eq!(dynamic[0], "import");
+    assert!(dynamic[2].contains("largest parts: `long` (33"), "{}", dynamic[2]);
+}

@@ -20,6 +20,12 @@ pub fn registered<T: Tool>() -> ToolDefinition {
     registry.tool_definitions()[0].clone()
 }
 
+/// Why a tool that takes `it: T` is refused.
+pub fn refusal<T: Parameter>() -> String {
+    let mut registry = ToolRegistry::new();
+    registry.register::<Takes<T>>().unwrap_err().to_string()
+}
+
 /// The schema of the parameter `it`.
 pub fn schema<T: Parameter>() -> Value {
     definition::<T>().input_schema["properties"]["it"].clone()

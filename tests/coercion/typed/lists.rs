@@ -32,7 +32,7 @@ echo! {
     optional_string_list(Option<Vec<String>>);
     bool_list(Vec<bool>);
     number_list(Vec<f64>);
-    bare_array(Vec<Value>);
+    any_list(Vec<Value>);
     mode_list(Vec<Access>);
     nested_list(Vec<Vec<i64>>);
     nested_string_list(Vec<Vec<String>>);

@@ -7,12 +7,18 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::variants::{Enums, KeyType, Names};
 
-use super::{describe, enum_maps, marks, patches, recursion, rust_enums, subschemas};
+use super::definitions::allows_null;
+use super::{definitions, describe, enum_maps, example_order, marks, patches, rust_enums, subschemas};
 
 type Keywords = Map<String, Value>;
 
-/// Cleans the schema of a tool's parameters; `enums` are the enums of their types.
-pub(crate) fn clean(root: &mut Value, enums: &Enums) {
+/// Cleans the schema of a tool's parameters; `enums` finds the enums of their types in it.
+pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {
+    if root.get("$defs").is_some() {
+        let shown = shown(root);
+        definitions::inline(root, &shown);
+    }
+    let enums = enums(root);
     add_property_names(root, &enums.maps);
     for pointer in &enums.buffered {
         if let Some(Value::Object(keywords)) = root.pointer_mut(pointer) {
@@ -27,10 +33,19 @@ pub(crate) fn clean(root: &mut Value, enums: &Enums) {
             *patch = patches::WRAPPED.into();
         }
     }
-    clean_schema(root, enums);
-    recursion::replace_with_references(root);
+    clean_schema(root, &enums);
     describe::write_descriptions(root);
+    example_order::sort_in_schema(root);
     subschemas::visit_mut(root, sort_keywords);
+}
+
+/// The schema as a model would see it, with all definitions.
+fn shown(root: &Value) -> Value {
+    let mut shown = root.clone();
+    clean_schema(&mut shown, &Enums::default());
+    describe::write_descriptions(&mut shown);
+    marks::strip(&mut shown);
+    shown
 }
 
 /// Adds `propertyNames` to maps with boolean or character keys, which schemars omits.
@@ -72,6 +87,10 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
         keywords.insert("description".to_owned(), title);
     }
     keywords.retain(|keyword, value| !is_redundant(keyword, value));
+    // APIs refuse an array without `items`, and some of them a boolean for a schema.
+    if let Some(items) = keywords.get_mut("items").filter(|items| **items == true) {
+        *items = Value::Object(Map::new());
+    }
     // schemars writes this for a flattened map beside a flattened enum; serde alone knows which keys the enum leaves.
     if keywords
         .get("unevaluatedProperties")
@@ -93,7 +112,8 @@ fn is_redundant(keyword: &str, value: &Value) -> bool {
     match keyword {
         "$schema" | "title" => true,
         "required" => value.as_array().is_some_and(Vec::is_empty),
-        "items" => *value == Value::Bool(true),
+        // No format of JSON Schema. `IpAddr` reads both kinds of address, and the two formats of these would exclude each other.
+        "format" => value == "ip",
         _ => false,
     }
 }
@@ -192,33 +212,6 @@ fn remove_null(keywords: &mut Keywords) {
     keywords.retain(|keyword, value| keyword != "default" || !value.is_null());
     rust_enums::unwrap_single(keywords);
     drop_redundant_limits(keywords);
-}
-
-/// Whether a schema allows `null`.
-fn allows_null(keywords: &Keywords) -> bool {
-    let listed = |values: &Value| {
-        values
-            .as_array()
-            .is_some_and(|values| values.contains(&Value::Null))
-    };
-    match keywords.get("type") {
-        Some(Value::String(name)) => return name == "null",
-        Some(Value::Array(names)) => return names.iter().any(|name| name == "null"),
-        _ => {}
-    }
-    if let Some(value) = keywords.get("const") {
-        return value.is_null();
-    }
-    if let Some(values) = keywords.get("enum") {
-        return listed(values);
-    }
-    for union in ["anyOf", "oneOf"] {
-        if let Some(Value::Array(alternatives)) = keywords.get(union) {
-            let allows = |schema: &Value| schema.as_object().is_some_and(allows_null) || *schema == true;
-            return alternatives.iter().any(allows);
-        }
-    }
-    !keywords.contains_key("$ref") && !keywords.contains_key("properties") && !keywords.contains_key("allOf")
 }
 
 fn is_null(schema: &Value) -> bool {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::check::{SchemaError, is_annotation, is_assertion};
 use super::compiled::{Schema, SchemaId};
-use super::merge;
 use super::reference::{self, Target};
+use super::{marks, merge};
 
 pub(super) struct Compiler<'s> {
     pub(super) root: &'s Value,
@@ -163,7 +163,9 @@ fn canonical_text(schema: &Value) -> String {
 /// The reference of a schema without other constraints.
 fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
     let reference = keywords.get("$ref")?.as_str()?;
-    let is_constraint = |keyword: &String| keyword != "$ref" && !is_annotation(keyword);
+    // The mark of a default is one of the property, not of its schema.
+    let is_constraint =
+        |keyword: &String| keyword != "$ref" && keyword != marks::DEFAULT && !is_annotation(keyword);
     (!keywords.keys().any(is_constraint)).then_some(reference)
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::reference::{self, Target};
 use super::{marks, pointer, subschemas};
 
 /// A private keyword with the docs of enum values, `[[value, text], …]`, until they are added to the description.
@@ -62,10 +63,11 @@ fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)
 }
 
 fn has_description(property: &Value, root: &Value) -> bool {
-    let target = property
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+    let reference = property.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|reference| match reference::resolve(root, reference) {
+        Target::Schema(target, _) => Some(target),
+        _ => None,
+    });
     [Some(property), target].into_iter().flatten().any(|schema| {
         schema
             .as_object()

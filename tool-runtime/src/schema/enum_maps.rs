@@ -4,6 +4,7 @@
 //! schemars writes such a map like a struct whose fields are optional and of one type. But a map accepts a key twice, where
 //! a struct finds a "duplicate field": so for each schema of that shape, a value with such a key is made up and deserialized.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,6 +22,7 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<Stri
     let mut examples = Examples {
         root,
         visited: HashSet::new(),
+        work: Cell::new(MAX_WORK),
     };
     let found = examples.with_repeated_keys(pointer).into_iter();
     found
@@ -62,7 +64,12 @@ struct Examples<'a> {
     root: &'a Value,
     /// The schemas whose candidates were listed.
     visited: HashSet<String>,
+    /// The number of values that may still be made up.
+    work: Cell<usize>,
 }
+
+/// The maximum number of values: a type that contains another one twice at each level has values that double with each level.
+const MAX_WORK: usize = 20_000;
 
 /// The maximum depth of a value.
 const MAX_DEPTH: usize = 16;
@@ -152,6 +159,7 @@ impl<'a> Examples<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
+        self.work.set(self.work.get().checked_sub(1)?);
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
             return match reference::resolve(self.root, reference) {
                 reference::Target::Schema(target, _) => self.value(target, depth),

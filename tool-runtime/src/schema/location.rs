@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::reference;
+
 /// The location of a type's schema; `None` once it is lost, since a type may have any schema.
 #[derive(Clone)]
 pub(super) struct Location<'a> {
@@ -34,7 +36,7 @@ impl<'a> Location<'a> {
     fn dereference(&self) -> Option<String> {
         let schema = self.schema()?;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            return reference.strip_prefix('#').map(str::to_owned);
+            return reference.strip_prefix('#').map(reference::percent_decode);
         }
         let [one, other] = schema.get("anyOf")?.as_array()?.as_slice() else {
             return None;
@@ -83,6 +85,26 @@ impl<'a> Location<'a> {
             .unwrap_or_else(|| self.descendant(&["properties", name]))
     }
 
+    /// The variants of an internally or adjacently tagged enum.
+    pub(super) fn tagged_variants(&self) -> Vec<TaggedVariant> {
+        let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
+        let variant = |(index, alternative): (usize, &Value)| {
+            let properties = alternative.get("properties")?.as_object()?;
+            let mut constants = properties.iter().filter_map(|(tag, property)| {
+                Some((tag.clone(), property.get("const")?.as_str()?.to_owned()))
+            });
+            let (tag, name) = constants.next()?;
+            let pointer = format!("{}/oneOf/{index}", self.pointer.as_ref()?);
+            Some(TaggedVariant { pointer, tag, name })
+        };
+        alternatives
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter_map(variant)
+            .collect()
+    }
+
     /// The entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
     pub(super) fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());
@@ -97,4 +119,12 @@ impl<'a> Location<'a> {
         }
         entries
     }
+}
+
+/// A variant of an internally or adjacently tagged enum.
+pub(super) struct TaggedVariant {
+    /// A JSON Pointer to its schema.
+    pub(super) pointer: String,
+    pub(super) tag: String,
+    pub(super) name: String,
 }

@@ -1,8 +1,10 @@
 //! Resolves `$ref` in the same document: by JSON Pointer or anchor, with or without the `$id` of the root.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
-use super::subschemas;
+use super::{pointer, subschemas};
 
 /// The target of a reference.
 pub(super) enum Target<'s> {
@@ -84,6 +86,31 @@ fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     found
 }
 
+/// The reference to a definition: a URI reference (RFC 3986), in the spelling of schemars.
+pub(crate) fn to_definition(name: &str) -> String {
+    let pointer = pointer::join("#/$defs", name);
+    let mut reference = String::with_capacity(pointer.len());
+    for (index, byte) in pointer.bytes().enumerate() {
+        let is_allowed = byte.is_ascii_alphanumeric() || b"!$&'()*+,-./:;=?@_~".contains(&byte);
+        if is_allowed || index == 0 {
+            reference.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(reference, "%{byte:02X}");
+        }
+    }
+    reference
+}
+
+/// The name of the definition that a reference points to, if it is in `$defs` or `definitions`.
+pub(crate) fn definition_name(reference: &str) -> Option<String> {
+    let pointer = percent_decode(reference.strip_prefix('#')?);
+    let name = pointer
+        .strip_prefix("/$defs/")
+        .or_else(|| pointer.strip_prefix("/definitions/"))?;
+    (!name.contains('/')).then(|| name.replace("~1", "/").replace("~0", "~"))
+}
+
 /// Decodes a fragment of a URI: `%24defs` is `$defs`.
 pub(super) fn percent_decode(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
@@ -102,4 +129,24 @@ pub(super) fn percent_decode(fragment: &str) -> String {
         bytes.push(byte);
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{definition_name, to_definition};
+
+    #[test]
+    fn references_to_definitions_are_uri_references() {
+        for (name, reference) in [
+            ("Node", "#/$defs/Node"),
+            ("旅客", "#/$defs/%E6%97%85%E5%AE%A2"),
+            ("a/b~c", "#/$defs/a~1b~0c"),
+            ("Map<A, \u{1}%>", "#/$defs/Map%3CA,%20%01%25%3E"),
+        ] {
+            assert_eq!(to_definition(name), reference);
+            assert_eq!(definition_name(reference).as_deref(), Some(name));
+        }
+        assert_eq!(definition_name("#/$defs/旅客").as_deref(), Some("旅客"));
+        assert_eq!(definition_name("#/$defs/A/properties/a"), None);
+    }
 }

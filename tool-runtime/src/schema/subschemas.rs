@@ -58,6 +58,11 @@ pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String,
     }
 }
 
+/// Whether the value of a keyword consists of subschemas.
+pub(crate) fn is_applicator(keyword: &str) -> bool {
+    kind(keyword).is_some()
+}
+
 /// The kind of value of a keyword with subschemas.
 enum SubschemaKind {
     /// One schema or a list of them.

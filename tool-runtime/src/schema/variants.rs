@@ -10,15 +10,15 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::value::StrDeserializer;
+use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
 use serde::{Deserializer, forward_to_deserialize_any};
 use serde_json::Value;
 
-use super::location::Location;
+use super::location::{Location, TaggedVariant};
 use super::marks;
 
 /// The names of one enum's variants.
@@ -38,6 +38,32 @@ pub struct Enums {
     pub(crate) buffered: Vec<String>,
     /// JSON Pointers to the schemas of patches in an `Option`.
     pub(crate) wrapped_patches: Vec<String>,
+    /// Variants that no value can be.
+    pub(crate) unreachable: Vec<Unreachable>,
+}
+
+/// An internally tagged variant whose content is no object, such as a number: there is no place for it beside the tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unreachable {
+    /// A JSON Pointer to its schema.
+    pub(crate) pointer: String,
+    pub(crate) tag: String,
+    pub(crate) name: String,
+    /// The expected content, as serde describes it.
+    pub(crate) expected: String,
+}
+
+impl Unreachable {
+    /// The fault, and what to write instead.
+    pub(crate) fn reason(&self) -> String {
+        let Self {
+            tag, name, expected, ..
+        } = self;
+        format!(
+            "no call can reach the variant `{name}`: it has the tag `{tag}` inside an object, and its content is {expected}; write a \
+             variant with fields, or add `content = \"value\"` beside `tag = \"{tag}\"`"
+        )
+    }
 }
 
 /// A type of map keys that are strings in JSON.
@@ -53,13 +79,14 @@ pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     let mut next = 0;
     let mut paths = vec![Vec::new()];
     while let Some(path) = paths.get(next).cloned() {
-        // Always fails; the findings are the result.
-        let _ = T::deserialize(Tracer {
+        // The findings are the result: it always fails.
+        let result = T::deserialize(Tracer {
             path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
             is_optional: false,
             findings: &findings,
         });
+        findings.record_result(result.err());
         paths.extend((0..findings.take_branches()).map(|branch| [path.as_slice(), &[branch]].concat()));
         next += 1;
     }
@@ -73,6 +100,8 @@ struct Findings {
     visited: HashSet<Visited>,
     /// The number of branches where the last trace stopped.
     branches: usize,
+    /// The tagged variant at the end of the last trace.
+    entered: Option<TaggedVariant>,
 }
 
 /// A type with fields, items or variants, at a location of the schema.
@@ -92,6 +121,8 @@ trait RecordFindings {
     fn record_end(&self, visited: Visited, branches: usize);
     /// The number of branches, which is reset.
     fn take_branches(&self) -> usize;
+    /// Records a tagged variant whose content expects no object.
+    fn record_result(&self, error: Option<TraceError>);
 }
 
 impl RecordFindings for RefCell<Findings> {
@@ -104,6 +135,20 @@ impl RecordFindings for RefCell<Findings> {
 
     fn take_branches(&self) -> usize {
         std::mem::take(&mut self.borrow_mut().branches)
+    }
+
+    fn record_result(&self, error: Option<TraceError>) {
+        let mut findings = self.borrow_mut();
+        if let Some(TaggedVariant { pointer, tag, name }) = findings.entered.take()
+            && let Some(expected) = error.and_then(|error| error.instead_of_map)
+        {
+            findings.enums.unreachable.push(Unreachable {
+                pointer,
+                tag,
+                name,
+                expected,
+            });
+        }
     }
 }
 
@@ -128,7 +173,7 @@ impl Tracer<'_> {
                 pointer: self.location.pointer,
             };
             self.findings.record_end(visited, branches);
-            return Err(TraceError);
+            return Err(TraceError::default());
         };
         self.path = path;
         Ok((*branch, self))
@@ -137,7 +182,7 @@ impl Tracer<'_> {
     /// The same for named fields or variants.
     fn descend_named<V>(self, name: &str, names: Names) -> Result<(&'static str, Self), TraceError> {
         let (branch, tracer) = self.descend::<V>(name, names, names.len())?;
-        Ok((names.get(branch).ok_or(TraceError)?, tracer))
+        Ok((names.get(branch).ok_or_else(TraceError::default)?, tracer))
     }
 
     fn items<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
@@ -161,8 +206,22 @@ impl Tracer<'_> {
 impl<'de> Deserializer<'de> for Tracer<'_> {
     type Error = TraceError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, TraceError> {
-        Err(TraceError)
+    /// An internally tagged enum, if the schema says so: each variant is entered with its tag alone. The content is then an empty
+    /// object, and a type that expects no object says so, whatever else would be beside the tag.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
+        let mut variants = self.location.tagged_variants();
+        if variants.is_empty() {
+            return Err(TraceError::default());
+        }
+        let (branch, tracer) = self.descend::<V>("", &[], variants.len())?;
+        if branch >= variants.len() {
+            return Err(TraceError::default());
+        }
+        let variant = variants.swap_remove(branch);
+        let entry = std::iter::once((variant.tag.clone(), variant.name.clone()));
+        tracer.findings.borrow_mut().entered = Some(variant);
+        // The content is read when this has returned, so that its error is that of the whole trace.
+        visitor.visit_map(MapDeserializer::new(entry))
     }
 
     fn deserialize_option<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, TraceError> {
@@ -203,7 +262,7 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         let mut entries = self.location.entries();
         let (branch, tracer) = self.descend::<V>("", &[], entries.len())?;
         if branch >= entries.len() {
-            return Err(TraceError);
+            return Err(TraceError::default());
         }
         let (key, value) = entries.swap_remove(branch);
         visitor.visit_map(SingleAccess::new(key, &tracer, value))
@@ -263,7 +322,7 @@ impl<'a> SingleAccess<'a> {
     /// Fails the second time: a type may ignore the error, and would ask for elements forever.
     fn use_once(&mut self) -> Result<(), TraceError> {
         if std::mem::replace(&mut self.is_used, true) {
-            return Err(TraceError);
+            return Err(TraceError::default());
         }
         Ok(())
     }
@@ -356,7 +415,10 @@ impl<'de> Deserializer<'de> for KeyTracer<'_> {
         visitor: V,
     ) -> Result<V::Value, TraceError> {
         add(&mut self.findings.borrow_mut().enums.keys, variants);
-        let first: StrDeserializer<'_, TraceError> = variants.first().ok_or(TraceError)?.into_deserializer();
+        let first: StrDeserializer<'_, TraceError> = variants
+            .first()
+            .ok_or_else(TraceError::default)?
+            .into_deserializer();
         visitor.visit_enum(first)
     }
 
@@ -397,7 +459,7 @@ impl<'de> VariantAccess<'de> for SingleAccess<'_> {
     type Error = TraceError;
 
     fn unit_variant(self) -> Result<(), TraceError> {
-        Err(TraceError)
+        Err(TraceError::default())
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TraceError> {
@@ -413,8 +475,11 @@ impl<'de> VariantAccess<'de> for SingleAccess<'_> {
     }
 }
 
-#[derive(Debug)]
-struct TraceError;
+#[derive(Debug, Default)]
+struct TraceError {
+    /// What a type expected instead of an object.
+    instead_of_map: Option<String>,
+}
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -426,7 +491,13 @@ impl std::error::Error for TraceError {}
 
 impl Error for TraceError {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
+        Self::default()
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self {
+            instead_of_map: (unexpected == Unexpected::Map).then(|| expected.to_string()),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::param::params::{ParamSpec, Params};
-use crate::schema::variants::Enums;
-use crate::schema::{clean, pointer};
+use crate::schema::variants::{Enums, Unreachable};
+use crate::schema::{clean, example_order, field_attributes, pointer};
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 
@@ -28,6 +28,18 @@ pub struct Declaration {
 
 /// `errors = path`: formats the errors of a tool's arguments.
 pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
+
+/// A definition before its checks, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
+pub(crate) struct MarkedDefinition {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) unreachable: Vec<Unreachable>,
+}
+
+/// The schema of the arguments, with its marks.
+struct MarkedSchema {
+    schema: Value,
+    unreachable: Vec<Unreachable>,
+}
 
 impl Declaration {
     /// A tool without parameters.
@@ -123,24 +135,39 @@ impl Declaration {
     }
 
     /// The definition, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
-    pub(crate) fn marked_definition(&self) -> ToolDefinition {
-        let mut definition = ToolDefinition::new(self.name, self.description, self.marked_schema());
+    pub(crate) fn marked_definition(&self) -> MarkedDefinition {
+        let MarkedSchema { schema, unreachable } = self.marked_schema();
+        let mut definition = ToolDefinition::new(self.name, self.description, schema);
         definition.strict = self.strict.then_some(true);
         definition.hints = self.hints.clone();
         definition.input_examples.clone_from(&self.examples);
+        for example in &mut definition.input_examples {
+            example_order::sort(example, &[&definition.input_schema], &definition.input_schema);
+        }
         definition.output_schema = self.output_schema.map(|schema| schema());
-        definition
+        MarkedDefinition {
+            definition,
+            unreachable,
+        }
     }
 
-    /// The schema of the arguments: an object of all parameters that the model supplies.
-    fn marked_schema(&self) -> Value {
-        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    /// The schema of the arguments, in which each named type is a definition.
+    pub(crate) fn schema_of_types(&self) -> Value {
+        self.generate(SchemaSettings::draft2020_12())
+    }
+
+    fn generate(&self, settings: SchemaSettings) -> Value {
         let mut generator = settings.into_generator();
         let mut properties = Map::new();
         let mut required = Vec::new();
         for param in self.params.iter().filter(|param| param.from_model) {
             let mut schema = match Value::from((param.schema)(&mut generator)) {
                 Value::Object(schema) => schema,
+                // A type without values.
+                Value::Bool(false) => {
+                    properties.insert(param.name.to_owned(), Value::Bool(false));
+                    continue;
+                }
                 _ => Map::new(),
             };
             schema.insert("description".to_owned(), param.description.into());
@@ -162,10 +189,31 @@ impl Declaration {
         if !definitions.is_empty() {
             keywords.insert("$defs".to_owned(), definitions.into());
         }
-        let mut schema = Value::Object(keywords);
-        let enums = self.enums(&schema);
-        clean(&mut schema, &enums);
-        schema
+        Value::Object(keywords)
+    }
+
+    /// The schema of the arguments: an object of all parameters that the model supplies.
+    fn marked_schema(&self) -> MarkedSchema {
+        let mut schema = self.schema_of_types();
+        let in_place = || {
+            self.generate(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
+        };
+        if let Err(types) = field_attributes::restore(&mut schema, in_place) {
+            tracing::warn!(
+                tool = self.name,
+                path = "",
+                types = types.join(", "),
+                "its types are too many to be written in place, so that schemars ignores `length`, `range` and `regex` above fields of \
+                 these types; put such attributes on the types"
+            );
+        }
+        let mut unreachable = Vec::new();
+        clean(&mut schema, |schema| {
+            let mut enums = self.enums(schema);
+            unreachable = std::mem::take(&mut enums.unreachable);
+            enums
+        });
+        MarkedSchema { schema, unreachable }
     }
 
     /// The enums and maps of the parameters' types.
@@ -179,12 +227,14 @@ impl Declaration {
                 maps,
                 buffered,
                 wrapped_patches,
+                unreachable,
             } = (param.variants)(schema, &pointer);
             enums.values.extend(values);
             enums.keys.extend(keys);
             enums.maps.extend(maps);
             enums.buffered.extend(buffered);
             enums.wrapped_patches.extend(wrapped_patches);
+            enums.unreachable.extend(unreachable);
         }
         enums
     }
@@ -272,6 +322,7 @@ mod tests {
         Declaration::new("take", "Take it.")
             .with_params(&(Param::<T>::new("it", "It."),))
             .marked_schema()
+            .schema
     }
 
     /// The schema of a Rust type has no unenforced keyword.

@@ -9,12 +9,15 @@ use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
+use crate::schema::contradictions::Contradiction;
 use crate::schema::pattern::Pattern;
+use crate::schema::variants::Unreachable;
 use crate::schema::{self, CompiledSchema, FormatPolicy, SchemaWarning, dialects, marks};
-use crate::tool::declaration::{Declaration, ErrorFormatter};
+use crate::tool::declaration::{Declaration, ErrorFormatter, MarkedDefinition};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::output_schema::OutputSchema;
 use crate::tool::registry_error::RegistryError;
+use crate::tool::size;
 use crate::wire::definition::{ToolDefinition, ToolName};
 use crate::wire::depth;
 use crate::wire::issue::Issue;
@@ -131,14 +134,11 @@ impl RegisteredTool {
         let DeclaredTool { declaration, handler } = tool;
         let name = ToolName::parse(declaration.name)?;
         check_states(&name, &declaration, states)?;
-        let mut definition = declaration.marked_definition();
-        if let Some((path, reason)) = schema::patches::find_misplaced(&definition.input_schema) {
-            return Err(RegistryError::InvalidSchema {
-                tool: name.to_string(),
-                path,
-                reason: reason.to_owned(),
-            });
-        }
+        let MarkedDefinition {
+            mut definition,
+            unreachable,
+        } = declaration.marked_definition();
+        check_types(&name, &definition.input_schema, &unreachable)?;
         let mut compiled = compile(&name, &definition, formats)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         check_params(&name, &declaration, &compiled)?;
@@ -155,6 +155,9 @@ impl RegisteredTool {
             if !include_defaults {
                 marks::strip_defaults(schema);
             }
+        }
+        if let Some(warning) = size::warning(&definition, || declaration.schema_of_types()) {
+            tracing::warn!(tool = %name, path = "", "{warning}");
         }
         for path in schema::undescribed_properties(&definition.input_schema) {
             tracing::warn!(tool = %name, path, "this property has no description, the model has to guess");
@@ -216,6 +219,9 @@ impl RegisteredTool {
         }
         warnings.extend(dialects::refusals(&definition.input_schema));
         log_warnings(&name, &warnings);
+        if let Some(warning) = size::warning(&definition, || definition.input_schema.clone()) {
+            tracing::warn!(tool = %name, path = "", "{warning}");
+        }
         Ok(Self {
             qualified_name: name.clone(),
             name,
@@ -253,6 +259,25 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
         }
     }
     Ok(())
+}
+
+/// Checks the schema of Rust types for what no call can satisfy.
+fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> Result<(), RegistryError> {
+    let invalid = |path, reason| RegistryError::InvalidSchema {
+        tool: tool.to_string(),
+        path,
+        reason,
+    };
+    if let Some((path, reason)) = schema::patches::find_misplaced(schema) {
+        return Err(invalid(path, reason.to_owned()));
+    }
+    if let Some(variant) = unreachable.first() {
+        return Err(invalid(variant.pointer.clone(), variant.reason()));
+    }
+    match schema::contradictions::find(schema) {
+        Some(Contradiction { path, reason }) => Err(invalid(path, reason)),
+        None => Ok(()),
+    }
 }
 
 /// Compiles the schema of a tool, and logs unenforced keywords.

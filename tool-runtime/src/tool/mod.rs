@@ -9,5 +9,6 @@ pub(crate) mod declaration;
 pub(crate) mod declared;
 pub(crate) mod registry_error;
 pub(crate) mod output_schema;
+mod size;
 pub(crate) mod entry;
 pub(crate) mod table;

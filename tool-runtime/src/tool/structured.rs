@@ -5,8 +5,8 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema::clean;
 use crate::schema::variants::Enums;
+use crate::schema::{clean, field_attributes};
 use crate::tool::output::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
@@ -77,14 +77,18 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
 
 /// The schema of what is written for a `T`, with the marks of [`schema::marks`](crate::schema::marks) still in it.
 pub(crate) fn marked_schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12()
-        .with(|settings| settings.inline_subschemas = true)
-        .for_serialize();
-    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    let settings = || SchemaSettings::draft2020_12().for_serialize();
+    let generate =
+        |settings: SchemaSettings| Value::from(settings.into_generator().into_root_schema_for::<T>());
+    let mut schema = generate(settings());
+    // Nothing but a check of results lacks the attributes of types that are too large.
+    let _ = field_attributes::restore(&mut schema, || {
+        generate(settings().with(|settings| settings.inline_subschemas = true))
+    });
     if let Value::Object(keywords) = &mut schema {
         keywords.shift_remove("$schema");
     }
-    clean(&mut schema, &Enums::default());
+    clean(&mut schema, |_| Enums::default());
     schema
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::pointer;
 use crate::schema::unwrap_single;
+use crate::schema::{pointer, reference};
 
 use super::keywords::{self, Treatment};
 use super::limits;
@@ -200,7 +200,7 @@ impl<'a> Conversion<'a> {
                 format!("`{beside}` beside `$ref` is not supported"),
             ));
         }
-        let named = subset::definition(reference);
+        let named = reference::definition_name(reference);
         let recursive = reference == "#"
             || named
                 .as_ref()
@@ -216,7 +216,7 @@ impl<'a> Conversion<'a> {
                 if !self.referred.contains(&name) {
                     self.referred.push(name.clone());
                 }
-                json!({ "$ref": pointer::join("#/$defs", &name) })
+                json!({ "$ref": reference::to_definition(&name) })
             }
             None if reference == "#" => json!({ "$ref": "#" }),
             None => {

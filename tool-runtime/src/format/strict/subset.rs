@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::schema::{pointer, subschemas};
+use crate::schema::{pointer, reference, subschemas};
 
 /// A published subset of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,14 +15,6 @@ pub(in crate::format) enum Subset {
     /// <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>: optional
     /// properties stay optional; no limits of numbers, no recursion.
     Anthropic,
-}
-
-/// The name of the definition that a `$ref` points to, if it is in `$defs` or `definitions`.
-pub(super) fn definition(reference: &str) -> Option<String> {
-    let name = reference
-        .strip_prefix("#/$defs/")
-        .or_else(|| reference.strip_prefix("#/definitions/"))?;
-    (!name.contains('/')).then(|| name.replace("~1", "/").replace("~0", "~"))
 }
 
 /// The schema of a definition, with its pointer.
@@ -38,7 +30,10 @@ pub(super) fn is_recursive(root: &Value, name: &str) -> bool {
     let mut seen = HashSet::new();
     let mut pending: Vec<&Value> = find(root, name).map(|(_, schema)| schema).into_iter().collect();
     while let Some(schema) = pending.pop() {
-        if let Some(next) = schema.get("$ref").and_then(Value::as_str).and_then(definition)
+        if let Some(next) = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(reference::definition_name)
             && seen.insert(next.clone())
         {
             pending.extend(find(root, &next).map(|(_, schema)| schema));

@@ -1,0 +1,52 @@
+//! The size of a definition, which every request pays for.
+
+use serde_json::{Map, Value};
+
+use crate::wire::definition::ToolDefinition;
+use crate::wire::issue::excerpt;
+
+/// A longer definition is worth a warning: about 8,000 tokens.
+const LONG: usize = 32 * 1024;
+
+/// How many types a warning names.
+const NAMED: usize = 3;
+
+/// The warning about a long definition, with the largest types of its schema. `schema_of_types` is the schema in which the named types
+/// are definitions.
+pub(crate) fn warning(
+    definition: &ToolDefinition,
+    schema_of_types: impl FnOnce() -> Value,
+) -> Option<String> {
+    let length = serde_json::to_string(definition).map_or(0, |text| text.len());
+    if length <= LONG {
+        return None;
+    }
+    let types = largest(&schema_of_types());
+    Some(format!(
+        "the definition has {} KB, which every request sends; its largest parts: {}",
+        length.div_ceil(1024),
+        types.join(", ")
+    ))
+}
+
+/// The longest definitions of a schema; without definitions, its longest properties.
+fn largest(schema: &Value) -> Vec<String> {
+    let named = |keyword: &str| {
+        schema
+            .get(keyword)
+            .and_then(Value::as_object)
+            .filter(|named| !named.is_empty())
+    };
+    let parts = ["$defs", "definitions", "properties"].into_iter().find_map(named);
+    let mut parts: Vec<(usize, &String)> = parts
+        .into_iter()
+        .flat_map(Map::iter)
+        .map(|(name, schema)| (schema.to_string().len(), name))
+        .collect();
+    parts.sort_by(|(one, _), (other, _)| other.cmp(one));
+    parts
+        .into_iter()
+        .take(NAMED)
+        .map(|(length, name)| format!("`{}` ({} bytes)", excerpt(name), length))
+        .collect()
+}
