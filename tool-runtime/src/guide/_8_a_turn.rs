@@ -82,6 +82,8 @@
 //! `Response::try_from(from_slice::<Message>(&body)?)`. Calls run only after `tool_use`: another `stop_reason` may
 //! have cut the last one in the middle. A stream that ends early, or with an `error` event, is an error of the reader.
 //!
+//! `examples/live` in the repository is this loop, with `reqwest`, on a real server of this API or of Chat Completions.
+//!
 //! The whole loop, with a local server that is as strict as the API, and answers that were written beforehand:
 //!
 //! ```
