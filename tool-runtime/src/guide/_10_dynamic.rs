@@ -154,7 +154,7 @@
 //!     result.text(),
 //!     Some(
 //!         "`remind` was not called because of invalid arguments:\n\
-//!          - missing_required:mail at /mail: missing required parameter; expected an email address (since `by` is \"mail\")\n\
+//!          - missing_required:mail at /mail: missing required parameter; expected an email address, for example name@example.org (since `by` is \"mail\")\n\
 //!          - constraint_violated at /on: invalid value \"2025-02-30\"; expected a date of the calendar, for example 2025-01-31"
 //!     ),
 //! );
