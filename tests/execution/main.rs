@@ -2,6 +2,7 @@
 
 mod assertions;
 mod outputs;
+mod empty_results;
 mod batches;
 mod cancellation;
 mod blocking;

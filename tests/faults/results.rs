@@ -22,6 +22,13 @@ async fn error() {
 }
 
 #[tokio::test]
+async fn error_without_text() {
+    let row = row("results::error_without_text");
+    let registry = brewing(async |_, _| Err::<String, _>(""));
+    row.check(&registry.call(call_of(&row)).await);
+}
+
+#[tokio::test]
 async fn error_that_passes() {
     let row = row("results::error_that_passes");
     let registry = brewing(async |_, _| Err::<String, _>(ToolError::retry("no beans yet")));

@@ -171,6 +171,9 @@ fn respond(
             tool.log_wrong_structured_value(output.structured.as_deref());
             call.outcome.failure = output.failure();
             call.set_output(output);
+            call.outcome
+                .result
+                .replace_empty_content(Some(tool.qualified_name.as_str()));
         }
         Err(failure) => call.fail(failure, &explain::failure(tool.qualified_name.as_str(), failure)),
     }
@@ -192,11 +195,15 @@ fn reject(tool: &RegisteredTool, call: &mut CallState<'_>) {
     let issues = std::mem::take(&mut call.outcome.warnings);
     issue::log(tool.qualified_name.as_str(), &issues);
     let (errors, warnings): (Vec<_>, Vec<_>) = issues.into_iter().partition(Issue::is_error);
-    let message = match tool.format_errors {
-        Some(format_errors) => catch::catch_panic(|| format_errors(&errors)),
-        None => Ok(explain::errors(tool.qualified_name.as_str(), &errors, &warnings)),
+    let name = tool.qualified_name.as_str();
+    let text = match tool
+        .format_errors
+        .map(|format| catch::catch_panic(|| format(&errors)))
+    {
+        Some(Ok(text)) if !text.trim().is_empty() => text,
+        Some(Err(failure)) => explain::failure(name, failure),
+        _ => explain::errors(name, &errors, &warnings),
     };
-    let text = message.unwrap_or_else(|failure| explain::failure(tool.qualified_name.as_str(), failure));
     call.fail(Failure::InvalidArguments, &text);
     call.outcome.errors = errors;
     call.outcome.warnings = warnings;

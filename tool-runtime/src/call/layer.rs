@@ -160,22 +160,32 @@ async fn handle_within(
             let id = std::mem::take(&mut state.outcome.result.tool_use_id);
             state.outcome = outcome;
             state.outcome.result.tool_use_id = id;
+            state
+                .outcome
+                .result
+                .replace_empty_content(Some(qualified_name(tools, state.name)));
         }
         // The error's `Display` and `Drop` may panic, too.
         Ok(Err(error)) => match catch::catch_panic(move || error.to_string()) {
+            Ok(text) if text.trim().is_empty() => state.fail(Failure::Layer, no_answer(Failure::Layer)),
             Ok(text) => state.fail(Failure::Layer, &text),
             Err(failure) => state.fail(failure, no_answer(failure)),
         },
         Err(failure @ (Failure::TimedOut | Failure::Cancelled))
             if !route.is_reached.load(Ordering::Relaxed) =>
         {
-            let name = tools
-                .tool(state.name)
-                .map_or(state.name, |tool| tool.qualified_name.as_str());
-            state.fail(failure, &explain::stopped_in_layers(name, failure));
+            state.fail(
+                failure,
+                &explain::stopped_in_layers(qualified_name(tools, state.name), failure),
+            );
         }
         Err(failure) => state.fail(failure, no_answer(failure)),
     }
+}
+
+/// The name by which the model calls a tool; an unknown one as it was sent.
+fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
+    tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
 /// Runs a call in the registry that its tool is from: this one, or a nested one, within its layers.

@@ -223,6 +223,11 @@ impl Block {
         self.0.get(field).and_then(Value::as_str)
     }
 
+    /// Whether this is a text of nothing but white space.
+    pub(crate) fn is_blank_text(&self) -> bool {
+        self.kind() == "text" && self.str("text").is_some_and(|text| text.trim().is_empty())
+    }
+
     fn of<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Self {
         let head = [("type", Value::String(kind.to_owned()))];
         Self(

@@ -40,11 +40,29 @@ pub struct ToolResult {
 impl ToolResult {
     /// Combines the output of a function with the id of the call, which functions do not see.
     pub fn new(tool_use_id: impl Into<String>, output: ToolOutput) -> Self {
-        Self {
+        let mut result = Self {
             tool_use_id: tool_use_id.into(),
             content: output.content,
             is_error: output.is_error,
             structured: output.structured,
+        };
+        result.replace_empty_content(None);
+        result
+    }
+
+    /// Removes empty text blocks, and adds a text to a failure without one: Anthropic's API refuses both with status 400, in every later
+    /// request of the conversation, too.
+    #[inline]
+    pub(crate) fn replace_empty_content(&mut self, tool: Option<&str>) {
+        if let Content::Blocks(blocks) = &mut self.content {
+            blocks.retain(|block| block.kind() != "text" || block.str("text") != Some(""));
+            if blocks.iter().all(Block::is_blank_text) {
+                // White space is refused, too, unless other text is beside it.
+                blocks.clear();
+            }
+        }
+        if self.is_error && self.content.is_blank() {
+            self.content = Content::Text(failed_without_message(tool));
         }
     }
 
@@ -124,6 +142,14 @@ impl Content {
         }
     }
 
+    /// Whether there is nothing but white space.
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Blocks(blocks) => blocks.iter().all(Block::is_blank_text),
+        }
+    }
+
     /// Appends a note, as a paragraph or as a block.
     fn add_note(&mut self, note: &str) {
         match self {
@@ -151,6 +177,15 @@ impl Content {
                 (*last == Block::text(note)).then(|| Self::Blocks(before.to_vec()))
             }
         }
+    }
+}
+
+/// The text for the model about a failure without one.
+#[cold]
+fn failed_without_message(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("the tool `{tool}` failed without a message"),
+        None => "the tool failed without a message".to_owned(),
     }
 }
 
@@ -255,7 +290,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure; the text says what the model should do instead.
+    /// A failure; the text says what the model should do instead. Without one, the model reads that the tool failed without a message.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -269,6 +304,9 @@ impl ToolOutput {
     /// attempt may succeed.
     pub fn retry(text: impl Into<String>) -> Self {
         let mut output = Self::error(text);
+        if output.content.is_blank() {
+            output.content = Content::Text(failed_without_message(None));
+        }
         output.content.add_note(RETRY_NOTE);
         output.is_retryable = true;
         output

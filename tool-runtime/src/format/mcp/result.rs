@@ -40,6 +40,8 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
 /// If the result has a block that is neither text nor a base64 image.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
+        // Hosts pass each text on as a block, and Anthropic's API refuses an empty one.
+        Content::Text(text) if text.is_empty() => Vec::new(),
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
     };
