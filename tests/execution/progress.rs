@@ -1,11 +1,13 @@
 //! How far a call is, for a host that listens.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
+use tool_runtime::result::Failure;
 use tool_runtime::{Context, Progress, ProgressReport, State, ToolCall, ToolDefinition, ToolRegistry, tool};
 
 /// A message that counts how often it is written.
@@ -124,4 +126,104 @@ async fn dynamic_tools_report_through_the_context() {
         .call(ToolCall::new("toolu_01", "fetch", "{}").with_context(context))
         .await;
     assert_eq!(reports.borrow().to_string(), "1 of 2: half");
+}
+
+/// The end of a channel, within a time in which no test waits in vain.
+async fn is_closed(mut reports: watch::Receiver<ProgressReport>) -> bool {
+    let closed = async { while reports.changed().await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(60), closed)
+        .await
+        .is_ok()
+}
+
+/// Holds a thread until the test is over.
+struct Gate(Mutex<mpsc::Receiver<()>>);
+
+/// Compress a file.
+#[tool(blocking, timeout = "10ms")]
+fn compress(progress: Progress, gate: State<Gate>) {
+    progress.report(1, 2, "half");
+    let _ = gate.0.lock().unwrap().recv();
+    progress.report(2, 2, "after the call");
+}
+
+#[tokio::test]
+async fn channel_closes_with_a_call_that_leaves_its_thread() {
+    let (open, gate) = mpsc::channel();
+    let mut registry = ToolRegistry::new().with_state(Gate(Mutex::new(gate)));
+    registry.register::<compress>().unwrap();
+    let (sender, reports) = watch::channel(ProgressReport::default());
+    let call = ToolCall::new("toolu_01", "compress", "{}").with_context(Context::new().with_progress(sender));
+    let (outcome, is_closed) = tokio::join!(registry.call(call), is_closed(reports));
+    assert_eq!((outcome.failure, is_closed), (Some(Failure::TimedOut), true));
+    drop(open);
+}
+
+type Kept<T> = State<Mutex<Vec<T>>>;
+
+/// Keep the progress.
+#[tool]
+async fn keep(progress: Progress, kept: Kept<Progress>) {
+    progress.report(1, 1, "done");
+    kept.lock().unwrap().push(progress);
+}
+
+/// Keep the context.
+#[tool]
+async fn keep_context(context: Context, kept: Kept<Context>) {
+    context.progress().report(1, 1, "done");
+    kept.lock().unwrap().push(context);
+}
+
+#[tokio::test]
+async fn channel_closes_although_the_parameter_is_kept() {
+    let mut registry = ToolRegistry::new()
+        .with_state(Mutex::new(Vec::<Progress>::new()))
+        .with_state(Mutex::new(Vec::<Context>::new()));
+    registry
+        .register::<keep>()
+        .unwrap()
+        .register::<keep_context>()
+        .unwrap();
+    let contexts: Kept<Context> = registry.state().unwrap();
+    let keep_it = Arc::new(Mutex::new(Vec::<Context>::new()));
+    let kept = Arc::clone(&keep_it);
+    registry
+        .register_dynamic(
+            ToolDefinition::new("fetch", "Fetch.", json!({ "type": "object" })),
+            move |_: Value, context: Context| {
+                context.progress().report(1, 1, "done");
+                kept.lock().unwrap().push(context);
+                std::future::ready("fetched")
+            },
+        )
+        .unwrap();
+    let mut outer = ToolRegistry::new();
+    outer.nest("inner", registry.clone()).unwrap();
+    for (registry, tool) in [
+        (&registry, "keep"),
+        (&registry, "keep_context"),
+        (&registry, "fetch"),
+        (&outer, "inner__keep"),
+        (&outer, "inner__fetch"),
+    ] {
+        let (sender, reports) = watch::channel(ProgressReport::default());
+        let call = ToolCall::new("toolu_01", tool, "{}").with_context(Context::new().with_progress(sender));
+        registry.call(call).await;
+        assert_eq!(reports.borrow().to_string(), "1 of 1: done", "{tool}");
+        assert!(is_closed(reports).await, "{tool}");
+    }
+    // Reports after the end are not errors.
+    contexts.lock().unwrap()[0].progress().report(2, 2, "");
+}
+
+#[tokio::test]
+async fn calls_that_share_a_context_share_its_channel() {
+    let (registry, _) = registry();
+    let (sender, reports) = watch::channel(ProgressReport::default());
+    let context = Context::new().with_progress(sender);
+    registry.call(call(context.clone())).await;
+    assert!(reports.has_changed().is_ok(), "another call may follow");
+    registry.call(call(context)).await;
+    assert!(is_closed(reports).await);
 }

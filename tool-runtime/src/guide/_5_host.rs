@@ -272,6 +272,9 @@
 //! # }
 //! ```
 //!
+//! The channel closes with the call, also if a thread or a task of the function keeps its `Progress`. A clone of the context that the host
+//! keeps for other calls keeps it open.
+//!
 //! The function of a dynamic tool has it from its context: [`Context::progress`](crate::Context::progress).
 //!
 //! # Functions that block

@@ -93,10 +93,19 @@ impl Context {
         self
     }
 
-    /// Sets the channel that has the latest [`Progress`] of the call's function.
+    /// Sets the channel that has the latest [`Progress`] of the call's function. It closes when the last call with this context, or a
+    /// clone of it, has ended and the host has dropped its own clones.
     #[must_use]
     pub fn with_progress(self, sender: watch::Sender<ProgressReport>) -> Self {
         self.with_extension(Progress::new(sender))
+    }
+
+    /// The same context, which does not keep the channel of its progress open: for functions of users, which may keep it.
+    pub(crate) fn with_progress_of_call(self) -> Self {
+        match self.extension::<Progress>().map(Progress::of_call) {
+            Some(progress) => self.with_extension(progress),
+            None => self,
+        }
     }
 
     /// Where a function that takes the whole context, as those of dynamic tools do, says how far it is.

@@ -75,7 +75,7 @@ impl<'a> Host<'a> {
 
     /// Where the function says how far it is.
     pub(crate) fn progress(&self) -> Progress {
-        self.context.progress()
+        self.context.progress().of_call()
     }
 
     /// Records that a parameter has no value.
@@ -99,9 +99,10 @@ impl<'a> Host<'a> {
         self.token.get_or_init(make).clone()
     }
 
-    /// The context, with the call's own token and deadline.
+    /// The context, with the call's own token, deadline and progress.
     pub(crate) fn context(&self) -> Context {
         let context = self.context.clone().with_cancellation(self.token());
+        let context = context.with_progress_of_call();
         match self.deadline {
             Some(deadline) => context.with_deadline(deadline),
             None => context,

@@ -1,6 +1,7 @@
 //! [`Progress`]: how a function says how far it is.
 
 use std::fmt;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
@@ -8,7 +9,8 @@ use tokio::sync::watch;
 ///
 /// A parameter of this type is supplied by the host and is not in the definition. Reporting never waits, and costs next to nothing
 /// while nobody listens: then not even the message is written. The host listens with [`Context::with_progress`](crate::Context::with_progress),
-/// and sees the latest report; earlier ones that it has not read are gone.
+/// and sees the latest report; earlier ones that it has not read are gone. The channel closes when the call ends, also if a thread or a
+/// task of the function keeps the parameter: reports after that have no effect.
 ///
 /// ```
 /// use tokio::sync::watch;
@@ -43,18 +45,48 @@ use tokio::sync::watch;
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Option<watch::Sender<ProgressReport>>);
+pub struct Progress(Channel);
+
+#[derive(Debug, Clone, Default)]
+enum Channel {
+    #[default]
+    None,
+    /// In the context of the host, and of its layers: open as long as one of them has it.
+    Open(Arc<watch::Sender<ProgressReport>>),
+    /// In the function: does not keep the channel open, since a thread or a task may outlive the call.
+    OfCall(Weak<watch::Sender<ProgressReport>>),
+}
 
 impl Progress {
     pub(crate) fn new(sender: watch::Sender<ProgressReport>) -> Self {
-        Self(Some(sender))
+        Self(Channel::Open(Arc::new(sender)))
+    }
+
+    /// The same channel, which closes when the call's context is dropped.
+    pub(crate) fn of_call(&self) -> Self {
+        match &self.0 {
+            Channel::Open(sender) => Self(Channel::OfCall(Arc::downgrade(sender))),
+            other => Self(other.clone()),
+        }
     }
 
     /// Reports that `done` of `total` is done, in whatever unit, and what is done now. A total that is not known is `None`.
     pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl fmt::Display) {
-        let Some(sender) = self.0.as_ref().filter(|sender| !sender.is_closed()) else {
-            return;
+        let upgraded;
+        let sender = match &self.0 {
+            Channel::None => return,
+            Channel::Open(sender) => sender,
+            Channel::OfCall(sender) => match sender.upgrade() {
+                Some(sender) => {
+                    upgraded = sender;
+                    &upgraded
+                }
+                None => return,
+            },
         };
+        if sender.is_closed() {
+            return;
+        }
         sender.send_replace(ProgressReport {
             done,
             total: total.into(),
