@@ -15,7 +15,7 @@ use tower_service::Service;
 /// with [`ToolError::retry`](tool_runtime::ToolError::retry). When they are as many as the limit, the model reads below the answer that it
 /// shall stop and say so, and a warning goes to [`tracing`]. The call is made nevertheless, and any other outcome begins the count anew.
 ///
-/// Counted is per [session](tool_runtime::Context::session) and tool; calls without a session share one. Of more than 10,000 sessions, the
+/// Counted is per [session](tool_runtime::Context::session) and tool, by the name that the model has for it; calls without a session share one. Of more than 10,000 sessions, the
 /// one whose last such call is the longest ago is forgotten.
 ///
 /// ```
@@ -180,7 +180,7 @@ where
         // Of an unknown tool there is no name to keep: any text may be one.
         let counted = call.definition().is_some().then(|| {
             let session = call.context.session().unwrap_or_default().to_owned();
-            (session, call.name.clone())
+            (session, call.qualified_name().to_owned())
         });
         let layer = self.layer.clone();
         let answer = self.inner.call(call);

@@ -520,3 +520,52 @@ async fn layer_leaves_results_of_excluded_tools_whole() {
     let answer = registry.call(call("ReadOffloaded", json!({ "id": "x" }))).await;
     assert!(answer.result.text().unwrap().chars().count() < 1_000);
 }
+
+/// R-OFF-35: by the registered tool, not by its name.
+#[tokio::test]
+async fn layer_leaves_read_back_results_whole_under_any_prefix() {
+    let memory = memory(&[("x", &"y".repeat(5_000))]).await;
+    let layer = || OffloadLayer::new(somewhere()).with_writer(memory.clone());
+    let long = || async |_: Value, _: Context| "x".repeat(5_000);
+    let plain = |name: &str| ToolDefinition::new(name, "Answers at length.", json!({ "type": "object" }));
+    let mut files = reading(memory.clone());
+    files.register_dynamic(plain("Read"), long()).unwrap();
+    // The layer is around the outer registry, or inside of the nested one.
+    let mut around = ToolRegistry::new().layer(layer().excluding(["files__Read"]));
+    around.nest("files", files.clone()).unwrap();
+    let mut inside = ToolRegistry::new();
+    inside
+        .nest("files", files.layer(layer().excluding(["Read"])))
+        .unwrap();
+    for registry in [&mut around, &mut inside] {
+        for (name, input) in [
+            ("files__ReadOffloaded", json!({ "id": "x", "limit": 4_000 })),
+            ("files__Read", json!({})),
+        ] {
+            let call = ToolCall::new("toolu_1", name, input).with_context(Context::new().with_session("s"));
+            let result = registry.call(call).await.result;
+            assert!(
+                result.text().unwrap().len() >= 4_000,
+                "{name}: {:?}",
+                result.text()
+            );
+        }
+    }
+    assert_eq!(memory.files().len(), 1);
+    // A tool of another kind whose name ends alike.
+    around
+        .register_dynamic(plain("others__ReadOffloaded"), long())
+        .unwrap();
+    let call = ToolCall::new("toolu_1", "others__ReadOffloaded", "{}");
+    let call = call.with_context(Context::new().with_session("s"));
+    assert!(
+        around
+            .call(call)
+            .await
+            .result
+            .text()
+            .unwrap()
+            .starts_with("[Tool result offloaded")
+    );
+    assert_eq!(memory.files().len(), 2);
+}

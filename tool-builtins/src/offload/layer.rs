@@ -36,7 +36,7 @@ use super::writer::{FileWriter, Writer};
 /// repeat ids in every turn. [`overwriting`](Self::overwriting) is the other way.
 ///
 /// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with a tool of its own.
-/// Results of `ReadOffloaded` are never offloaded, nor those of the tools in [`excluding`](Self::excluding), nor those of calls with
+/// Results of `ReadOffloaded` are never offloaded, whatever prefix it has, nor those of the tools in [`excluding`](Self::excluding), nor those of calls with
 /// [`WithoutOffload`].
 ///
 /// ```
@@ -64,7 +64,7 @@ impl OffloadLayer {
             writer: Writer::new(LocalWriter),
             threshold: THRESHOLD,
             overwrites: false,
-            excluded: Arc::new(BTreeSet::from([read_back::NAME.to_owned()])),
+            excluded: Arc::default(),
         }
     }
 
@@ -90,6 +90,7 @@ impl OffloadLayer {
     }
 
     /// Never offloads the results of these tools: of one that reads files, for example, whose answer would only become another file.
+    /// A tool of a nested registry has the name that the model calls it by, or the one in the registry that this layer is around.
     ///
     /// ```
     /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -104,7 +105,13 @@ impl OffloadLayer {
     }
 
     fn applies_to(&self, call: &ToolCall) -> bool {
-        !self.excluded.contains(&call.name) && call.context.extension::<WithoutOffload>().is_none()
+        let names = [call.qualified_name(), &call.name];
+        // The name is compared first, since a declaration is made to compare the function.
+        let reads_back =
+            call.name.ends_with(read_back::NAME) && call.is_call_of::<read_back::read_offloaded>();
+        !reads_back
+            && !names.iter().any(|name| self.excluded.contains(*name))
+            && call.context.extension::<WithoutOffload>().is_none()
     }
 
     /// Replaces the content of a result that is too long.

@@ -12,6 +12,7 @@ use crate::call::deadline::SharedDeadline;
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::host::context::Context;
+use crate::tool::declared::Tool;
 use crate::tool::entry::RegisteredTool;
 use crate::tool::table::Tools;
 use crate::wire::definition::ToolDefinition;
@@ -87,6 +88,36 @@ impl ToolCall {
     pub fn qualified_name(&self) -> &str {
         self.tool()
             .map_or(&self.name, |tool| tool.qualified_name.as_str())
+    }
+
+    /// In a layer: whether the call goes to the annotated function `T`, under whatever name and prefix it is registered. A layer that
+    /// compares names would take another tool for it, or miss it in a [nested](crate::ToolRegistry::nest) registry.
+    ///
+    /// ```
+    /// use tool_runtime::layer::BoxError;
+    /// use tool_runtime::{ToolCall, ToolRegistry, tool};
+    /// use tower::filter::FilterLayer;
+    ///
+    /// /// Open the door.
+    /// #[tool]
+    /// async fn open() {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let mut doors = ToolRegistry::new();
+    /// doors.register::<open>()?;
+    /// let mut registry = ToolRegistry::new().layer(FilterLayer::new(|call: ToolCall| {
+    ///     if call.is_call_of::<open>() { Err(BoxError::from("it is night")) } else { Ok(call) }
+    /// }));
+    /// registry.nest("front", doors)?;
+    /// let result = registry.execute_tool("toolu_01", "front__open", "{}").await;
+    /// assert_eq!(result.text(), Some("it is night"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_call_of<T: Tool>(&self) -> bool {
+        let function = self.tool().and_then(|tool| tool.function);
+        function.is_some_and(|function| function == T::declare().function)
     }
 
     /// In a layer: the arguments as the function would get them, without running it.

@@ -1,5 +1,6 @@
 //! [`Tool`]: the trait that the macro implements, and the type-erased form of a tool.
 
+use std::any::TypeId;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -112,6 +113,8 @@ impl IntoTools for Vec<DeclaredTool> {
 pub struct DeclaredTool {
     pub(crate) declaration: Declaration,
     pub(crate) handler: Handler,
+    /// The type of the closure that the macro writes: one for each annotated function.
+    pub(crate) function: TypeId,
 }
 
 /// The erased form of a tool's function.
@@ -129,6 +132,7 @@ impl DeclaredTool {
         let tool = Self {
             declaration: declaration.with_params(&params),
             handler: Arc::new(move |call: &mut Invocation<'_>| call.run(&params, &function)),
+            function: TypeId::of::<F>(),
         };
         DeclaredOf {
             tool,

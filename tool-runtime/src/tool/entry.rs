@@ -1,5 +1,6 @@
 //! [`RegisteredTool`]: a tool in a registry, and the checks at registration.
 
+use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct RegisteredTool {
     /// Checks structured results.
     pub(crate) output_schema: Option<OutputSchema>,
     pub(crate) handler: Handler,
+    /// The annotated function; `None` for a dynamic tool.
+    pub(crate) function: Option<TypeId>,
     /// Where calls go instead of the handler.
     pub(crate) nested: Option<NestedTool>,
 }
@@ -131,7 +134,11 @@ impl RegisteredTool {
         include_defaults: bool,
         formats: FormatPolicy,
     ) -> Result<Self, RegistryError> {
-        let DeclaredTool { declaration, handler } = tool;
+        let DeclaredTool {
+            declaration,
+            handler,
+            function,
+        } = tool;
         let name = ToolName::parse(declaration.name)?;
         check_states(&name, &declaration, states)?;
         let MarkedDefinition {
@@ -180,6 +187,7 @@ impl RegisteredTool {
             uses_session_state,
             output_schema,
             handler,
+            function: Some(function),
             nested: None,
         })
     }
@@ -234,6 +242,7 @@ impl RegisteredTool {
             uses_session_state: false,
             output_schema,
             handler,
+            function: None,
             nested: None,
         })
     }
