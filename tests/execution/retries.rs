@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 use tool_builtins::AttemptLimit;
 use tool_runtime::result::Failure;
-use tool_runtime::{Context, ToolCall, ToolError, ToolOutcome, ToolOutput, ToolRegistry, tool};
+use tool_runtime::{Context, ToolCall, ToolError, ToolOutcome, ToolOutput, ToolRegistry, tool, tool_set};
 
 use crate::tools::definition;
 
@@ -57,6 +57,53 @@ async fn boxed() -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 /// Reserve a seat.
+#[tool]
+async fn anyhow_alone() -> anyhow::Result<()> {
+    Err(busy())?
+}
+
+/// Reserve a seat.
+#[tool]
+async fn anyhow_with_context() -> anyhow::Result<()> {
+    Err(anyhow::Error::from(busy()).context("no seat was reserved"))
+}
+
+/// Reserve a seat.
+#[tool(causes)]
+async fn anyhow_with_causes() -> anyhow::Result<()> {
+    Err(anyhow::Error::from(Around(busy())).context("sorry"))
+}
+
+/// Reserve a seat.
+#[tool]
+async fn anyhow_for_good() -> anyhow::Result<()> {
+    let error = ToolError::new("sold_out", "every seat is taken");
+    Err(anyhow::Error::from(error).context("no seat was reserved"))
+}
+
+/// An error that shows another as itself.
+#[derive(Debug)]
+struct Transparent(ToolError);
+
+impl fmt::Display for Transparent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Transparent {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Reserve a seat.
+#[tool(causes)]
+async fn transparent() -> Result<(), Transparent> {
+    Err(Transparent(busy()))
+}
+
+/// Reserve a seat.
 #[tool(blocking)]
 fn output() -> ToolOutput {
     ToolOutput::retry("the booking system is busy")
@@ -82,8 +129,25 @@ async fn transient_error_is_reported_to_model_and_host() {
     registry.register::<boxed>().unwrap();
     registry.register::<output>().unwrap();
     registry.register::<for_good>().unwrap();
+    registry
+        .register_all(tool_set![
+            anyhow_alone,
+            anyhow_with_context,
+            anyhow_with_causes,
+            anyhow_for_good,
+            transparent
+        ])
+        .unwrap();
     let handler = async |_: Value, _: Context| Err::<String, _>(busy());
     registry.register_dynamic(definition("dynamic"), handler).unwrap();
+    let handler = async |_: Value, _: Context| Err::<String, _>(anyhow::Error::from(busy()));
+    registry
+        .register_dynamic(definition("dynamic_anyhow"), handler)
+        .unwrap();
+    let handler = async |_: Value, _: Context| Err::<String, _>(anyhow::Error::from(busy()).context("sorry"));
+    registry
+        .register_dynamic(definition("dynamic_context"), handler)
+        .unwrap();
     for (tool, text) in [
         ("itself", "the booking system is busy"),
         ("around", "no seat was reserved"),
@@ -91,6 +155,15 @@ async fn transient_error_is_reported_to_model_and_host() {
         ("boxed", "no seat was reserved"),
         ("output", "the booking system is busy"),
         ("dynamic", "the booking system is busy"),
+        ("anyhow_alone", "the booking system is busy"),
+        ("anyhow_with_context", "no seat was reserved"),
+        (
+            "anyhow_with_causes",
+            "sorry: no seat was reserved: the booking system is busy",
+        ),
+        ("transparent", "the booking system is busy"),
+        ("dynamic_anyhow", "the booking system is busy"),
+        ("dynamic_context", "sorry"),
     ] {
         let outcome = outcome(&registry, tool, Context::new()).await;
         assert_eq!(outcome.failure, Some(Failure::Retryable), "{tool}");
@@ -98,11 +171,14 @@ async fn transient_error_is_reported_to_model_and_host() {
         assert_eq!(outcome.result.text(), Some(whole.as_str()), "{tool}");
         assert!(outcome.result.is_error);
     }
-    let outcome = outcome(&registry, "for_good", Context::new()).await;
-    assert_eq!(
-        (outcome.failure, outcome.result.text()),
-        (Some(Failure::Failed), Some("no seat was reserved"))
-    );
+    for tool in ["for_good", "anyhow_for_good"] {
+        let outcome = outcome(&registry, tool, Context::new()).await;
+        assert_eq!(
+            (outcome.failure, outcome.result.text()),
+            (Some(Failure::Failed), Some("no seat was reserved")),
+            "{tool}"
+        );
+    }
 }
 
 /// Reserve a seat, if the day is even.
@@ -158,4 +234,26 @@ async fn result_tells_the_model_to_stop_at_the_limit() {
     for _ in 0..5 {
         assert_eq!(told("a", "reverse", "{}").await, None);
     }
+}
+
+#[tokio::test]
+async fn attempts_are_counted_by_the_name_that_the_model_has() {
+    let limit = AttemptLimit::new(2);
+    let mut inner = ToolRegistry::new().layer(limit);
+    inner.register::<itself>().unwrap();
+    let mut registry = ToolRegistry::new();
+    registry
+        .nest("train", inner.clone())
+        .unwrap()
+        .nest("bus", inner)
+        .unwrap();
+    let text = async |tool: &str| {
+        let outcome = outcome(&registry, tool, Context::new()).await;
+        outcome.result.text().unwrap().to_owned()
+    };
+    assert!(!text("train__itself").await.contains("do not call"));
+    assert!(!text("bus__itself").await.contains("do not call"));
+    assert!(text("train__itself").await.ends_with(
+        "attempt 2 in a row that failed: do not call `train__itself` again, and tell the user what went wrong."
+    ));
 }

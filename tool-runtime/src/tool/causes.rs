@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::iter;
 
-use crate::tool::tool_error::ToolError;
+use crate::tool::tool_error::Retryable;
 
 /// An error with a text for the model.
 #[diagnostic::on_unimplemented(
@@ -39,7 +39,10 @@ impl<E: fmt::Display + 'static> ErrorText for E {
     }
 
     fn is_retryable(&self) -> bool {
-        boxed(self).is_some_and(is_retryable)
+        match boxed(self) {
+            Some(error) => is_retryable(error),
+            None => has_retryable_cause(&format!("{self:#}"), &self.text()),
+        }
     }
 }
 
@@ -55,8 +58,14 @@ fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
 fn is_retryable(error: &(dyn Error + 'static)) -> bool {
     iter::successors(Some(error), |&error| error.source())
         .take(MAX_CAUSES)
-        .filter_map(|error| error.downcast_ref::<ToolError>())
-        .any(ToolError::is_retryable)
+        .any(<dyn Error>::is::<Retryable>)
+}
+
+/// The same in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
+fn has_retryable_cause(alternate: &str, text: &str) -> bool {
+    strip_text(text, alternate)
+        .and_then(|causes| causes.strip_suffix(Retryable::TEXT))
+        .is_some_and(|before| before.is_empty() || before.ends_with(": "))
 }
 
 /// An [`Error`], whose causes are its `source()`s.
@@ -105,7 +114,8 @@ const MAX_CAUSES: usize = 32;
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
     let mut chain_text = text.to_owned();
-    for cause in chain.take(MAX_CAUSES).map(ToString::to_string) {
+    let causes = chain.take(MAX_CAUSES).filter(|error| !error.is::<Retryable>());
+    for cause in causes.map(ToString::to_string) {
         if !mentions(&chain_text, &cause) {
             chain_text.push_str(": ");
             chain_text.push_str(&cause);
@@ -116,6 +126,12 @@ fn sources(error: &dyn Error, text: &str) -> String {
 
 /// The causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
+    let alternate = if has_retryable_cause(alternate, text) {
+        let causes = alternate.strip_suffix(Retryable::TEXT).unwrap_or(alternate);
+        causes.strip_suffix(": ").unwrap_or(causes)
+    } else {
+        alternate
+    };
     match strip_text(text, alternate) {
         Some(causes) if !mentions(text, causes) => without_repetitions(causes, text),
         _ => String::new(),

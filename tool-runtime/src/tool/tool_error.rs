@@ -31,7 +31,8 @@ impl ToolError {
     }
 
     /// Creates an error that passes: the same call may succeed later. The model reads that, below the message, and the host learns
-    /// [`Failure::Retryable`](crate::result::Failure::Retryable), also if this is the `source()` of the error that a function returns.
+    /// [`Failure::Retryable`](crate::result::Failure::Retryable), also if this is the `source()` of the error that a function returns, or
+    /// in an `anyhow::Error` or an error with `#[error(transparent)]`.
     ///
     /// ```
     /// use tool_runtime::result::Failure;
@@ -86,4 +87,24 @@ impl fmt::Display for ToolError {
     }
 }
 
-impl Error for ToolError {}
+impl Error for ToolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.is_retryable().then_some(&Retryable)
+    }
+}
+
+/// The source of an error that passes. Errors around it, such as `anyhow::Error`, hide the type of a [`ToolError`], and show its source.
+#[derive(Debug)]
+pub(crate) struct Retryable;
+
+impl Retryable {
+    pub(crate) const TEXT: &str = "this may succeed when it is tried again";
+}
+
+impl fmt::Display for Retryable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::TEXT)
+    }
+}
+
+impl Error for Retryable {}
