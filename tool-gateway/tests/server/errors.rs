@@ -185,6 +185,44 @@ async fn listed_tools_can_be_declared_unchanged() {
 }
 
 #[tokio::test]
+async fn metrics_name_the_routes_of_the_gateway_when_it_is_nested() {
+    let nested = axum::Router::new()
+        .nest("/ai", lab().app)
+        .nest_service("/other", lab().app);
+    let send = async |method: &str, path: &str, host: &str| {
+        let request = Request::builder().method(method).uri(path).header("host", host);
+        let request = request.body(Body::empty()).unwrap();
+        nested.clone().oneshot(request).await.unwrap()
+    };
+    for prefix in ["/ai", "/other"] {
+        for (method, path, host) in [
+            ("GET", "/healthz", "localhost"),
+            ("POST", "/healthz", "localhost"),
+            ("GET", "/healthz", "example.com"),
+            ("GET", "", "localhost"),
+            ("GET", "/v1/nothing", "localhost"),
+        ] {
+            send(method, &format!("{prefix}{path}"), host).await;
+        }
+        let metrics = send("GET", &format!("{prefix}/metrics"), "localhost").await;
+        let metrics = String::from_utf8(reply::bytes(metrics.into_body()).await.to_vec()).unwrap();
+        for labels in [
+            "route=\"/healthz\",status=\"200\"",
+            "route=\"/healthz\",status=\"405\"",
+            "route=\"/healthz\",status=\"403\"",
+            "route=\"/\",status=\"200\"",
+            "route=\"unknown\",status=\"404\"",
+        ] {
+            let line = format!("tool_gateway_requests_total{{{labels}}} 1");
+            assert!(
+                metrics.lines().any(|found| found == line),
+                "{prefix} {line}\n{metrics}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn metrics_count_requests_rounds_and_calls() {
     let lab = Lab::new(json!([
         says(&[call("lookup", "a"), call("weather", "b")]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -12,17 +12,23 @@ use crate::server::access::hop::{MAX_HOPS, hops};
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 
-pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+/// The gateway, and the path of a route in it.
+#[derive(Debug, Clone)]
+pub(crate) struct GuardedRoute {
+    pub(crate) shared: Arc<Shared>,
+    /// The gateway's own: axum's `MatchedPath` has the prefix of the router that this one is nested in, too.
+    pub(crate) path: &'static str,
+}
+
+pub(crate) async fn guard(State(route): State<GuardedRoute>, request: Request, next: Next) -> Response {
+    let GuardedRoute { shared, path } = route;
     let began = Instant::now();
-    // All unknown paths count as one route.
-    let route = request.extensions().get::<MatchedPath>().cloned();
     let response = match check(&shared, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
-    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let status = response.status().as_u16();
-    shared.metrics.answered(route, status, began.elapsed());
+    shared.metrics.answered(path, status, began.elapsed());
     response
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use axum::handler::Handler as _;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::messages;
 use crate::server::access::principal::principal;
 use crate::server::admit::admission::{admitted, limited};
-use crate::server::admit::guard;
+use crate::server::admit::guard::{GuardedRoute, guard};
 use crate::server::admit::request_body::read_text;
 use crate::server::drive::forward;
 use crate::server::openai::repairing;
@@ -21,21 +22,29 @@ use crate::wire::error::ApiError;
 
 /// All routes of a gateway.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/v1/messages", post(messages::messages))
-        .route("/v1/messages/count_tokens", post(messages::count_tokens))
-        .route("/v1/chat/completions", post(repairing::chat_completions))
-        .route("/v1/responses", post(repairing::responses))
-        .route("/v1/models", get(forwarded))
-        .route("/v1/models/{id}", get(forwarded))
-        .route("/v1/tools", get(tools))
-        .route("/healthz", get(health))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
-        .route("/", get(root))
-        .fallback(not_found)
-        .method_not_allowed_fallback(not_allowed)
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard::guard))
+    let routes = [
+        ("/v1/messages", post(messages::messages)),
+        ("/v1/messages/count_tokens", post(messages::count_tokens)),
+        ("/v1/chat/completions", post(repairing::chat_completions)),
+        ("/v1/responses", post(repairing::responses)),
+        ("/v1/models", get(forwarded)),
+        ("/v1/models/{id}", get(forwarded)),
+        ("/v1/tools", get(tools)),
+        ("/healthz", get(health)),
+        ("/readyz", get(ready)),
+        ("/metrics", get(metrics)),
+        ("/", get(root)),
+    ];
+    let guarded = |path| {
+        let shared = Arc::clone(&shared);
+        middleware::from_fn_with_state(GuardedRoute { shared, path }, guard)
+    };
+    let mut all = Router::new();
+    for (path, methods) in routes {
+        all = all.route(path, methods.fallback(not_allowed).layer(guarded(path)));
+    }
+    // All unknown paths count as one route.
+    all.fallback(not_found.layer(guarded("unknown")))
         .with_state(shared)
 }
 

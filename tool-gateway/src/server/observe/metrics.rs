@@ -36,13 +36,13 @@ pub(crate) struct Metrics {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
-    route: String,
+    route: &'static str,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
-    route: String,
+    route: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -132,12 +132,8 @@ impl Metrics {
     }
 
     /// A request that is answered now, with all of its answer or the beginning of it.
-    pub(crate) fn answered(&self, route: &str, status: u16, after: Duration) {
-        let route = route.to_owned();
-        let labels = RequestLabels {
-            route: route.clone(),
-            status,
-        };
+    pub(crate) fn answered(&self, route: &'static str, status: u16, after: Duration) {
+        let labels = RequestLabels { route, status };
         self.requests.get_or_create(&labels).inc();
         let seconds = self.first_byte_seconds.get_or_create(&RouteLabels { route });
         seconds.observe(after.as_secs_f64());
