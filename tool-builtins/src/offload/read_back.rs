@@ -28,7 +28,7 @@ pub async fn read_offloaded(
     #[arg(default = LIMIT, range = 1..=20_000)]
     limit: u32,
     /// Search instead: a regular expression. Returns the matches from the offset on with a little text around them, each with its
-    /// offset. Empty: no search.
+    /// offset. Matches of more than 4096 characters are found if the limit is as high. Empty: no search.
     #[arg(length = ..=500)]
     pattern: Option<String>,
     context: Context,

@@ -10,11 +10,11 @@ use regex_lite::{Regex, RegexBuilder};
 use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
 
-/// How many bytes a single search looks at.
-const WINDOW: usize = 32 << 10;
+/// Maximum length in characters of the matches that are looked for, unless the answer may be longer than that.
+const LONGEST_MATCH: usize = 4_096;
 
-/// How many bytes at the end of a window are searched with the next one: so long may a match be.
-const OVERLAP: usize = 16 << 10;
+/// Maximum length of a character in UTF-8.
+const LONGEST_CHARACTER: usize = 4;
 
 /// How many bytes stay before the place where the search goes on: for `^`, `\b` and excerpts.
 const LOOKBACK: usize = 4 * CONTEXT;
@@ -72,7 +72,8 @@ impl From<ChunkError> for SearchError {
     }
 }
 
-/// Searches from the character `offset` on, until the excerpts have `room` characters.
+/// Searches from the character `offset` on, until the excerpts have `room` characters. Matches that are longer than that, and than
+/// [`LONGEST_MATCH`], may be missed or cut.
 pub(super) async fn search<R: FileReader>(
     mut chunks: Chunks<'_, R>,
     regex: Regex,
@@ -112,8 +113,12 @@ struct Search {
     from: usize,
     /// The characters of the file before that.
     from_offset: u64,
+    /// The end of the last match, in characters of the file.
+    last_end: Option<u64>,
     found: Vec<Found>,
     room: usize,
+    /// How many bytes at the end of a window are searched with the next one: so long may a match be.
+    overlap: usize,
     time: Duration,
     is_stopped: bool,
 }
@@ -125,8 +130,10 @@ impl Search {
             text: String::new(),
             from: 0,
             from_offset: 0,
+            last_end: None,
             found: Vec::new(),
             room,
+            overlap: room.max(LONGEST_MATCH).saturating_mul(LONGEST_CHARACTER),
             time: TIME,
             is_stopped: false,
         }
@@ -153,13 +160,13 @@ impl Search {
         let began = Instant::now();
         let mut is_first = true;
         loop {
-            let window = floor(&self.text, self.from.saturating_add(WINDOW));
+            let window = floor(&self.text, self.from.saturating_add(2 * self.overlap));
             let is_end = is_last && window == self.text.len();
             // Matches from here on belong to the next window, which has more of what follows them.
             let next = if is_end {
                 window + 1
             } else {
-                floor(&self.text, window.saturating_sub(OVERLAP))
+                floor(&self.text, window.saturating_sub(self.overlap))
             };
             if next <= self.from {
                 break;
@@ -179,6 +186,15 @@ impl Search {
                 continue;
             };
             let (start, end) = (found.start(), found.end());
+            // An empty match straight behind another match belongs to it, as in `Regex::find_iter`: `.*` matches a line once.
+            if start == end && start == self.from && self.last_end == Some(self.from_offset) {
+                let after = ceil(&self.text, end + 1);
+                if after > self.text.len() {
+                    break;
+                }
+                self.go_on_at(after);
+                continue;
+            }
             let excerpt = excerpt(haystack, start, end);
             let characters = excerpt.chars().count();
             if characters > self.room && !self.found.is_empty() {
@@ -201,6 +217,9 @@ impl Search {
                 break;
             }
             self.go_on_at(after);
+            if start < end {
+                self.last_end = Some(self.from_offset);
+            }
         }
         self.time = self.time.saturating_sub(began.elapsed());
     }
@@ -263,4 +282,72 @@ fn ceil(text: &str, mut place: usize) -> usize {
         place += 1;
     }
     place
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::reader::{FilePart, Reading};
+    use super::*;
+
+    /// Reads a text in parts of some bytes.
+    struct InMemory(String, usize);
+
+    impl FileReader for InMemory {
+        fn read<'a>(&'a self, _: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
+            let part = FilePart::of(self.0.as_bytes(), offset, self.1.min(limit));
+            Box::pin(async move { Ok(Some(part)) })
+        }
+    }
+
+    /// The offsets of the matches, and of those that `Regex::find_iter` finds in the whole text.
+    async fn found_and_expected(
+        content: &str,
+        step: usize,
+        pattern: &str,
+        room: usize,
+    ) -> (Vec<u64>, Vec<u64>) {
+        let regex = compile(pattern).unwrap();
+        let characters = |at: usize| content[..at].chars().count() as u64;
+        let expected = regex
+            .find_iter(content)
+            .map(|found| characters(found.start()))
+            .collect();
+        let reader = InMemory(content.to_owned(), step);
+        let chunks = Chunks::new(&reader, Path::new("/x"));
+        let mut matches = search(chunks, regex, 0, room).await.unwrap();
+        assert!(matches.is_complete, "{pattern}");
+        (
+            matches.found.drain(..).map(|found| found.offset).collect(),
+            expected,
+        )
+    }
+
+    #[tokio::test]
+    async fn finds_what_a_search_in_the_whole_text_finds() {
+        for content in ["", "a", "a\n", "\n\n", "aé\n日🦀 b\n\nab", "xxaxx\n", "a b  c"] {
+            for pattern in [
+                ".*", "a*", "x*?", "^", "$", "^.*$", "\\b", "[^a]*", "(?s).*", "a|", "|a",
+            ] {
+                for step in [1, 3, 100] {
+                    let (found, expected) = found_and_expected(content, step, pattern, 20_000).await;
+                    assert_eq!(found, expected, "{pattern} in {content:?} by {step}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn finds_matches_as_long_as_the_answer() {
+        for (room, length) in [(800, 4_096), (20_000, 20_000)] {
+            for before in (0..100_000).step_by(23_456) {
+                let inside = "🦀".repeat(length - 2);
+                let content = format!("{}<{inside}>{}<>", "🦀".repeat(before), "🦀".repeat(50_000));
+                let (found, expected) = found_and_expected(&content, 1 << 18, "<🦀*>", room).await;
+                assert_eq!(found, expected, "{before}");
+                assert_eq!(found.len(), 2);
+            }
+        }
+    }
 }
