@@ -204,16 +204,12 @@ pub(super) fn with_store(gateway: Gateway, config: &Config) -> Result<Gateway, F
         }
         return Ok(gateway.with_store(store));
     };
-    let opened = FileStore::open(path).and_then(|store| {
-        let secret = store.secret()?;
-        Ok((store, secret))
-    });
-    let (mut store, secret) =
-        opened.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
+    let opened = FileStore::open(path);
+    let mut store = opened.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
     store = ttl.into_iter().fold(store, FileStore::with_ttl);
     store = bytes.into_iter().fold(store, FileStore::with_max_bytes);
     if let Some(turns) = client_turns {
         store = store.with_max_turns_per_client(turns.get());
     }
-    Ok(gateway.with_store(store).with_secret(secret))
+    Ok(gateway.with_store(store))
 }

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, StorageError};
+use redb::{Database, DatabaseError, StorageError, WriteTransaction};
 
 use super::store::StoreError;
 
@@ -80,6 +80,19 @@ impl FileDatabase {
         };
         self.close(opened, &error);
         Err(error)
+    }
+
+    /// Writes in one transaction.
+    pub(super) fn write<T>(
+        &self,
+        write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        self.with(|database| {
+            let transaction = database.begin_write()?;
+            let written = write(&transaction)?;
+            transaction.commit()?;
+            Ok(written)
+        })
     }
 
     /// Closes what was opened then; others may have done so, and opened it again.

@@ -59,6 +59,12 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(None) })
     }
 
+    /// The secret that the digests of its sessions are keyed with, if it keeps one. A store that outlives the process needs the same each
+    /// time, or it finds nothing again: one without it is used with [`Gateway::with_secret`](crate::Gateway::with_secret).
+    fn secret(&self) -> Option<[u8; 32]> {
+        None
+    }
+
     /// How large it is, if it knows.
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(async { Ok(None) })

@@ -60,14 +60,12 @@ impl Processes {
     /// Starts a process with other layers around its tools.
     fn start_with(&self, layers: impl FnOnce(ToolRegistry) -> ToolRegistry) -> (Runtime, Lab) {
         let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
-        let secret = store.secret().unwrap();
         let script = ScriptUpstream::from_json(&json!({ "turns": self.turns }).to_string()).unwrap();
         let runs = Runs::default();
         let gateway = Gateway::new(layers(registry(&runs)), script.clone())
             .with_deferred(["later"])
             .unwrap()
-            .with_store(store)
-            .with_secret(secret);
+            .with_store(store);
         let app = gateway.router();
         let lab = Lab { app, script, runs };
         let runtime = Builder::new_multi_thread()

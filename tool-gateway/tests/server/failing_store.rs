@@ -160,6 +160,10 @@ impl SessionStore for FailingStore {
         self.is_durable
     }
 
+    fn secret(&self) -> Option<[u8; 32]> {
+        Some([9; 32])
+    }
+
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         self.written.fetch_add(progress.record.len(), Ordering::Relaxed);
         let save = async move {

@@ -817,12 +817,9 @@ async fn disk_is_full() {
     for is_stream in [false, true] {
         let folder = directory.join(is_stream.to_string());
         let store = FileStore::open(folder.join("sessions.redb")).unwrap();
-        let secret = store.secret().unwrap();
         let filler = directory.join("filler");
         let log = Log::start_in(&folder);
-        let (lab, _) = lab_with(Silent, usize::MAX, |gateway| {
-            gateway.with_store(store).with_secret(secret)
-        });
+        let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
         // More than the file has room for, without a larger disk.
         let chat = chat(is_stream, &"x".repeat(1 << 20));
         let _ = std::fs::write(&filler, vec![0; 16 << 20]);

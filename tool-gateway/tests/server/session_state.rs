@@ -225,8 +225,7 @@ impl File {
 
     fn open(&self, turns: Value) -> Lab {
         let store = FileStore::open(self.path()).unwrap();
-        let secret = store.secret().unwrap();
-        lab(turns, |gateway| gateway.with_store(store).with_secret(secret))
+        lab(turns, |gateway| gateway.with_store(store))
     }
 
     fn path(&self) -> impl AsRef<Path> {

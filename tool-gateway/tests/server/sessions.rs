@@ -1,6 +1,7 @@
 //! Recognising sessions: what clients change on the way loses none, and nothing resumes another's.
 
 use serde_json::{Map, Value, json};
+use tool_gateway::Gateway;
 use tool_gateway::session::file::FileStore;
 
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
@@ -655,10 +656,7 @@ async fn a_suspended_turn_in_a_file_is_resumed_by_the_next_process() {
         json!({ "todos": [{ "content": "Ask", "status": "pending", "activeForm": "Asking" }] });
     let process = || {
         let store = FileStore::open(folder.join("sessions.redb")).unwrap();
-        let secret = store.secret().unwrap();
-        Lab::with(json!({ "turns": write }), |gateway| {
-            gateway.with_store(store).with_secret(secret)
-        })
+        Lab::with(json!({ "turns": write }), |gateway| gateway.with_store(store))
     };
     let mut chat = Chat::new(true);
     let first = {
@@ -682,6 +680,37 @@ async fn a_suspended_turn_in_a_file_is_resumed_by_the_next_process() {
         (first.session().0, "minted".to_owned())
     );
     drop(lab);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn secret_of_the_gateway_counts_before_the_one_of_the_store() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-secret-{}", std::process::id()));
+    let process = |configure: fn(Gateway, FileStore) -> Gateway| {
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        let script = json!({ "turns": [says(&[text("One.")])], "order": "requests" });
+        Lab::with(script, |gateway| configure(gateway, store))
+    };
+    let mut chat = Chat::new(false);
+    let session = {
+        let lab = process(|gateway, store| gateway.with_secret([1; 32]).with_store(store));
+        chat.say(&lab, "go").await.session().0
+    };
+    for (configure, is_found) in [
+        (
+            (|gateway, store| gateway.with_store(store).with_secret([1; 32])) as fn(Gateway, FileStore) -> _,
+            true,
+        ),
+        (
+            |gateway, store| gateway.with_store(store).with_secret([2; 32]),
+            false,
+        ),
+        (|gateway, store| gateway.with_store(store), false),
+    ] {
+        let lab = process(configure);
+        let mut chat = chat.clone();
+        assert_eq!(chat.say(&lab, "again").await.session().0 == session, is_found);
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,5 +1,6 @@
 //! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,9 +51,10 @@ use crate::upstream::Upstream;
 /// # let _ = app;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
-#[derive(Debug)]
 pub struct Gateway {
     shared: Shared,
+    /// The secret that was set, instead of the store's.
+    secret: Option<ChainKey>,
 }
 
 impl Gateway {
@@ -66,6 +68,7 @@ impl Gateway {
         let deferred = deferred.map(|tool| tool.name.as_str().to_owned()).collect();
         let metrics = Metrics::new();
         Self {
+            secret: None,
             shared: Shared {
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
                 offered: Vec::new(),
@@ -95,18 +98,19 @@ impl Gateway {
         }
     }
 
-    /// Sets where sessions are kept.
+    /// Sets where sessions are kept. The digests are keyed with the [secret](SessionStore::secret) of the store, if it has one, so that a
+    /// [`FileStore`](crate::session::file::FileStore) finds its sessions again after a restart.
     #[must_use]
     pub fn with_store(mut self, store: impl SessionStore) -> Self {
         self.shared.store = Arc::new(store);
         self
     }
 
-    /// Sets the secret that session digests are keyed with; random by default. A store that outlives the process needs the same each
-    /// time: see [`FileStore::secret`](crate::session::file::FileStore::secret).
+    /// Sets the secret that session digests are keyed with, instead of the [store's](SessionStore::secret), or of a random one. A store that
+    /// outlives the process and has no secret needs the same each time.
     #[must_use]
     pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
-        self.shared.secret = ChainKey::new(secret);
+        self.secret = Some(ChainKey::new(secret));
         self
     }
 
@@ -295,7 +299,16 @@ impl Gateway {
 
     /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
-        let Self { mut shared } = self;
+        let Self { mut shared, secret } = self;
+        let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
+        if let Some(secret) = secret {
+            shared.secret = secret;
+        } else if shared.store.is_durable() {
+            tracing::warn!(
+                store = shared.store.name(),
+                "sessions are not found after a restart: the store has no secret; set `Gateway::with_secret`"
+            );
+        }
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
         // No more are added.
         let definitions = shared.definitions().into_iter().cloned();
@@ -303,6 +316,14 @@ impl Gateway {
         let shared = Arc::new(shared);
         sweep::start(&shared);
         routes::router(shared)
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
     }
 }
 

@@ -70,6 +70,10 @@ impl SessionStore for TimedStore {
         self.timed("save", self.store.save(saved))
     }
 
+    fn secret(&self) -> Option<[u8; 32]> {
+        self.store.secret()
+    }
+
     fn is_durable(&self) -> bool {
         self.store.is_durable()
     }

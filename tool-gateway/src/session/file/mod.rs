@@ -9,6 +9,7 @@ mod save;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +18,14 @@ use redb::{ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _, W
 
 use self::limits::Limits;
 use self::lookup::TurnReader;
-use self::tables::{SECRET, TURNS};
+use self::tables::TURNS;
 use super::chain::Digest;
 use super::database::{Failed, FileDatabase};
 use super::record::{Session, SessionId, Turn};
 use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
 
-/// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile.
+/// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile. The secret of the
+/// digests is in the file, too: [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions again after a restart.
 ///
 /// Sessions expire after a time without a new turn, and so does how far requests have come. Over a cap, what would expire first goes
 /// first: the oldest turns of a session, and it with the last of them. The beginning of its history goes up as the client sends it then.
@@ -31,19 +33,24 @@ use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, S
 /// ```
 /// use std::time::Duration;
 /// use tool_gateway::session::file::FileStore;
+/// use tool_gateway::session::store::SessionStore;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("tool-gateway-doc-{}", std::process::id()));
 /// let store = FileStore::open(folder.join("sessions.redb"))?.with_ttl(Duration::from_secs(3600));
-/// assert_eq!(store.secret()?, store.secret()?);
-/// # drop(store);
+/// let secret = store.secret();
+/// drop(store);
+/// let again = FileStore::open(folder.join("sessions.redb"))?;
+/// assert!(again.secret().is_some() && again.secret() == secret);
+/// # drop(again);
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FileStore {
     database: Arc<FileDatabase>,
+    secret: [u8; 32],
     limits: Limits,
 }
 
@@ -52,18 +59,19 @@ impl FileStore {
     ///
     /// # Errors
     ///
-    /// If it cannot be opened or created, is no such file or a corrupted one, or another process has it open.
+    /// If it cannot be opened or created, is no such file or a corrupted one, has lost its secret, or another process has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let store = Self {
-            database: Arc::new(FileDatabase::open(path.as_ref())?),
+        let database = FileDatabase::open(path.as_ref())?;
+        let secret = database.write(tables::create)?;
+        Ok(Self {
+            database: Arc::new(database),
+            secret,
             limits: Limits {
                 ttl: Duration::from_secs(24 * 3600),
                 max_bytes: 4 << 30,
                 max_turns_per_client: 10_000,
             },
-        };
-        store.write_now(tables::create)?;
-        Ok(store)
+        })
     }
 
     /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
@@ -89,15 +97,6 @@ impl FileStore {
         self
     }
 
-    /// The secret for [`Gateway::with_secret`](crate::Gateway::with_secret), made when the file was created.
-    pub fn secret(&self) -> Result<[u8; 32], StoreError> {
-        self.read_now(|transaction| {
-            let secrets = transaction.open_table(SECRET)?;
-            let secret = secrets.get(())?.map(|secret| *secret.value());
-            secret.ok_or_else(|| Failed::Store(StoreError("the file has no secret".to_owned())))
-        })
-    }
-
     fn read_now<T>(&self, read: impl FnOnce(&ReadTransaction) -> Result<T, Failed>) -> Result<T, StoreError> {
         self.database.with(|database| read(&database.begin_read()?))
     }
@@ -106,12 +105,7 @@ impl FileStore {
         &self,
         write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
-        self.database.with(|database| {
-            let transaction = database.begin_write()?;
-            let written = write(&transaction)?;
-            transaction.commit()?;
-            Ok(written)
-        })
+        self.database.write(write)
     }
 
     /// Reads on a thread for that.
@@ -147,6 +141,16 @@ impl FileStore {
             drop(waiting);
             written
         })
+    }
+}
+
+/// Without the secret.
+impl fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStore")
+            .field("database", &self.database)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -205,6 +209,10 @@ impl SessionStore for FileStore {
 
     fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
         self.read(move |transaction| lookup::progress(transaction, request))
+    }
+
+    fn secret(&self) -> Option<[u8; 32]> {
+        Some(self.secret)
     }
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {

@@ -2,10 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use redb::{
-    MultimapTableDefinition, ReadableTable as _, ReadableTableMetadata as _, TableDefinition,
-    WriteTransaction,
-};
+use redb::{MultimapTableDefinition, ReadableTable as _, TableDefinition, WriteTransaction};
 use serde::{Deserialize, Serialize};
 
 use crate::session::chain::Digest;
@@ -72,8 +69,9 @@ pub(super) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Creates the tables of a new file. A file that has others is refused.
-pub(super) fn create(transaction: &WriteTransaction) -> Result<(), Failed> {
+/// Creates the tables of a new file, and returns its secret. A file that has others is refused, and one whose secret is lost: a new secret
+/// would find nothing of what is stored, and say nothing.
+pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {
         let mut versions = transaction.open_table(FILE_VERSION)?;
@@ -101,9 +99,17 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<(), Failed> {
     transaction.open_table(COUNTERS)?;
     transaction.open_table(PROGRESS)?;
     transaction.open_table(PROGRESS_EXPIRY)?;
-    let mut secrets = transaction.open_table(SECRET)?;
-    if secrets.is_empty()? {
+    let mut secrets = transaction.open_table(SECRET).map_err(lost_secret)?;
+    if is_new {
         secrets.insert((), &crate::random::bytes())?;
     }
-    Ok(())
+    let secret = secrets.get(()).map_err(lost_secret)?;
+    let secret = secret.ok_or_else(|| lost_secret("it is missing"))?;
+    Ok(*secret.value())
+}
+
+fn lost_secret(error: impl std::fmt::Display) -> Failed {
+    Failed::Store(StoreError(format!(
+        "the secret of its sessions cannot be read: {error}; restore the file from a backup, or name another file"
+    )))
 }

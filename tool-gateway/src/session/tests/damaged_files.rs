@@ -1,5 +1,7 @@
 //! Files that are not what a store has written, and whose they are.
 
+use redb::TableDefinition;
+
 use super::model::{Expect, follows_a_model};
 use super::{Folder, Random, is_long, save, turn};
 use crate::session::file::FileStore;
@@ -94,4 +96,46 @@ async fn file_is_private_and_opened_once() {
     );
     drop(store);
     FileStore::open(folder.file()).unwrap();
+}
+
+/// A new secret in its place would find nothing of what is stored.
+#[tokio::test]
+async fn rejects_a_file_that_has_lost_its_secret() {
+    const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
+    let folder = Folder::new("lost");
+    let store = FileStore::open(folder.file()).unwrap();
+    save(&store, turn("1", "a", "one")).await;
+    assert!(!format!("{store:?}").contains("secret"));
+    drop(store);
+    let change = |change: fn(&redb::WriteTransaction)| {
+        let database = redb::Database::open(folder.file()).unwrap();
+        let transaction = database.begin_write().unwrap();
+        change(&transaction);
+        transaction.commit().unwrap();
+    };
+    let open = || FileStore::open(folder.file()).unwrap_err().to_string();
+    change(|transaction| {
+        transaction.open_table(SECRET).unwrap().remove(()).unwrap();
+    });
+    assert!(
+        open().ends_with(
+            "sessions.redb: the secret of its sessions cannot be read: it is missing; restore the file from a backup, or name another file"
+        ),
+        "{}",
+        open()
+    );
+    change(|transaction| {
+        transaction.delete_table(SECRET).unwrap();
+        let short: TableDefinition<'_, (), &[u8; 16]> = TableDefinition::new("secret");
+        transaction
+            .open_table(short)
+            .unwrap()
+            .insert((), &[0; 16])
+            .unwrap();
+    });
+    assert!(
+        open().contains("sessions.redb: the secret of its sessions cannot be read: "),
+        "{}",
+        open()
+    );
 }
