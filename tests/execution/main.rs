@@ -7,6 +7,7 @@ mod batches;
 mod cancellation;
 mod blocking;
 mod permission;
+mod decisions;
 mod owned_arguments;
 mod layers;
 mod nested_registries;

@@ -1,7 +1,10 @@
 //! Faults of decisions: calls that are denied, interrupted, or not decided about.
 
-use tool_runtime::ToolRegistry;
-use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+use std::any::type_name;
+
+use serde_json::{Map, json};
+use tool_runtime::permission::{AllowRules, Decision, Permission, PermissionRequest};
+use tool_runtime::{Context, SessionValues, ToolRegistry};
 
 use crate::calls::{brewing, call_of};
 use crate::rows::row;
@@ -29,6 +32,27 @@ async fn interrupted() {
     let row = row("permission::interrupted");
     let permission = Permission::new(async |_| Decision::Interrupt);
     row.check(&brewing_with(permission).call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn edited_arguments_are_invalid() {
+    let row = row("permission::edited_arguments_are_invalid");
+    let arguments = Map::from_iter([("cup".to_owned(), json!("many"))]);
+    let permission = Permission::new(move |_| std::future::ready(Decision::AllowWith(arguments.clone())));
+    row.check(&brewing_with(permission).call(call_of(&row)).await);
+}
+
+#[tokio::test]
+async fn rules_cannot_be_read() {
+    let row = row("permission::rules_cannot_be_read");
+    let permission =
+        Permission::new(async |request: PermissionRequest| Decision::AllowAlways(request.rule_for_tool()));
+    let registry = brewing(async |_, _| "coffee").layer(permission);
+    let stored = Map::from_iter([(type_name::<AllowRules>().to_owned(), json!([{ "tool": "brew" }]))]);
+    let values = SessionValues::from_json(stored.clone());
+    let context = Context::new().with_session_values(values.clone());
+    row.check(&registry.call(call_of(&row).with_context(context)).await);
+    assert_eq!(values.to_json().unwrap(), stored);
 }
 
 #[tokio::test]

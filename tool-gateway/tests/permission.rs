@@ -8,14 +8,17 @@
     reason = "a test"
 )]
 
+use std::sync::{Arc, Mutex};
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use serde_json::{Value, from_slice, json};
+use tool_gateway::session::file::FileStore;
 use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer};
-use tool_runtime::permission::{Decision, Permission};
-use tool_runtime::{ToolRegistry, tool, tool_set};
+use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+use tool_runtime::{SessionState, ToolRegistry, tool, tool_set};
 use tower::ServiceExt as _;
 
 /// Look for files.
@@ -166,4 +169,82 @@ async fn denies_a_deferred_call() {
         content.starts_with("the call was denied: it needs an approval"),
         "{content}"
     );
+}
+
+/// Ring the bell.
+#[tool]
+async fn ring() -> &'static str {
+    "rung"
+}
+
+/// Counts the rings of a session.
+#[tool]
+async fn count(rings: SessionState<u32>) -> u32 {
+    *rings.lock() += 1;
+    *rings.lock()
+}
+
+#[tokio::test]
+async fn rules_of_a_session_survive_a_restart() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-rules-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    // Each message of the model has calls that run side by side, and such that run in order.
+    let calls = |key: u8| {
+        ["ring", "count", "look", "count"].into_iter().enumerate().map(move |(index, name)| {
+            json!({ "type": "tool_use", "id": format!("toolu_{key}_{index}"), "name": name, "input": {} })
+        })
+    };
+    let process = |key: u8| {
+        let asked = Arc::clone(&asked);
+        let permission = Permission::new(move |request: PermissionRequest| {
+            asked.lock().unwrap().push(request.call.name.clone());
+            std::future::ready(Decision::AllowAlways(request.rule_for_tool()))
+        });
+        let mut registry = ToolRegistry::new().layer(permission);
+        registry.register_all(tool_set![ring, count, look]).unwrap();
+        let script = json!({ "order": "requests", "turns": [
+            { "content": calls(key).collect::<Vec<_>>() },
+            { "content": [{ "type": "text", "text": format!("Done {key}.") }] },
+        ] });
+        let upstream = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let store = FileStore::open(folder.join("sessions.redb")).unwrap();
+        let gateway = Gateway::new(registry, upstream.clone()).with_store(store);
+        (gateway.with_offer(Offer::Always).router(), upstream)
+    };
+    let mut messages = Vec::new();
+    for key in 0..3 {
+        messages.push(json!({ "role": "user", "content": format!("Go on {key}.") }));
+        let (app, upstream) = process(key);
+        let answer = ask(&app, json!([]), &messages, false).await;
+        assert_eq!(answer["content"][0]["text"], format!("Done {key}."));
+        let requests = upstream.requests();
+        let last: Value = from_slice(requests.last().unwrap().body.as_ref()).unwrap();
+        let results = last["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+        for text in ["rung", "a.txt", &(2 * key + 2).to_string()] {
+            assert!(results.contains(&format!("\"content\":\"{text}\"")), "{results}");
+        }
+        messages.push(json!({ "role": "assistant", "content": answer["content"] }));
+    }
+    let asked_in_order = || {
+        let mut asked = std::mem::take(&mut *asked.lock().unwrap());
+        asked.sort();
+        asked
+    };
+    assert_eq!(
+        asked_in_order(),
+        ["count", "look", "ring"],
+        "each was asked about once"
+    );
+    // Another conversation has none of these rules.
+    let (app, _) = process(9);
+    ask(
+        &app,
+        json!([]),
+        &[json!({ "role": "user", "content": "Hello." })],
+        false,
+    )
+    .await;
+    assert_eq!(asked_in_order(), ["count", "look", "ring"]);
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -24,6 +24,7 @@ mod param;
 mod arguments;
 mod tool;
 pub mod call;
+mod allow_rules;
 pub mod permission;
 #[cfg(feature = "formats")]
 pub mod format;

@@ -37,17 +37,22 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use serde_json::{Map, Value};
 use tower_layer::Layer;
 use tower_service::Service;
 
+pub use crate::allow_rules::{AllowRule, AllowRules};
 use crate::call::catch::{self, BoxFuture, CatchUnwind, Limits};
+use crate::call::edited::EditedArguments;
 use crate::call::layer::{BoxError, ToolService};
 use crate::call::prepare::ToolCallRequest;
-use crate::call::tool_call::ToolCall;
+use crate::call::tool_call::{Route, ToolCall};
 use crate::call::{explain, handle};
 use crate::host::context::{CancellationToken, Context};
+use crate::host::session_values::{SessionValueError, SessionValues};
 use crate::tool::entry::RegisteredTool;
 use crate::wire::definition::{Hints, ToolDefinition};
+use crate::wire::issue::Issue;
 use crate::wire::result::{Failure, ToolOutcome};
 
 /// A layer that asks before a call; see the [module](self).
@@ -97,26 +102,36 @@ impl Permission {
         }
     }
 
-    /// Decides about a call; the outcome if it is not to be passed on.
-    async fn check(&self, call: &mut ToolCall) -> Option<ToolOutcome> {
-        let (tool, route) = (call.tool()?, call.route.as_ref()?);
+    /// Decides about a call.
+    async fn check(&self, call: &mut ToolCall) -> Verdict {
+        let Some((tool, route)) = call.tool().zip(call.route.as_ref()) else {
+            return Verdict::Allowed;
+        };
         if (self.is_allowed)(&tool.definition().hints) {
-            return None;
+            return Verdict::Allowed;
         }
         let limits = Limits {
             deadline: call.context.deadline(),
             token: call.context.external_token(),
         };
-        let rejected = |failure, text: &str| Some(handle::failed(call.id.clone(), failure, text));
+        let rejected =
+            |failure, text: &str| Verdict::Rejected(handle::failed(call.id.clone(), failure, text));
         if let Some(failure) = limits.stop_reason() {
             return rejected(
                 failure,
                 &explain::stopped_before_start(call.qualified_name(), failure),
             );
         }
+        let Some(prepared) = call.prepare().filter(|request| request.errors.is_empty()) else {
+            return Verdict::Allowed;
+        };
+        let session = RulesOfSession { call, route };
+        if session.allow(&prepared) {
+            return Verdict::Allowed;
+        }
         let request = PermissionRequest {
-            call: call.prepare().filter(|request| request.errors.is_empty())?,
-            context: call.context.clone(),
+            call: prepared.clone(),
+            context: call.context.clone().with_progress_of_call(),
             tool: Arc::clone(tool),
         };
         let pause = route.deadline.pause();
@@ -129,7 +144,23 @@ impl Permission {
         match decision {
             Ok(Decision::Allow) => {
                 call.context.put_off_deadline(paused);
-                None
+                Verdict::Allowed
+            }
+            Ok(Decision::AllowAlways(rule)) => {
+                session.add(rule);
+                call.context.put_off_deadline(paused);
+                Verdict::Allowed
+            }
+            Ok(Decision::AllowWith(arguments)) => {
+                call.context.put_off_deadline(paused);
+                let Some(edited) = EditedArguments::new(&prepared, &arguments) else {
+                    return Verdict::Allowed;
+                };
+                call.input = edited.text.into();
+                Verdict::Edited(Edit {
+                    note: edited.note,
+                    warnings: prepared.warnings,
+                })
             }
             Ok(Decision::Deny(text)) => {
                 rejected(Failure::Denied, &explain::denied(call.qualified_name(), text))
@@ -143,6 +174,80 @@ impl Permission {
             ),
             Err(failure) => rejected(failure, &explain::undecided(call.qualified_name())),
         }
+    }
+}
+
+/// What becomes of a call.
+enum Verdict {
+    Allowed,
+    /// It is passed on with other arguments.
+    Edited(Edit),
+    Rejected(ToolOutcome),
+}
+
+/// A change of the arguments.
+struct Edit {
+    note: String,
+    /// Warnings about the arguments that were sent.
+    warnings: Vec<Issue>,
+}
+
+impl Edit {
+    /// Adds the change to the outcome of the call.
+    fn record(self, outcome: &mut ToolOutcome) {
+        let Self { note, mut warnings } = self;
+        warnings.retain(|warning| !outcome.warnings.contains(warning));
+        outcome.warnings.splice(..0, warnings);
+        outcome.notes.push(note);
+    }
+}
+
+/// The rules of a call's session.
+struct RulesOfSession<'a> {
+    call: &'a ToolCall,
+    route: &'a Route,
+}
+
+impl RulesOfSession<'_> {
+    /// Whether a rule allows the call. One that cannot be read allows nothing.
+    fn allow(&self, request: &ToolCallRequest) -> bool {
+        let context = &self.call.context;
+        let values = match context.session_values() {
+            Some(values) => Some(values.clone()),
+            None => self.route.tools.states.sessions.get(context.session()),
+        };
+        let Some(values) = values.filter(SessionValues::contains::<AllowRules>) else {
+            return false;
+        };
+        match values.get::<AllowRules>() {
+            Ok(rules) => {
+                let arguments = request.is_exact().then(|| request.complete_arguments());
+                rules.lock().allow(self.call.qualified_name(), arguments.as_ref())
+            }
+            Err(error) => self.log("the rules of a session cannot be read", &error),
+        }
+    }
+
+    /// Keeps a rule. If that fails, the next call is asked about, too.
+    fn add(&self, mut rule: AllowRule) {
+        let context = &self.call.context;
+        // The name that the layers of a nested registry know.
+        if rule.tool == self.call.name {
+            self.call.qualified_name().clone_into(&mut rule.tool);
+        }
+        let values = match context.session_values() {
+            Some(values) => values.clone(),
+            None => self.route.tools.states.sessions.values(context.session()),
+        };
+        match values.get::<AllowRules>() {
+            Ok(rules) => rules.lock().add(rule),
+            Err(error) => _ = self.log("a rule was not kept", &error),
+        }
+    }
+
+    fn log(&self, message: &str, error: &SessionValueError) -> bool {
+        tracing::error!(tool = self.call.qualified_name(), %error, "{message}");
+        false
     }
 }
 
@@ -192,6 +297,13 @@ impl fmt::Debug for Permission {
 pub enum Decision {
     /// The call is passed on.
     Allow,
+    /// The call is passed on with these arguments instead, all of them: those that were sent and are not among them are left out. They are
+    /// coerced and checked like any others, and a [note](ToolOutcome::notes) after the result tells the model what was changed.
+    AllowWith(Map<String, Value>),
+    /// The call is passed on, and so is every later call of the session that the rule allows, without a question:
+    /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps its
+    /// [rules](AllowRules).
+    AllowAlways(AllowRule),
     /// The call fails with [`Failure::Denied`] and this text, which the model reads.
     Deny(String),
     /// The call fails with [`Failure::Interrupted`], and the model reads that approval is needed. For decisions that are not
@@ -214,6 +326,17 @@ impl PermissionRequest {
     /// The definition of the called tool, with its [hints](ToolDefinition::hints).
     pub fn definition(&self) -> &ToolDefinition {
         self.tool.definition()
+    }
+
+    /// The rule that allows every call of this tool.
+    pub fn rule_for_tool(&self) -> AllowRule {
+        AllowRule::for_tool(self.tool.qualified_name.as_str())
+    }
+
+    /// The rule that allows the calls of this tool with the same arguments. It never allows a call with a number that 64 bits cannot
+    /// represent.
+    pub fn rule_for_call(&self) -> AllowRule {
+        AllowRule::for_call(self.tool.qualified_name.as_str(), self.call.complete_arguments())
     }
 }
 
@@ -251,8 +374,13 @@ impl Service<ToolCall> for PermissionService {
         } = self.clone();
         Box::pin(async move {
             match permission.check(&mut call).await {
-                Some(rejected) => Ok(rejected),
-                None => inner.call(call).await,
+                Verdict::Allowed => inner.call(call).await,
+                Verdict::Edited(edit) => {
+                    let mut outcome = inner.call(call).await?;
+                    edit.record(&mut outcome);
+                    Ok(outcome)
+                }
+                Verdict::Rejected(rejected) => Ok(rejected),
             }
         })
     }

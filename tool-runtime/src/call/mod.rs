@@ -5,6 +5,7 @@ pub(crate) mod explain;
 pub(crate) mod deadline;
 pub(crate) mod catch;
 pub(crate) mod prepare;
+pub(crate) mod edited;
 pub(crate) mod tool_call;
 pub(crate) mod trace;
 pub(crate) mod handle;

@@ -103,6 +103,9 @@
 //! survives a restart. Calls of tools with a `SessionState` run there in the order of the model, others beside them. What a call that
 //! was cut off has changed is not stored, nor what a task changes that outlives its call.
 //!
+//! A [`Permission`](super::_7_layers#permission) keeps what was decided with `AllowAlways` in the session, too:
+//! [`AllowRules`](crate::permission::AllowRules) is a session state like any other.
+//!
 //! # When the type changes
 //!
 //! Values are stored under the path of their type. A type that is renamed or moved starts from its default; what is stored under a

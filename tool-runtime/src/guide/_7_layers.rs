@@ -16,7 +16,8 @@
 //! # Permission
 //!
 //! [`Permission`](crate::permission::Permission) asks before a call. It gets the arguments as the function would get them, which is
-//! what a user should be shown, and decides: `Allow`, `Deny` with words for the model, or `Interrupt`. With
+//! what a user should be shown, and decides: `Allow`, `AllowWith` other arguments, `AllowAlways`, `Deny` with words for the model, or
+//! `Interrupt`. With
 //! [`by_hints`](crate::permission::Permission::by_hints), tools that only read are not asked about. (The hints `read_only`,
 //! `destructive`, `idempotent` and `open_world` reach layers and MCP's clients, and enforce nothing by themselves.) It holds for
 //! every tool, also for those that are registered later; while a user thinks, no timeout of the call runs.
@@ -98,6 +99,58 @@
 //!     r#"delete_reader {"card":7,"dry_run":false}?"#,
 //!     r#"delete_reader {"card":8,"dry_run":false}?"#,
 //! ]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A user may change the arguments, or not want to be asked again:
+//!
+//! | decision | effect |
+//! |---|---|
+//! | `AllowWith(arguments)` | The call runs with these arguments. They are coerced and checked like any others, and a note after the result tells the model what was changed. |
+//! | `AllowAlways(rule)` | The call runs, and the session keeps the rule: later calls that it allows run without a question. [`rule_for_tool`](crate::permission::PermissionRequest::rule_for_tool) allows every call of the tool, [`rule_for_call`](crate::permission::PermissionRequest::rule_for_call) those with equal arguments. |
+//!
+//! The rules of a session are a session state, [`AllowRules`](crate::permission::AllowRules): it is stored with the others (see
+//! [sessions](super::_14_sessions)), and the host can show the rules and remove them.
+//!
+//! ```
+//! use tool_runtime::permission::{AllowRules, Decision, Permission, PermissionRequest};
+//! use tool_runtime::{Context, ToolCall, ToolRegistry, tool};
+//!
+//! /// Renew a loan.
+//! #[tool]
+//! async fn renew(
+//!     /// The title.
+//!     title: String,
+//!     /// For how many weeks.
+//!     weeks: u8,
+//! ) -> String {
+//!     format!("{title} for {weeks} weeks")
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let permission = Permission::by_hints(async |request: PermissionRequest| {
+//!     let mut arguments = request.call.arguments.clone();
+//!     if arguments["weeks"].as_u64() > Some(4) {
+//!         arguments["weeks"] = 4.into(); // what the user has typed
+//!         return Decision::AllowWith(arguments);
+//!     }
+//!     Decision::AllowAlways(request.rule_for_call())
+//! });
+//! let mut registry = ToolRegistry::new().layer(permission);
+//! registry.register::<renew>()?;
+//! let call = |arguments: &str| {
+//!     ToolCall::new("toolu_01", "renew", arguments).with_context(Context::new().with_session("Ada"))
+//! };
+//!
+//! let outcome = registry.call(call(r#"{ "title": "Emma", "weeks": 9 }"#)).await;
+//! let text = "Emma for 4 weeks\n\nThe arguments of this call were changed when it was approved: `weeks` is 4.";
+//! assert_eq!(outcome.result.text(), Some(text));
+//!
+//! registry.call(call(r#"{ "title": "Ulysses", "weeks": 2 }"#)).await; // from now on without a question
+//! let rules = registry.session_values(Some("Ada")).get::<AllowRules>()?;
+//! assert_eq!(rules.lock().0[0].tool, "renew");
 //! # Ok(())
 //! # }
 //! ```

@@ -36,6 +36,12 @@ pub trait SessionStateStore: Send + Sync + 'static {
     /// The values of a session, or of the calls without one; new ones for a new session.
     fn values(&self, session: Option<&str>) -> SessionValues;
 
+    /// The values of a session, if it has some: to look for a value without beginning a session. As provided, those of
+    /// [`values`](Self::values).
+    fn get(&self, session: Option<&str>) -> Option<SessionValues> {
+        Some(self.values(session))
+    }
+
     /// Removes the values of a session that has ended, and returns them.
     fn remove(&self, session: Option<&str>) -> Option<SessionValues>;
 }
@@ -51,6 +57,10 @@ impl SharedSessionStore {
 
     pub(crate) fn values(&self, session: Option<&str>) -> SessionValues {
         self.0.values(session)
+    }
+
+    pub(crate) fn get(&self, session: Option<&str>) -> Option<SessionValues> {
+        self.0.get(session)
     }
 
     pub(crate) fn remove(&self, session: Option<&str>) -> Option<SessionValues> {
@@ -97,6 +107,14 @@ impl SessionStateStore for MemoryStore {
             return values.clone();
         }
         sessions.by_id.entry(id.into()).or_default().clone()
+    }
+
+    fn get(&self, session: Option<&str>) -> Option<SessionValues> {
+        let sessions = self.lock();
+        match session {
+            Some(id) => sessions.by_id.get(id).cloned(),
+            None => sessions.unnamed.clone(),
+        }
     }
 
     fn remove(&self, session: Option<&str>) -> Option<SessionValues> {

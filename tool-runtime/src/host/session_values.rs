@@ -129,6 +129,20 @@ impl SessionValues {
         Ok(SessionState::from_shared(value))
     }
 
+    /// Whether there is a value of a type, stored or in use. [`get`](Self::get) would add its default.
+    ///
+    /// ```
+    /// use tool_runtime::SessionValues;
+    ///
+    /// let values = SessionValues::new();
+    /// assert!(!values.contains::<u32>());
+    /// values.get::<u32>().unwrap();
+    /// assert!(values.contains::<u32>());
+    /// ```
+    pub fn contains<T: 'static>(&self) -> bool {
+        self.entries().contains_key(type_name::<T>())
+    }
+
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // A `Default` or `Deserialize` that panicked has changed nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

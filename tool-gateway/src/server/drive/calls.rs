@@ -36,7 +36,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) event: Event,
-    /// The state of the session after it, if its tool uses that.
+    /// The values of the session that it may have changed, as they are after it: all of them if its tool uses session state, and the rules
+    /// of permissions in any case.
     pub(crate) state: Option<State>,
     /// Whether it has changed nothing.
     pub(crate) only_reads: bool,
@@ -58,6 +59,8 @@ pub(crate) struct RunningCalls {
     done: mpsc::UnboundedReceiver<Result<Done, ApiError>>,
     /// The latest report of any of them.
     progress: watch::Receiver<ProgressReport>,
+    /// The values of the session.
+    values: SessionValues,
     has_progressed: bool,
     pinged_at: Instant,
 }
@@ -72,7 +75,7 @@ impl RunningCalls {
                 PING_INTERVAL
             };
             tokio::select! {
-                done = self.done.recv() => return done,
+                done = self.done.recv() => return done.map(|done| self.with_rules(done)),
                 () = tokio::time::sleep_until((self.pinged_at + interval).into()) => {
                     running.send(Sent::Event(StreamEvent::Ping));
                     self.progress.mark_unchanged();
@@ -86,7 +89,19 @@ impl RunningCalls {
 
     /// The next that is done already.
     pub(crate) fn ready(&mut self) -> Option<Result<Done, ApiError>> {
-        self.done.try_recv().ok()
+        let done = self.done.try_recv().ok()?;
+        Some(self.with_rules(done))
+    }
+
+    /// Adds the rules of permissions: a decision may add one in a call of any tool. They are read here and not beside the call, since other
+    /// calls of the round add rules, too, and of two readings the later one counts.
+    fn with_rules(&self, done: Result<Done, ApiError>) -> Result<Done, ApiError> {
+        done.map(|mut done| {
+            if let Some(rules) = session_state::allow_rules(&self.values) {
+                done.state.get_or_insert_default().extend(rules);
+            }
+            done
+        })
     }
 }
 
@@ -125,19 +140,17 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     });
     let (in_order, parallel): (Vec<_>, Vec<_>) =
         own_calls.partition(|own| session_state::runs_in_order(registry, &own.call.name));
-    let values = (!in_order.is_empty()).then(|| SessionValues::from_json(round.state.clone()));
-    let parallel = parallel.into_iter().map(|call| (vec![call], None));
-    let batches = parallel.chain(values.map(|values| (in_order, Some(values))));
+    let values = SessionValues::from_json(round.state.clone());
+    let parallel = parallel.into_iter().map(|call| (vec![call], false));
+    let in_order = (!in_order.is_empty()).then_some((in_order, true));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
-    for (calls, values) in batches {
-        let context = context.clone();
+    // Also for the others: a permission keeps its rules in the session.
+    let context = context.with_session_values(values.clone());
+    for (calls, uses_state) in parallel.chain(in_order) {
         let batch = Batch {
             registry: registry.clone(),
-            context: match &values {
-                Some(values) => context.with_session_values(values.clone()),
-                None => context,
-            },
-            values,
+            context: context.clone(),
+            values: uses_state.then(|| values.clone()),
             abandoned: round.abandoned.clone(),
             done: done.clone(),
         };
@@ -151,6 +164,7 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     RunningCalls {
         done: results,
         progress,
+        values,
         has_progressed: false,
         pinged_at: tokio::time::Instant::now().into_std(),
     }

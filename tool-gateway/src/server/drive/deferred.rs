@@ -160,7 +160,7 @@ async fn run_open(
             }
         };
         if let Some(changed) = done.state {
-            ended.state = changed;
+            ended.state.extend(changed);
         }
         match done.event {
             Event::Result { call, result } => ended.results.extend(id(call).map(|id| (id, result))),

@@ -312,7 +312,7 @@ impl<'a> Drive<'a> {
                     only_reads,
                 }) => {
                     if let Some(state) = state {
-                        self.state = state;
+                        self.state.extend(state);
                     }
                     is_worth_storing |= !only_reads && !matches!(event, Event::Stopped { .. });
                     self.on_event(event);

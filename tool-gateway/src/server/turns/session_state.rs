@@ -1,9 +1,12 @@
 //! The state of a session as it is stored with each turn: the values that tools take as `SessionState`.
 
+use std::any::type_name;
+
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
+use tool_runtime::permission::AllowRules;
 use tool_runtime::session_values::SessionValueError;
-use tool_runtime::{RegisteredTool, ToolRegistry};
+use tool_runtime::{RegisteredTool, SessionValues, ToolRegistry};
 
 use crate::wire::error::ApiError;
 
@@ -15,6 +18,17 @@ pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
     registry
         .get_tool(name)
         .is_some_and(RegisteredTool::uses_session_state)
+}
+
+/// The rules of permissions, if there are any, as the state has them.
+pub(crate) fn allow_rules(values: &SessionValues) -> Option<State> {
+    // Else the state of every session would have an empty list.
+    if !values.contains::<AllowRules>() {
+        return None;
+    }
+    let rules = values.get::<AllowRules>().ok()?;
+    let rules = serde_json::to_value(&*rules.lock()).ok()?;
+    Some(Map::from_iter([(type_name::<AllowRules>().to_owned(), rules)]))
 }
 
 /// The error for a tool that left what cannot be stored. The turn ends, since the next request would begin without it.
