@@ -12,6 +12,7 @@ use tool_runtime::{
     Context, Policy, RegistryError, SessionState, State, ToolCall, ToolDefinition, ToolRegistry, tool,
     tool_set,
 };
+use tower::util::MapRequestLayer;
 use tower::{ServiceExt, service_fn};
 use tower_layer::layer_fn;
 
@@ -487,4 +488,146 @@ fn names_of_a_source_that_become_the_same_are_errors() {
         "invalid tool name ``: it is empty; expected 1 to 64 of a-z, A-Z, 0-9, `_` and `-`"
     );
     assert!(refused(["a", &"x.".repeat(33)]).contains("it has 66 characters"));
+}
+
+fn names(registry: &ToolRegistry) -> Vec<&str> {
+    let definitions = registry.tool_definitions().into_iter();
+    definitions.map(|definition| &*definition.name).collect()
+}
+
+#[tokio::test]
+async fn merged_tools_keep_their_names_states_and_layers() {
+    let log = Log::default();
+    let mut registry = ToolRegistry::new()
+        .with_state("the outer registry".to_owned())
+        .with_tools(tool_set![wait])
+        .unwrap();
+    let mut merged = files();
+    merged.unregister("wait");
+    registry.merge(watched(merged, "files", &log)).unwrap();
+    assert_eq!(names(&registry), ["wait", "search", "fall", "count"]);
+    run_in(&registry, "search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_text("tea 1 in files");
+    assert_eq!(
+        log.lock().unwrap()[0],
+        r#"files: search search Some("search") {"word":"tea"}"#
+    );
+    // Its layers are not around the others.
+    log.lock().unwrap().clear();
+    assert_eq!(
+        registry.execute_tool("1", "wait", "{}").await.text(),
+        Some("the tool `wait` timed out and was stopped; ask for less, or try again later")
+    );
+    assert!(log.lock().unwrap().is_empty());
+    // Nested as a whole.
+    let mut outer = ToolRegistry::new();
+    outer.nest("shop", registry).unwrap();
+    let result = outer.execute_tool("1", "shop__fall", "{}").await;
+    assert_eq!(
+        result.text(),
+        Some("the tool `shop__fall` failed with an internal error; other calls are not affected")
+    );
+}
+
+#[tokio::test]
+async fn merging_a_taken_name_changes_nothing() {
+    let mut registry = files();
+    let mut other = ToolRegistry::new().with_state(String::new());
+    other.register::<look_at>().unwrap().register::<search>().unwrap();
+    let error = registry.merge(other).unwrap_err();
+    assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "search"));
+    assert_eq!(names(&registry), ["search", "fall", "wait", "count"]);
+}
+
+/// Look.
+#[tool]
+async fn look_at() -> &'static str {
+    "seen"
+}
+
+/// A layer that writes down the calls that it sees.
+fn noting(
+    who: &'static str,
+    log: &Log,
+) -> MapRequestLayer<impl Fn(ToolCall) -> ToolCall + Clone + Send + Sync + use<>> {
+    let log = Arc::clone(log);
+    MapRequestLayer::new(move |call: ToolCall| {
+        log.lock()
+            .unwrap()
+            .push(format!("{who} {}", call.qualified_name()));
+        call
+    })
+}
+
+#[tokio::test]
+async fn layer_of_one_tool_is_inside_of_the_layers_of_the_registry() {
+    let log = Log::default();
+    let mut registry = files().layer(noting("all", &log));
+    registry
+        .layer_tool("search", noting("first", &log))
+        .unwrap()
+        .layer_tool("search", noting("second", &log))
+        .unwrap();
+    assert_eq!(names(&registry), ["search", "fall", "wait", "count"]);
+    let seen = || std::mem::take(&mut *log.lock().unwrap());
+    run_in(&registry, "search", r#"{ "word": "tea" }"#)
+        .await
+        .assert_text("tea 1 in files");
+    assert_eq!(seen(), ["all search", "second search", "first search"]);
+    registry.execute_tool("1", "fall", "{}").await;
+    assert_eq!(seen(), ["all fall"]);
+    // A tool of a nested registry.
+    let mut outer = ToolRegistry::new();
+    outer.nest("files", registry).unwrap();
+    outer.layer_tool("files__fall", noting("outer", &log)).unwrap();
+    outer.execute_tool("1", "files__fall", "{}").await;
+    assert_eq!(seen(), ["outer files__fall", "all files__fall"]);
+    outer
+        .execute_tool("1", "files__search", r#"{ "word": "tea" }"#)
+        .await;
+    assert_eq!(
+        seen(),
+        ["all files__search", "second files__search", "first files__search"]
+    );
+    let error = outer.layer_tool("search", noting("none", &log)).unwrap_err();
+    assert!(matches!(error, RegistryError::NotRegistered { tool } if tool == "search"));
+}
+
+#[tokio::test]
+async fn tool_with_a_layer_shares_sessions_and_settings() {
+    let log = Log::default();
+    let mut registry = files().with_policy(Policy::Strict);
+    registry.register_all(tool_set![look_at]).unwrap();
+    registry
+        .layer_tool("count", noting("count", &log))
+        .unwrap()
+        .layer_tool("search", noting("search", &log))
+        .unwrap();
+    let call = |name: &str, input: &str| {
+        ToolCall::new("1", name, input).with_context(Context::new().with_session("s"))
+    };
+    for expected in ["1", "2"] {
+        assert_eq!(
+            registry.call(call("count", "{}")).await.result.text(),
+            Some(expected)
+        );
+    }
+    let search = || call("search", r#"{ "word": "tea", "limit": "2" }"#);
+    assert_eq!(
+        registry.call(search()).await.failure,
+        Some(Failure::InvalidArguments)
+    );
+    registry.set_policy("search", Policy::Lenient).unwrap();
+    assert_eq!(
+        registry.call(search()).await.result.text(),
+        Some("tea 2 in files")
+    );
+    let values = registry.remove_session(Some("s")).unwrap();
+    assert_eq!(*values.get::<u32>().unwrap().lock(), 2);
+    assert!(registry.remove_session(Some("s")).is_none());
+    assert_eq!(names(&registry.subset(["count"])), ["count"]);
+    assert!(registry.unregister("count").is_some());
+    let outcome = registry.call(call("count", "{}")).await;
+    assert_eq!(outcome.failure, Some(Failure::NotFound));
 }

@@ -202,6 +202,22 @@ impl ToolRegistry {
 
     /// Registers an annotated function by its name, which is that of a type: `registry.register::<find_trains>()`.
     ///
+    /// It returns a reference, so that calls can be chained; the registry is a variable of its own:
+    ///
+    /// ```
+    /// # use tool_runtime::{RegistryError, ToolRegistry, tool};
+    /// # /// Find trains.
+    /// # #[tool]
+    /// # async fn find_trains() {}
+    /// # fn registry() -> Result<ToolRegistry, RegistryError> {
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register::<find_trains>()?;
+    /// # Ok(registry)
+    /// # }
+    /// ```
+    ///
+    /// In one expression, [`with_tools`](Self::with_tools) returns the registry itself.
+    ///
     /// # Errors
     ///
     /// If the name is invalid or taken, a state is missing, a default violates its constraints, or the schema is invalid. The
@@ -212,6 +228,8 @@ impl ToolRegistry {
     }
 
     /// Registers a set of tools: all of them, or none if one fails.
+    ///
+    /// [`with_tools`](Self::with_tools) is the same in one expression with the other settings of a registry.
     ///
     /// # Errors
     ///
@@ -224,6 +242,29 @@ impl ToolRegistry {
             table.add(tool)?;
         }
         self.tools = Arc::new(table);
+        Ok(self)
+    }
+
+    /// The registry with a set of tools: all of them, or an error if one fails.
+    ///
+    /// ```
+    /// use tool_runtime::{RegistryError, ToolRegistry, tool, tool_set};
+    ///
+    /// /// Ring a bell.
+    /// #[tool]
+    /// async fn ring() {}
+    ///
+    /// fn registry() -> Result<ToolRegistry, RegistryError> {
+    ///     ToolRegistry::new().with_max_concurrency(2).with_tools(tool_set![ring])
+    /// }
+    /// assert!(registry().unwrap().get_tool("ring").is_some());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn with_tools(mut self, tools: impl IntoTools) -> Result<Self, RegistryError> {
+        self.register_all(tools)?;
         Ok(self)
     }
 
@@ -406,6 +447,90 @@ impl ToolRegistry {
         let nested = registry.layers.into_nested(registry.tools);
         table.nest(&format!("{prefix}{SEPARATOR}"), nested)?;
         self.tools = Arc::new(table);
+        Ok(self)
+    }
+
+    /// Adds the tools of another registry under their own names, as axum merges routers. Otherwise as [`nest`](Self::nest): their calls run
+    /// in that registry, with its states, sessions, policies, settings and layers.
+    ///
+    /// So tools that share a layer need no prefix; [`layer_tool`](Self::layer_tool) is for one tool of this registry.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_runtime::{ToolRegistry, tool, tool_set};
+    /// use tower::timeout::TimeoutLayer;
+    ///
+    /// /// Look up a word.
+    /// #[tool]
+    /// async fn look_up() {}
+    ///
+    /// /// Read a page of the web.
+    /// #[tool]
+    /// async fn fetch() {
+    ///     tokio::time::sleep(Duration::from_secs(60)).await;
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let web = ToolRegistry::new()
+    ///     .layer(TimeoutLayer::new(Duration::from_millis(20)))
+    ///     .with_tools(tool_set![fetch])?;
+    /// let mut registry = ToolRegistry::new().with_tools(tool_set![look_up])?;
+    /// registry.merge(web)?;
+    /// let names: Vec<&str> = registry.tool_definitions().iter().map(|tool| &*tool.name).collect();
+    /// assert_eq!(names, ["look_up", "fetch"]);
+    /// assert_eq!(registry.execute_tool("toolu_01", "fetch", "{}").await.text(), Some("request timed out"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a name is taken. The registry then remains unchanged.
+    pub fn merge(&mut self, registry: Self) -> Result<&mut Self, RegistryError> {
+        let mut table = (*self.tools).clone();
+        table.nest("", registry.layers.into_nested(registry.tools))?;
+        self.tools = Arc::new(table);
+        Ok(self)
+    }
+
+    /// Adds a `tower` layer around the calls of one tool, inside of the layers of the registry; the last one is the outermost.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolRegistry, tool, tool_set};
+    /// use tower::limit::ConcurrencyLimitLayer;
+    ///
+    /// /// Look up a word.
+    /// #[tool]
+    /// async fn look_up() {}
+    ///
+    /// /// Print a page.
+    /// #[tool]
+    /// async fn print() {}
+    ///
+    /// # fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let mut registry = ToolRegistry::new().with_tools(tool_set![look_up, print])?;
+    /// registry.layer_tool("print", ConcurrencyLimitLayer::new(1))?; // there is one printer
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is no tool with this name.
+    pub fn layer_tool<L>(&mut self, name: &str, layer: L) -> Result<&mut Self, RegistryError>
+    where
+        L: Layer<ToolService>,
+        L::Service: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let mut layers = Layers::default();
+        layers.push(layer);
+        self.tools_mut()
+            .enclose(name, |tools| layers.into_nested(tools))?;
         Ok(self)
     }
 

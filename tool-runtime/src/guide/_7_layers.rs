@@ -9,7 +9,7 @@
 //! [`tower`]: https://docs.rs/tower
 //!
 //! ```toml
-//! tower = { version = "0.5", features = ["filter", "util"] }
+//! tower = { version = "0.5", features = ["filter", "limit", "util"] }
 //! tool-builtins = { path = "../tool-runtime/tool-builtins" } # for long results
 //! ```
 //!
@@ -278,6 +278,47 @@
 //! assert_eq!(outcomes[0].result.text(), Some("waited 100 ms"));
 //! assert_eq!(outcomes[1].result.text(), Some("request timed out"));
 //! assert!(outcomes[1].result.is_error);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # One tool, or some
+//!
+//! [`layer_tool`](crate::ToolRegistry::layer_tool) puts a layer around one tool, inside of the layers of the registry. Tools that share
+//! layers or states are a registry of their own, which [`merge`](crate::ToolRegistry::merge) adds under the same names, and
+//! [`nest`](crate::ToolRegistry::nest) with a prefix.
+//!
+//! ```
+//! use tool_runtime::{ToolCall, ToolRegistry, tool, tool_set};
+//! use tower::limit::ConcurrencyLimitLayer;
+//! use tower::util::MapRequestLayer;
+//!
+//! /// Print a list of all loans.
+//! #[tool]
+//! async fn print_loans() -> &'static str {
+//!     "printed"
+//! }
+//!
+//! /// Look up a book in the catalogue of another library.
+//! #[tool(read_only)]
+//! async fn find_elsewhere() -> &'static str {
+//!     "found"
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let mut registry = ToolRegistry::new().with_tools(tool_set![print_loans])?;
+//! registry.layer_tool("print_loans", ConcurrencyLimitLayer::new(1))?; // there is one printer
+//!
+//! let others = ToolRegistry::new().layer(MapRequestLayer::new(|call: ToolCall| {
+//!     println!("{} asks another library", call.id);
+//!     call
+//! }));
+//! registry.merge(others.with_tools(tool_set![find_elsewhere])?)?;
+//!
+//! for (name, text) in [("print_loans", "printed"), ("find_elsewhere", "found")] {
+//!     assert_eq!(registry.execute_tool("toolu_01", name, "{}").await.text(), Some(text));
+//! }
 //! # Ok(())
 //! # }
 //! ```

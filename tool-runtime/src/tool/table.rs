@@ -12,6 +12,7 @@ use crate::host::state::States;
 use crate::tool::entry::{NestedTool, RegisteredTool, SchemaSettings};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
+use crate::wire::issue::excerpt;
 
 /// The part of a registry that calls need; clones share it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
@@ -90,6 +91,28 @@ impl Tools {
         Ok(())
     }
 
+    /// Moves a tool into a registry, which is nested in its place. It shares the states and the settings, and whatever the tool itself is
+    /// nested in.
+    pub(crate) fn enclose(
+        &mut self,
+        name: &str,
+        nested: impl FnOnce(Arc<Self>) -> NestedRegistry,
+    ) -> Result<(), RegistryError> {
+        let Some(index) = self.by_name.get(name).copied() else {
+            return Err(not_registered(name));
+        };
+        let mut inner = self.clone();
+        inner.retain(&|other| other == name);
+        let registry = self.nested.len();
+        if let Some(entry) = self.in_order.get_mut(index) {
+            let tool = Arc::make_mut(entry);
+            let name = tool.name.clone();
+            tool.nested = Some(NestedTool { registry, name });
+        }
+        self.nested.push(nested(Arc::new(inner)));
+        Ok(())
+    }
+
     /// Adds a prefix to the names by which the model calls the tools.
     fn qualify(&mut self, prefix: &str) -> Result<(), RegistryError> {
         for tool in &mut self.in_order {
@@ -116,10 +139,12 @@ impl Tools {
 
     /// Removes the values of a session, also those of nested registries, and returns its own.
     pub(crate) fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
+        // Before those of nested registries, which may share the store.
+        let removed = self.states.sessions.remove(session);
         for nested in &self.nested {
             nested.tools.remove_session(session);
         }
-        self.states.sessions.remove(session)
+        removed
     }
 
     /// Changes a tool, also in the registry that it is nested from. Other registries that share it keep the old one.
@@ -133,9 +158,7 @@ impl Tools {
             .get(name)
             .and_then(|index| self.in_order.get_mut(*index));
         let Some(tool) = entry else {
-            return Err(RegistryError::NotRegistered {
-                tool: crate::wire::issue::excerpt(name).into_owned(),
-            });
+            return Err(not_registered(name));
         };
         let tool = Arc::make_mut(tool);
         change(tool);
@@ -165,6 +188,12 @@ impl Tools {
             .enumerate()
             .map(|(index, tool)| (tool.name.clone(), index));
         self.by_name = indices.collect();
+    }
+}
+
+fn not_registered(name: &str) -> RegistryError {
+    RegistryError::NotRegistered {
+        tool: excerpt(name).into_owned(),
     }
 }
 
