@@ -95,6 +95,46 @@ async fn numbers() -> Structured<Vec<u8>> {
     Structured(vec![1])
 }
 
+/// List places.
+#[tool]
+async fn places() -> Structured<Vec<Place>> {
+    Structured(vec![Place {
+        beside: vec![place()],
+        ..place()
+    }])
+}
+
+/// Tell the weather, or not.
+#[tool]
+async fn weather() -> Structured<Option<f64>> {
+    Structured(None)
+}
+
+/// A list of texts that says it is one of numbers.
+struct Lies;
+
+impl Serialize for Lies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ["many"].serialize(serializer)
+    }
+}
+
+impl JsonSchema for Lies {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Lies".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<u8>::json_schema(generator)
+    }
+}
+
+/// List numbers.
+#[tool]
+async fn lies() -> Structured<Lies> {
+    Structured(Lies)
+}
+
 fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry
@@ -215,11 +255,6 @@ async fn testing_names_the_place_in_a_dynamic_tool() {
 #[test]
 fn rejects_invalid_output_schemas() {
     let mut registry = ToolRegistry::new();
-    let error = registry.register::<numbers>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the output schema of `numbers` is invalid: MCP takes the schema of an object only; put the value into a field of a struct"
-    );
     let mut definition = ToolDefinition::new("tell", "Tell.", json!({ "type": "object" }));
     definition.output_schema = Some(json!({ "type": "object", "properties": { "a": { "type": "strnig" } } }));
     let error = registry
@@ -230,4 +265,68 @@ fn rejects_invalid_output_schemas() {
         "{error}"
     );
     assert!(registry.tool_definitions().is_empty());
+}
+
+#[tokio::test]
+async fn values_may_be_of_any_type() {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register_all(tool_runtime::tool_set![numbers, places, weather])
+        .unwrap();
+    let schema = |name: &str| {
+        let definition = registry.get_tool(name).unwrap().definition();
+        // Its form is that of the revisions that take objects only.
+        assert_eq!(mcp::tool(definition).get("outputSchema"), None);
+        definition.output_schema.clone().unwrap()
+    };
+    assert_eq!(schema("numbers")["type"], "array");
+    // Of a recursive type.
+    assert!(schema("places").to_string().contains("\"roomNumber\""));
+    assert_eq!(schema("weather")["type"], json!(["number", "null"]));
+    for (name, text, value) in [("numbers", "[1]", json!([1])), ("weather", "null", Value::Null)] {
+        let outcome = testing::run_in(&registry, name, "{}").await.assert_text(text);
+        let result = registry.execute_tool("toolu_01", name, "{}").await;
+        assert_eq!(result.structured.as_deref(), Some(&value));
+        assert_eq!(
+            mcp::result(&result).unwrap(),
+            json!({ "content": [{ "type": "text", "text": text }] })
+        );
+        drop(outcome);
+    }
+    // The recursive schema is checked, too.
+    testing::run_in(&registry, "places", "{}").await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "at /0: ")]
+async fn testing_names_the_place_in_a_list() {
+    testing::run::<lies>("{}").await;
+}
+
+#[tokio::test]
+async fn references_from_the_root_are_followed_in_any_schema() {
+    let schema = json!({
+        "type": "array",
+        "items": { "anyOf": [{ "$ref": "#/$defs/number" }, { "$ref": "#" }, { "const": { "$ref": "#" } }] },
+        "$defs": { "number": { "type": "integer" } },
+    });
+    for (value, is_valid) in [
+        (json!([1, [2, [3]], { "$ref": "#" }]), true),
+        (json!([1, [2, ["x"]]]), false),
+        (json!({ "a": 1 }), false),
+    ] {
+        let mut definition = ToolDefinition::new("tell", "Tell.", json!({ "type": "object" }));
+        definition.output_schema = Some(schema.clone());
+        let mut registry = ToolRegistry::new();
+        let answer = value.clone();
+        registry
+            .register_dynamic(definition, move |_, _| {
+                std::future::ready(ToolOutput::text("told").with_structured(answer.clone()))
+            })
+            .unwrap();
+        let tested = tokio::spawn(async move {
+            testing::run_in(&registry, "tell", "{}").await;
+        });
+        assert_eq!(tested.await.is_ok(), is_valid, "{value}");
+    }
 }

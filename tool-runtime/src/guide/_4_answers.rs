@@ -92,7 +92,8 @@
 //! }
 //! ```
 //!
-//! The schema is that of an object; a list goes into a field. A value that does not match it, which takes a `Serialize` written by hand,
+//! `T` may be any type, also a `Vec`. The form of [MCP](super::_9_formats) leaves out what is no object, which its revisions before 2026-07-28
+//! do not take. A value that does not match the schema, which takes a `Serialize` written by hand,
 //! fails in [`testing`](crate::testing) and is an error in the log of a debug build. A dynamic tool sets
 //! [`output_schema`](crate::ToolDefinition::output_schema) and answers with
 //! [`with_structured`](crate::ToolOutput::with_structured).

@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::schema::{CompiledSchema, FormatPolicy};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolDefinition;
+use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// The compiled [`output_schema`](ToolDefinition::output_schema) of a tool.
+/// The compiled [`output_schema`](ToolDefinition::output_schema) of a tool, as that of an object with one property: arguments are objects,
+/// and a result may be any value.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSchema(Arc<CompiledSchema>);
+
+/// The property.
+const RESULT: &str = "result";
 
 impl OutputSchema {
     /// `None` if the definition has none.
@@ -25,30 +30,67 @@ impl OutputSchema {
         let Some(schema) = &definition.output_schema else {
             return Ok(None);
         };
-        let invalid = |path, reason| RegistryError::InvalidOutputSchema {
+        let invalid = |path: &str, reason| RegistryError::InvalidOutputSchema {
             tool: definition.name.clone(),
-            path,
+            path: path.to_owned(),
             reason,
         };
-        if schema.get("type").is_none_or(|kind| kind != "object") {
-            let reason = "MCP takes the schema of an object only; put the value into a field of a struct";
-            return Err(invalid(String::new(), reason.to_owned()));
+        // Too deep to be copied, and refused in any case.
+        if depth::is_too_deep(schema) {
+            let refused = CompiledSchema::compile_with_formats(schema, formats).err();
+            return refused.map_or(Ok(None), |error| Err(invalid(&error.path, error.reason)));
         }
-        let compiled = CompiledSchema::compile_with_formats(schema, formats);
-        let (compiled, _) = compiled.map_err(|error| invalid(error.path, error.reason))?;
+        let mut schema = schema.clone();
+        lead_into_property(&mut schema);
+        let object = json!({ "type": "object", "properties": { RESULT: schema }, "required": [RESULT] });
+        let compiled = CompiledSchema::compile_with_formats(&object, formats);
+        let (compiled, _) = compiled.map_err(|error| {
+            let path = error
+                .path
+                .strip_prefix("/properties/result")
+                .unwrap_or(&error.path);
+            invalid(path, error.reason)
+        })?;
         Ok(Some(Self(Arc::new(compiled))))
     }
 
     /// What is wrong with a value.
     pub(crate) fn error(&self, value: &Value) -> Option<String> {
-        let mut input = RawArguments::from(value.clone());
+        let object = Map::from_iter([(RESULT.to_owned(), value.clone())]);
+        let mut input = RawArguments::from(Value::Object(object));
         let reader = ArgumentReader::new(&self.0, Policy::Strict);
-        let issues = arguments::coerce(reader, &mut input).issues;
-        let errors: Vec<String> = issues
-            .iter()
-            .filter(|issue| issue.is_error())
-            .map(Issue::to_string)
-            .collect();
+        let mut errors = arguments::coerce(reader, &mut input).issues;
+        errors.retain(Issue::is_error);
+        for error in &mut errors {
+            if let Some(path) = error.path.strip_prefix("/result") {
+                error.path = path.to_owned();
+            }
+        }
+        let errors: Vec<String> = errors.iter().map(Issue::to_string).collect();
         (!errors.is_empty()).then(|| errors.join("; "))
+    }
+}
+
+/// Changes references from the root of a schema into those from the root of the object that has it as a property.
+fn lead_into_property(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            for (name, value) in keywords {
+                match value {
+                    Value::String(reference) if name == "$ref" => {
+                        if let Some(pointer) = reference.strip_prefix('#')
+                            && (pointer.is_empty() || pointer.starts_with('/'))
+                        {
+                            *reference = format!("#/properties/{RESULT}{pointer}");
+                        }
+                    }
+                    // Data, which may have members of this name.
+                    _ if matches!(name.as_str(), "const" | "enum" | "default" | "examples") => {}
+                    value => lead_into_property(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(lead_into_property),
+        _ => {}
     }
 }

@@ -16,7 +16,9 @@ use crate::wire::result::ToolOutput;
 /// the [value](crate::ToolResult::structured) beside the text, which is the same as compact JSON. MCP's forms have both
 /// (`outputSchema`, `structuredContent`); Anthropic's and OpenAI's have the text alone. Layers see the value.
 ///
-/// The schema is schemars' for serialization, and that of an object, since MCP takes no other: a list goes into a field.
+/// The schema is schemars' for serialization. The value may be of any type; revisions of MCP before 2026-07-28 take objects only, so
+/// their [form](crate::format::mcp) leaves out the schema and the value of any other type: a list that older clients are to read as a value
+/// goes into a field.
 ///
 /// ```
 /// use tool_runtime::schemars::JsonSchema;
@@ -55,7 +57,7 @@ use crate::wire::result::ToolOutput;
 ///
 /// # Errors
 ///
-/// A `T` that is no object is refused at registration. A value that does not match the schema, which needs a `Serialize` written by
+/// A value that does not match the schema, which needs a `Serialize` written by
 /// hand, is an error in the log of a debug build, and fails in [`testing`](crate::testing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Structured<T>(pub T);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::format::fields::{FormatError, text};
 use crate::wire::definition::{Hints, ToolDefinition};
 
-/// A member of `tools` in the result of `tools/list`.
+/// A member of `tools` in the result of `tools/list`. An output schema that is not an object's is left out: this revision takes no other.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::mcp, serde_json::json};
@@ -39,7 +39,7 @@ pub fn tool(definition: &ToolDefinition) -> Value {
             tool.insert(name.to_owned(), value);
         }
     };
-    add("outputSchema", definition.output_schema.clone());
+    add("outputSchema", object_schema(definition));
     add("annotations", annotations(definition));
     add("icons", definition.icons.clone());
     add("_meta", definition.meta.clone());
@@ -52,6 +52,12 @@ pub fn tool(definition: &ToolDefinition) -> Value {
         .filter(|(name, value)| !is_written(name, value));
     tool.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
     Value::Object(tool)
+}
+
+/// The schema of the results, if it is an object's. This revision takes no other: clients refuse the whole list of tools.
+fn object_schema(definition: &ToolDefinition) -> Option<Value> {
+    let schema = definition.output_schema.as_ref()?;
+    (schema.get("type")? == "object").then(|| schema.clone())
 }
 
 /// Whether the title was read from the annotations only.

@@ -33,7 +33,8 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
     ))
 }
 
-/// The result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`.
+/// The result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`, if it is an object: this revision
+/// takes no other, and the text has the same.
 ///
 /// # Errors
 ///
@@ -46,7 +47,7 @@ pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,
     };
     let mut answer = Map::from_iter([("content".to_owned(), Value::Array(content))]);
-    if let Some(value) = &result.structured {
+    if let Some(value) = result.structured.as_ref().filter(|value| value.is_object()) {
         answer.insert("structuredContent".to_owned(), Value::clone(value));
     }
     if result.is_error {
