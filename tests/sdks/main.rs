@@ -10,6 +10,7 @@ mod calls;
 mod sample;
 mod sdk;
 mod check;
+mod whole;
 mod mcp;
 
 use tests::long::long;
@@ -54,10 +55,12 @@ fn read_repaired_streams(sdk: &Sdk) {
         .collect();
     let readings = sdk.read(&sent);
     let mut faults = Vec::new();
+    let mut compared = 0;
     for (sample, readings) in streams.iter().zip(readings.chunks(2)) {
         for (before, after) in readings[0].iter().zip(&readings[1]) {
-            if let Err(fault) = check(sample, before, after) {
-                faults.push((sample, fault, before, after));
+            match check(sample, before, after).and_then(|()| whole::check(sample, after)) {
+                Ok(is_compared) => compared += usize::from(is_compared),
+                Err(fault) => faults.push((sample, fault, before, after)),
             }
         }
     }
@@ -72,6 +75,10 @@ fn read_repaired_streams(sdk: &Sdk) {
             sample.repaired
         );
     }
+    assert!(
+        compared > streams.len() / 2,
+        "only {compared} responses were compared"
+    );
 }
 
 /// Every kind of arguments in every dialect: alone, behind and in front of another call, and mixed with it.

@@ -117,7 +117,7 @@ fn shuffle(stream: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// As [`shuffle`], and with some bytes changed.
-fn mutate(stream: &[u8], random: &mut Random) -> Vec<u8> {
+pub fn mutate(stream: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = shuffle(stream, random);
     for _ in 0..random.below(4) {
         let at = random.below(bytes.len().max(1));

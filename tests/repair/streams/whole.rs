@@ -13,6 +13,7 @@ use tool_runtime::repair::stream::Dialect;
 use tool_runtime::{ToolCall, ToolOutput, ToolResult};
 
 use super::heard::blocks;
+use super::mutated::mutate;
 use super::recorded::{folder, recorded};
 use super::wild;
 
@@ -98,6 +99,30 @@ fn pieces_make_no_difference_to_a_response() {
         let size = 1 + random.below(200);
         alike(dialect, stream.as_bytes(), &format!("round {round}"), &[size]);
     }
+}
+
+/// Events that are lost, doubled or swapped, and bytes that are changed: a response or an error, whatever the pieces.
+#[test]
+fn mutated_streams_are_read_alike_whatever_the_pieces() {
+    let mut random = Random::new(17);
+    let (mut read_whole, mut errors) = (0, 0);
+    for stream in recorded() {
+        for round in 0..if long() { 200 } else { 4 } {
+            let bytes = mutate(&stream.bytes, &mut random);
+            let whole = read(stream.dialect, [&*bytes]);
+            let size = 1 + random.below(40);
+            let pieces = read(stream.dialect, bytes.chunks(size));
+            assert_eq!(
+                format!("{pieces:?}"),
+                format!("{whole:?}"),
+                "{} round {round}, in pieces of {size}",
+                stream.name
+            );
+            read_whole += usize::from(whole.is_ok());
+            errors += usize::from(whole.is_err());
+        }
+    }
+    assert!(read_whole > 50 && errors > 50, "{read_whole} {errors}");
 }
 
 /// A stream of one call never becomes another call: all of its arguments, or an error, or a text that no tool takes.

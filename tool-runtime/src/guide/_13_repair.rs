@@ -68,7 +68,8 @@
 //! assert_eq!((records[0].tool.as_str(), records[0].fixes.total()), ("Edit", 2));
 //! ```
 //!
-//! [`RepairedStream`](crate::repair::stream::RepairedStream) does the same for a `futures::Stream` of bytes.
+//! [`RepairedStream`](crate::repair::stream::RepairedStream) does the same for a `futures::Stream` of bytes. If the stream is yours to read, a
+//! [`ResponseReader`](super::_8_a_turn) repairs its calls and gives the whole response.
 //!
 //! # On the command line
 //!
