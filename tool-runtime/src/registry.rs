@@ -270,6 +270,8 @@ impl ToolRegistry {
 
     /// Registers a tool with a definition and a handler.
     ///
+    /// A schema in another dialect is [corrected](Self::with_schema_corrections), with a warning in the log.
+    ///
     /// The handler takes two parameters: the arguments, an object that was coerced to the schema, and the call's [`Context`]. The
     /// object includes unknown arguments, but not the defaults of the schema, which the handler applies itself.
     ///

@@ -123,7 +123,10 @@ const HINTS: [&str; 4] = [
 ///
 /// If it has no `name` or no `inputSchema`.
 pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
-    let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
+    // An empty object of PHP is a list, which registration reads as one.
+    let is_empty_list = |schema: &Value| schema.as_array().is_some_and(Vec::is_empty);
+    let schema = tool.get("inputSchema");
+    let schema = schema.filter(|schema| schema.is_object() || is_empty_list(schema));
     let schema = schema.ok_or(FormatError::Missing {
         what: "an MCP tool",
         field: "inputSchema",
@@ -196,6 +199,8 @@ mod tests {
         let definition_of_listed = definition(&listed).unwrap();
         assert_eq!(tool(&definition_of_listed).to_string(), listed.to_string());
         assert_eq!(definition_of_listed.hints.open_world, Some(false));
+        let empty = definition(&json!({ "name": "forget", "inputSchema": [] })).unwrap();
+        assert_eq!(empty.input_schema, json!([]), "corrected when it is registered");
         let refused = definition(&json!({ "name": "forget" })).unwrap_err();
         assert_eq!(
             refused.to_string(),

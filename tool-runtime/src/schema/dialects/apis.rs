@@ -14,7 +14,8 @@ use crate::wire::issue::excerpt;
 
 /// Reads a schema without any constraint as that of a tool without parameters.
 pub(super) fn declare_object(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
-    if *root == Value::Bool(true) {
+    // An empty object of PHP is a list.
+    if *root == Value::Bool(true) || *root == json!([]) {
         *root = Map::new().into();
     }
     let Value::Object(keywords) = root else { return };

@@ -210,11 +210,10 @@ pub(super) fn move_required(subschema: &mut Subschema<'_>) {
             "a boolean was left out; expected a list of property names",
         );
     }
-    let mut names: Vec<Value> = match subschema.keywords.get("required") {
-        None => Vec::new(),
-        Some(Value::Array(names)) => names.clone(),
-        Some(_) => return,
-    };
+    let is_list = |required: &Value| required.is_array();
+    if !subschema.keywords.get("required").is_none_or(is_list) {
+        return;
+    }
     let properties = subschema
         .keywords
         .get_mut("properties")
@@ -228,11 +227,18 @@ pub(super) fn move_required(subschema: &mut Subschema<'_>) {
             property.shift_remove("required");
         }
     }
+    let mut names = match subschema.keywords.get("required") {
+        Some(Value::Array(names)) if !moved.is_empty() => names.clone(),
+        _ => Vec::new(),
+    };
+    let known: HashSet<String> = names
+        .iter()
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
+        .collect();
     for (name, is_required) in moved {
         let reason = if is_required {
-            let name = Value::from(name.as_str());
-            if !names.contains(&name) {
-                names.push(name);
+            if !known.contains(&name) {
+                names.push(name.as_str().into());
             }
             "`true` was read as an item of the object's `required`"
         } else {

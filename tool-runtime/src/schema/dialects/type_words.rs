@@ -73,9 +73,8 @@ fn named(name: &str) -> Option<Map<String, Value>> {
         "dict" | "dictionary" | "map" | "hashmap" | "hashtable" | "record" | "mapping" | "struct" => {
             of_type("object")
         }
-        "list" | "arraylist" | "tuple" | "set" | "hashset" | "vec" | "vector" | "sequence" => {
-            of_type("array")
-        }
+        "list" | "arraylist" | "linkedlist" | "tuple" | "set" | "hashset" | "vec" | "vector" | "sequence"
+        | "queue" | "deque" | "stack" => of_type("array"),
         "none" | "nonetype" | "nil" => of_type("null"),
         "any" | "mixed" | "unknown" => Map::new(),
         "date" | "time" | "date-time" | "uuid" | "email" | "uri" => format(name),
