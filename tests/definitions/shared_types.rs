@@ -3,6 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tests::dynamic_tool::{self, POLICIES};
+use tests::instances;
+use tests::random::Random;
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
@@ -201,9 +204,6 @@ fn every_wire_form_has_the_definitions() {
     let definition = definition::<StyleSheet>();
     for schema in [
         anthropic::tool(&definition)["input_schema"].clone(),
-        anthropic::strict_tool(&definition)
-            .err()
-            .map_or(Value::Null, |_| definition.input_schema.clone()),
         openai::chat::tool(&definition)["function"]["parameters"].clone(),
         openai::responses::tool(&definition)["parameters"].clone(),
         mcp::tool(&definition)["inputSchema"].clone(),
@@ -223,6 +223,65 @@ fn every_wire_form_has_the_definitions() {
     assert!(schema["$defs"]["Sides"]["properties"]["top"].is_object());
     let strict = anthropic::strict_tool(&definition).unwrap().tool;
     assert!(strict["input_schema"]["$defs"]["Length"].is_object());
+}
+
+/// A schema with each definition in place of its references.
+fn in_place(schema: &Value, root: &Value) -> Value {
+    match schema {
+        Value::Object(keywords) => {
+            let own = keywords
+                .iter()
+                .filter(|(keyword, _)| !matches!(keyword.as_str(), "$ref" | "$defs"));
+            let own = own.map(|(keyword, value)| (keyword.clone(), in_place(value, root)));
+            let target = keywords
+                .get("$ref")
+                .and_then(Value::as_str)
+                .map(|reference| &reference[1..]);
+            let target = target.map(|pointer| in_place(root.pointer(pointer).unwrap(), root));
+            let target = target
+                .as_ref()
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default();
+            Value::Object(target.into_iter().chain(own).collect())
+        }
+        Value::Array(items) => items.iter().map(|item| in_place(item, root)).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Whether a type is written in place makes no difference to a call: to its arguments, its issues and their messages.
+#[test]
+fn calls_are_read_as_with_each_type_in_place() {
+    let mut random = Random::new(31);
+    for schema in [
+        definition::<StyleSheet>(),
+        definition::<L6>(),
+        definition::<Labels>(),
+    ]
+    .map(|it| it.input_schema)
+    {
+        assert!(schema.get("$defs").is_some());
+        let registries = [&schema, &in_place(&schema, &schema)].map(dynamic_tool::registry);
+        for _ in 0..20 {
+            let fitting = instances::fitting(&mut random, &schema, &schema, 5);
+            for sent in [
+                instances::nearly(&mut random, &fitting),
+                instances::loosened(&mut random, &fitting),
+                fitting,
+            ] {
+                for policy in POLICIES {
+                    let [shared, placed] = registries.each_ref().map(|registry| {
+                        let request = dynamic_tool::prepare(registry, sent.to_string(), policy);
+                        let issues = request.errors.iter().chain(&request.warnings);
+                        let issues: Vec<_> = issues.map(ToString::to_string).collect();
+                        (request.arguments.clone(), issues)
+                    });
+                    assert_eq!(shared, placed, "{policy:?}: {sent}");
+                }
+            }
+        }
+    }
 }
 
 /// A short name.

@@ -115,7 +115,9 @@
 //! # Types of your own
 //!
 //! What derives serde's `Deserialize` and schemars' `JsonSchema` can be a parameter, as deep as you like. serde's
-//! attributes hold for the schema, too. An enum is the best description of all: the model sees what it may choose from.
+//! attributes hold for the schema, too. An enum is the best description of all: the model sees what it may choose from. A type
+//! that is used more than once is described once, in `$defs`, if that makes the definition shorter. Registration refuses what no
+//! call could send, such as an `enum` without variants.
 //!
 //! ```
 //! use tool_runtime::schemars::JsonSchema;

@@ -11,7 +11,7 @@ use super::{reference, subschemas};
 type Keywords = Map<String, Value>;
 
 /// More subschemas in place are not generated: types that use others twice at each level have exponentially many.
-const MAX_IN_PLACE: usize = 10_000;
+const MAX_IN_PLACE: usize = 4_000;
 
 /// Restores the attributes in a schema with references; `in_place` generates the same schema without.
 ///
