@@ -1,6 +1,9 @@
 //! How right and how fast the repair is, beside what else does such work, in one run. The answer is Markdown on stdout.
 //!
 //! `cargo run --release` runs all of it; names of sections (`accuracy valid repr chunks stream attacks`) run only these.
+//! `cargo run --release -- recorded DIR` judges recorded answers of models instead, which are in `DIR`.
+
+use std::path::Path;
 
 mod clock;
 mod others;
@@ -23,6 +26,7 @@ mod deviations;
 mod accuracy;
 mod attacks;
 mod chunks;
+mod recorded;
 mod repr;
 mod stream;
 mod valid;
@@ -41,12 +45,21 @@ const SECTIONS: [Section; 6] = [
 
 fn main() {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
+    if let [section, directory] = &*chosen
+        && section == "recorded"
+    {
+        if let Err(error) = recorded::run(Path::new(directory)) {
+            eprintln!("{error}; see the README for the repositories that the directory holds");
+            std::process::exit(1);
+        }
+        return;
+    }
     if let Some(unknown) = chosen
         .iter()
         .find(|name| SECTIONS.iter().all(|(it, _)| it != name))
     {
         eprintln!(
-            "no section is called {unknown}; there are: {}",
+            "no section is called {unknown}; there are: {}, and recorded DIR",
             SECTIONS.map(|(it, _)| it).join(" ")
         );
         std::process::exit(2);

@@ -82,7 +82,7 @@ fn here() -> PathBuf {
 }
 
 /// A program that answers each line with a line.
-struct Program {
+pub struct Program {
     child: Child,
     asked: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -90,7 +90,7 @@ struct Program {
 
 impl Program {
     /// `None`, said loudly, where it cannot be started or does not answer the first line.
-    fn started(command: &mut Command, first: &str) -> Option<Self> {
+    pub fn started(command: &mut Command, first: &str) -> Option<Self> {
         let name = command.get_program().display().to_string();
         let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
             Ok(child) => child,
@@ -113,7 +113,7 @@ impl Program {
         Some(program)
     }
 
-    fn ask(&mut self, line: &str) -> Option<String> {
+    pub fn ask(&mut self, line: &str) -> Option<String> {
         writeln!(self.asked, "{line}").ok()?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).ok()?;

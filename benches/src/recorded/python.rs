@@ -1,0 +1,92 @@
+//! Python beside the bench: its values' types and equality, which the leaderboard's checker relies on, and its `ast.literal_eval`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Map, Value};
+
+use crate::others::Program;
+
+/// The type that Python's `json` reads a value as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    None,
+    Bool,
+    Int,
+    Float,
+    Str,
+    List,
+    Dict,
+}
+
+impl Type {
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::None,
+            Value::Bool(_) => Self::Bool,
+            Value::Number(number) if number.is_f64() => Self::Float,
+            Value::Number(_) => Self::Int,
+            Value::String(_) => Self::Str,
+            Value::Array(_) => Self::List,
+            Value::Object(_) => Self::Dict,
+        }
+    }
+
+    /// The type that the leaderboard expects for the `type` of a schema.
+    pub fn expected(name: &str) -> Option<Self> {
+        Some(match name {
+            "string" | "any" => Self::Str,
+            "integer" => Self::Int,
+            "float" => Self::Float,
+            "boolean" => Self::Bool,
+            "array" | "tuple" => Self::List,
+            "dict" => Self::Dict,
+            _ => return None,
+        })
+    }
+}
+
+/// Python's `==`: `1`, `1.0` and `True` are equal.
+pub fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => equal_dicts(one, other),
+        _ => match (number(one), number(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => one == other,
+        },
+    }
+}
+
+fn equal_dicts(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let is_equal = |(key, value): (&String, &Value)| other.get(key).is_some_and(|other| equal(value, other));
+    one.len() == other.len() && one.iter().all(is_equal)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(is_true) => Some(f64::from(u8::from(*is_true))),
+        _ => value.as_f64(),
+    }
+}
+
+/// `ast.literal_eval` in a process beside.
+pub struct LiteralEval(Program);
+
+impl LiteralEval {
+    /// `None`, said on stderr, where there is no `python3`.
+    pub fn start() -> Option<Self> {
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("literal_value.py");
+        Program::started(Command::new("python3").arg(script), "\"{}\"").map(Self)
+    }
+
+    /// The value of a Python literal, as Python's `json` writes it; `None` if it is none, or one that JSON cannot hold.
+    pub fn read(&mut self, text: &str) -> Option<Value> {
+        let line = serde_json::to_string(text).expect("a text is written as JSON");
+        let answer = self.0.ask(&line).expect("Python runs on");
+        let answer: Option<String> = serde_json::from_str(&answer).expect("it answers with a string or null");
+        serde_json::from_str(&answer?).ok()
+    }
+}

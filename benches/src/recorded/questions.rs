@@ -1,0 +1,168 @@
+//! The questions of the leaderboard, with their functions and possible answers.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tool_runtime::{ToolDefinition, ToolRegistry};
+
+/// The sets whose answers are judged by their calls.
+const SETS: [&str; 8] = [
+    "simple_python",
+    "multiple",
+    "parallel",
+    "parallel_multiple",
+    "live_simple",
+    "live_multiple",
+    "live_parallel",
+    "live_parallel_multiple",
+];
+
+const DATA: &str = "gorilla/berkeley-function-call-leaderboard/bfcl_eval/data";
+
+/// All questions, by their ids.
+pub struct Questions(HashMap<String, Question>);
+
+impl Questions {
+    pub fn read(directory: &Path) -> Result<Self, String> {
+        let mut questions = HashMap::new();
+        for set in SETS {
+            let data = directory.join(DATA);
+            let mut possible: HashMap<String, Vec<Map<String, Value>>> =
+                lines(&data.join(format!("possible_answer/BFCL_v4_{set}.json")))?
+                    .into_iter()
+                    .filter_map(|line| Some((id(&line)?, objects(&line["ground_truth"]))))
+                    .collect();
+            for line in lines(&data.join(format!("BFCL_v4_{set}.json")))? {
+                let Some(id) = id(&line) else { continue };
+                let answers = possible.remove(&id).unwrap_or_default();
+                questions.insert(id, Question::new(&line["function"], answers)?);
+            }
+        }
+        Ok(Self(questions))
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Question> {
+        self.0.get(id)
+    }
+}
+
+/// A question: its functions, registered as dynamic tools, and the calls that answer it.
+pub struct Question {
+    pub registry: ToolRegistry,
+    tools: Vec<Tool>,
+    /// Each has the name of a function, and for each parameter the possible values.
+    answers: Vec<Map<String, Value>>,
+}
+
+/// A function of a question.
+pub struct Tool {
+    /// The name in the registry, which has no dots.
+    pub name: String,
+    /// The name in the question.
+    original: String,
+    /// The parameters in the leaderboard's dialect of JSON Schema.
+    pub parameters: Value,
+}
+
+impl Question {
+    fn new(functions: &Value, answers: Vec<Map<String, Value>>) -> Result<Self, String> {
+        let mut registry = ToolRegistry::new();
+        let mut tools = Vec::new();
+        for function in functions.as_array().into_iter().flatten() {
+            let original = function["name"].as_str().unwrap_or_default().to_owned();
+            let name = without_dots(&original);
+            let description = function["description"].as_str().unwrap_or("A function.");
+            let description = if description.is_empty() {
+                "A function."
+            } else {
+                description
+            };
+            let schema = json_schema(&function["parameters"]);
+            registry
+                .register_dynamic(ToolDefinition::new(&*name, description, schema), async |_, _| "")
+                .map_err(|error| format!("{original}: {error}"))?;
+            tools.push(Tool {
+                name,
+                original,
+                parameters: function["parameters"].clone(),
+            });
+        }
+        Ok(Self {
+            registry,
+            tools,
+            answers,
+        })
+    }
+
+    /// The function of that name, with dots or underscores.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        let name = without_dots(name);
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The possible answers that call a function: for each parameter its possible values.
+    pub fn answers<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a Map<String, Value>> {
+        let answers = self.answers.iter();
+        answers.filter_map(|answer| answer.get(&tool.original)?.as_object())
+    }
+}
+
+/// The name as the leaderboard shows it to models whose API allows no dots.
+fn without_dots(name: &str) -> String {
+    name.replace('.', "_")
+}
+
+/// The schema as the leaderboard shows it to models: its type words are replaced, also in properties and items.
+fn json_schema(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(members) = schema.as_object_mut() {
+        if let Some(Value::String(word)) = members.get_mut("type") {
+            *word = type_word(word).to_owned();
+        }
+        if let Some(Value::Object(properties)) = members.get_mut("properties") {
+            for property in properties.values_mut() {
+                *property = json_schema(property);
+                if let Some(property) = property.as_object_mut() {
+                    property.entry("type").or_insert_with(|| "string".into());
+                }
+            }
+        }
+        if let Some(items) = members.get_mut("items") {
+            *items = json_schema(items);
+        }
+    }
+    schema
+}
+
+/// `GORILLA_TO_OPENAPI` of the leaderboard's `constants/type_mappings.py`; other words are strings, too.
+fn type_word(word: &str) -> &'static str {
+    match word {
+        "integer" => "integer",
+        "number" | "float" => "number",
+        "boolean" | "bool" => "boolean",
+        "array" | "list" | "tuple" => "array",
+        "dict" | "object" => "object",
+        _ => "string",
+    }
+}
+
+/// The objects of a file with one on each line.
+pub fn lines(path: &Path) -> Result<Vec<Value>, String> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).map_err(|error| format!("{shown}: {error}")))
+        .collect()
+}
+
+pub fn id(line: &Value) -> Option<String> {
+    line["id"].as_str().map(str::to_owned)
+}
+
+fn objects(list: &Value) -> Vec<Map<String, Value>> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(|item| item.as_object().cloned()).collect()
+}
