@@ -496,7 +496,8 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Adds a `tower` layer around the calls of one tool, inside of the layers of the registry; the last one is the outermost.
+    /// Adds a `tower` layer around the calls of one tool, inside of the layers of the registry; the last one is the outermost. The tool keeps
+    /// the policy and the other settings that the registry has now: set these before.
     ///
     /// ```
     /// use tool_runtime::{ToolRegistry, tool, tool_set};
