@@ -80,7 +80,14 @@ impl CompileErrors {
     /// A statement for the stub that fails the build where rustc reported nothing.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
-        Some(quote!(const { ::core::panic!(#message) };))
+        // A generic function is evaluated when it is instantiated, which rustc never does after an error of its own; a plain
+        // `const` block would be a second error.
+        Some(quote! {
+            fn unreported<T>() {
+                const { ::core::panic!(#message) }
+            }
+            unreported::<()>();
+        })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Mistakes, and what the compiler says about each: exactly one error, under the smallest guilty token.
 //!
 //! The texts are those of one compiler, [`COMPILER`]; with another, the comparison is ignored, and says so. With
-//! `UI_TESTS=required` in the environment it fails instead: where that compiler is there on purpose.
+//! `UI_TESTS=required` in the environment it fails instead: where that compiler is there on purpose. Then the cases are built, too:
+//! `cargo build` evaluates constants that `cargo check` does not, which must not add an error.
 //!
 //! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
 //! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place. What to do
 //! stands after the bound, as a comment: rustc shows that line.
 //!
-//! What cannot be mended: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since
+//! Exceptions: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since
 //! nothing tells the macro where the function stands; a tool written twice gets three. E0119 (`impl_block/two_blocks.rs`) takes no
 //! words of ours, but it shows the name of the trait.
 //!
@@ -15,10 +16,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::Value;
 
 /// The compiler whose words the expectations hold.
 const COMPILER: &str = "rustc 1.95.";
@@ -33,14 +37,65 @@ fn rejected_code_has_the_expected_messages() {
         let ignored = format!(
             "\nIGNORED: the compile-fail suite, whose texts are those of {COMPILER}x; this is {version}\n"
         );
-        assert!(
-            std::env::var_os("UI_TESTS").is_none_or(|said| said != "required"),
-            "{ignored}"
-        );
+        assert!(!is_required(), "{ignored}");
         std::io::stderr().write_all(ignored.as_bytes()).unwrap();
         return;
     }
-    trybuild::TestCases::new().compile_fail("tests/ui/*/*.rs");
+    {
+        // Dropping it runs the cases.
+        trybuild::TestCases::new().compile_fail("tests/ui/*/*.rs");
+    }
+    if is_required() && std::env::var_os("TRYBUILD").is_none() {
+        build_has_the_same_number_of_messages();
+    }
+}
+
+fn is_required() -> bool {
+    std::env::var_os("UI_TESTS").is_some_and(|said| said == "required")
+}
+
+/// Builds the cases in the crate that `trybuild` has left, and compares the number of errors with the expectations.
+fn build_has_the_same_number_of_messages() {
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests/trybuild");
+    let build = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--offline",
+            "--keep-going",
+            "--bins",
+            "--quiet",
+            "--message-format=json",
+        ])
+        .arg("--manifest-path")
+        .arg(project.join("tool-runtime/Cargo.toml"))
+        .env("CARGO_TARGET_DIR", &project)
+        .output()
+        .unwrap();
+    let output = String::from_utf8(build.stdout).unwrap();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in output.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let text = |pointer: &str| line.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let message = text("/message/message");
+        if text("/message/level") == "error" && !message.starts_with("aborting due to") {
+            // Of equal errors, cargo shows one.
+            let errors = found.entry(text("/target/src_path").to_owned());
+            errors.or_default().insert(text("/message/rendered").to_owned());
+        }
+    }
+    let mut cases = 0;
+    for path in expectations() {
+        let source = path.with_extension("rs").canonicalize().unwrap();
+        let errors = found.remove(source.to_str().unwrap()).unwrap_or_default();
+        assert_eq!(
+            errors.len(),
+            messages(&path).len(),
+            "{}: {errors:#?}",
+            source.display()
+        );
+        cases += 1;
+    }
+    assert!(cases >= 300 && found.is_empty(), "{cases} cases; {found:#?}");
 }
 
 /// Cases named `several_..` hold several.
