@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Expr, ExprArray, ExprLit, ExprRange, Lit, LitStr, Meta, Path, token};
+use syn::{Attribute, Expr, ExprArray, ExprLit, ExprRange, Lit, LitStr, Meta, Path, Token, token};
 
 use crate::doc::{Description, Text};
 use crate::errors::Errors;
@@ -102,7 +102,10 @@ impl ToolAttr {
                 ToolKey::Timeout => self.options.timeout = Some(duration(&entry.literal("\"30s\"")?)?),
                 ToolKey::Errors => self.options.errors = Some(path(entry, "path::to::function")?),
                 ToolKey::Causes => self.causes = entry.flag()?.then(|| entry.span()),
-                ToolKey::Blocking => self.blocking = entry.flag()?.then(|| entry.span()),
+                ToolKey::Blocking => {
+                    self.blocking = Some(entry.span());
+                    self.blocking = entry.flag()?.then(|| entry.span());
+                }
                 ToolKey::InputExamples => self.options.input_examples = examples(entry)?,
                 ToolKey::Crate => self.krate = Some(path(entry, "path::to::tool_runtime")?),
             }
@@ -172,7 +175,7 @@ impl ArgAttr {
                     self.description = Some(Description::Invalid);
                     self.description = Some(Description::Text(entry.text()?));
                 }
-                ArgKey::Default => self.options.default = Some(entry.keyed(entry.expr("..")?)),
+                ArgKey::Default => self.options.default = Some(entry.keyed(default(entry)?)),
                 ArgKey::Range => self.options.range = Some(entry.keyed(range(entry)?)),
                 ArgKey::Length => self.options.length = Some(entry.keyed(range(entry)?)),
                 ArgKey::Pattern => self.options.pattern = Some(entry.keyed(pattern(entry)?)),
@@ -202,6 +205,17 @@ pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     .parse2(tokens);
     parsed.unwrap_or_else(|error| errors.push(error));
     krate
+}
+
+/// `default = value`. clap and serde have a bare `default`, too.
+fn default(entry: &Entry<'_>) -> syn::Result<Expr> {
+    if entry.input().is_empty() || entry.input().peek(Token![,]) {
+        return Err(syn::Error::new(
+            entry.span(),
+            "missing value of `default`; did you mean `default = Default::default()`?",
+        ));
+    }
+    entry.expr("..")
 }
 
 fn path(entry: &Entry<'_>, form: &str) -> syn::Result<Path> {

@@ -2,12 +2,15 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
 /// A string literal, or an expression that the compiler evaluates (`include_str!(..)`).
 pub(crate) enum Text {
     Literal(LitStr),
     Computed(TokenStream),
+    /// An array of lines, some of which depend on a `cfg`.
+    Conditional(TokenStream),
 }
 
 /// What was written as a description.
@@ -30,36 +33,118 @@ impl Description {
 pub(crate) fn text(attrs: &[Attribute]) -> Option<Text> {
     let mut pieces = Vec::new();
     for attr in attrs {
-        match &attr.meta {
-            Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
-                Expr::Lit(ExprLit {
-                    lit: Lit::Str(line), ..
-                }) => push_line(&mut pieces, line),
-                computed => pieces.push(Piece::Computed(computed.clone())),
-            },
-            _ => {}
-        }
+        collect(&attr.meta, None, &mut pieces);
     }
-    let mut texts = pieces.into_iter().filter_map(Piece::finish).peekable();
+    let shared = Indentation::of(pieces.iter().filter(|piece| piece.condition.is_none()));
+    let mut texts = pieces.into_iter().filter_map(|piece| {
+        let own = piece.condition.as_ref().map(|_| Indentation::of([&piece]));
+        let text = piece.content.finish(own.as_ref().unwrap_or(&shared))?;
+        Some((piece.condition, text))
+    });
     let first = texts.next()?;
-    if texts.peek().is_none() {
-        return Some(first);
+    let rest: Vec<_> = texts.collect();
+    let is_conditional = first.0.is_some() || rest.iter().any(|(condition, _)| condition.is_some());
+    let (condition, text) = first;
+    if is_conditional {
+        let lines = std::iter::once((condition, text)).chain(rest);
+        let lines = lines.map(|(condition, text)| {
+            let cfg = condition.map(|condition| quote!(#[cfg(#condition)]));
+            quote!(#cfg #text)
+        });
+        return Some(Text::Conditional(quote!([#(#lines),*])));
     }
-    let rest = texts.map(|text| quote!("\n", #text));
-    Some(Text::Computed(quote!(::core::concat!(#first, #(#rest),*))))
+    if rest.is_empty() {
+        return Some(text);
+    }
+    let rest = rest.iter().map(|(_, text)| quote!("\n", #text));
+    Some(Text::Computed(quote!(::core::concat!(#text, #(#rest),*))))
 }
 
-enum Piece {
-    Lines(Span, Vec<String>),
+/// Collects `doc` attributes, also those of a `cfg_attr`: rustc expands that one only on the item that a macro is on, and not on
+/// the methods in it.
+fn collect(meta: &Meta, condition: Option<&TokenStream>, pieces: &mut Vec<Piece>) {
+    if let Some((inner, attrs)) = cfg_attr(meta) {
+        let condition = match condition {
+            Some(outer) => quote!(all(#outer, #inner)),
+            None => inner.to_token_stream(),
+        };
+        for meta in &attrs {
+            collect(meta, Some(&condition), pieces);
+        }
+        return;
+    }
+    let Meta::NameValue(meta) = meta else { return };
+    if !meta.path.is_ident("doc") {
+        return;
+    }
+    let content = match &meta.value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(comment),
+            ..
+        }) => {
+            let is_sugared = is_comment(comment.span());
+            let lines = without_stars(&comment.value())
+                .map(|text| Line { text, is_sugared })
+                .collect();
+            match pieces.last_mut() {
+                Some(Piece {
+                    condition: None,
+                    content: Content::Lines(_, before),
+                }) if condition.is_none() => {
+                    before.extend::<Vec<_>>(lines);
+                    return;
+                }
+                _ => Content::Lines(comment.span(), lines),
+            }
+        }
+        computed => Content::Computed(computed.clone()),
+    };
+    pieces.push(Piece {
+        condition: condition.cloned(),
+        content,
+    });
+}
+
+/// The condition and the attributes of a `cfg_attr`.
+pub(crate) fn cfg_attr(meta: &Meta) -> Option<(Meta, Vec<Meta>)> {
+    let Meta::List(list) = meta else { return None };
+    if !list.path.is_ident("cfg_attr") {
+        return None;
+    }
+    let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    let mut metas = metas.ok()?.into_iter();
+    Some((metas.next()?, metas.collect()))
+}
+
+/// Whether a string was written as `/// ..` or `/** .. */`.
+fn is_comment(span: Span) -> bool {
+    let source = span.source_text();
+    source.is_some_and(|source| source.starts_with("//") || source.starts_with("/*"))
+}
+
+struct Piece {
+    /// The predicate of its `cfg_attr`.
+    condition: Option<TokenStream>,
+    content: Content,
+}
+
+enum Content {
+    Lines(Span, Vec<Line>),
     Computed(Expr),
 }
 
-impl Piece {
-    fn finish(self) -> Option<Text> {
+struct Line {
+    text: String,
+    /// Whether it is part of a comment, in which a space follows the slashes.
+    is_sugared: bool,
+}
+
+impl Content {
+    fn finish(self, indentation: &Indentation) -> Option<Text> {
         match self {
             Self::Computed(computed) => Some(Text::Computed(computed.into_token_stream())),
             Self::Lines(span, lines) => {
-                let text = dedent(&lines);
+                let text = indentation.remove(&lines);
                 (!text.is_empty()).then(|| Text::Literal(LitStr::new(&text, span)))
             }
         }
@@ -70,17 +155,8 @@ impl ToTokens for Text {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Literal(text) => text.to_tokens(tokens),
-            Self::Computed(text) => text.to_tokens(tokens),
+            Self::Computed(text) | Self::Conditional(text) => text.to_tokens(tokens),
         }
-    }
-}
-
-fn push_line(pieces: &mut Vec<Piece>, line: &LitStr) {
-    let value = line.value();
-    let new = without_stars(&value);
-    match pieces.last_mut() {
-        Some(Piece::Lines(_, lines)) => lines.extend(new),
-        _ => pieces.push(Piece::Lines(line.span(), new.collect())),
     }
 }
 
@@ -101,20 +177,49 @@ fn without_stars(comment: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Removes the common indentation, and blank lines at both ends.
-fn dedent(lines: &[String]) -> String {
-    let indentation = |line: &&String| line.len() - line.trim_start().len();
-    let shared = lines
-        .iter()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| indentation(&line))
-        .min()
-        .unwrap_or_default();
-    let lines: Vec<&str> = lines
-        .iter()
-        .map(|line| line.get(shared..).unwrap_or_default().trim_end())
-        .collect();
-    lines.join("\n").trim_matches('\n').to_owned()
+/// The indentation that all lines have in common, as rustdoc computes it: beside comments, `#[doc = ".."]` lacks the space that
+/// follows the slashes.
+struct Indentation {
+    shared: usize,
+    is_mixed: bool,
+}
+
+impl Indentation {
+    fn of<'p>(pieces: impl IntoIterator<Item = &'p Piece, IntoIter: Clone>) -> Self {
+        let pieces = pieces.into_iter();
+        let lines = || {
+            let lines = pieces.clone().filter_map(|piece| match &piece.content {
+                Content::Lines(_, lines) => Some(lines),
+                Content::Computed(_) => None,
+            });
+            lines.flatten().filter(|line| !line.text.trim().is_empty())
+        };
+        let is_mixed = lines().any(|line| line.is_sugared) && lines().any(|line| !line.is_sugared);
+        let mut indentation = Self { shared: 0, is_mixed };
+        let indentations = lines().map(|line| {
+            let spaces = line.text.len() - line.text.trim_start().len();
+            spaces + indentation.missing(line)
+        });
+        indentation.shared = indentations.min().unwrap_or_default();
+        indentation
+    }
+
+    /// The number of spaces that a line lacks.
+    fn missing(&self, line: &Line) -> usize {
+        usize::from(self.is_mixed && !line.is_sugared)
+    }
+
+    /// Removes the indentation, and blank lines at both ends.
+    fn remove(&self, lines: &[Line]) -> String {
+        let lines: Vec<&str> = lines
+            .iter()
+            .map(|line| {
+                let spaces = self.shared.saturating_sub(self.missing(line));
+                line.text.get(spaces..).unwrap_or_default().trim_end()
+            })
+            .collect();
+        lines.join("\n").trim_matches('\n').to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +279,39 @@ mod tests {
         assert_eq!(
             text(&attrs).unwrap().to_token_stream().to_string(),
             quote!(::core::concat!("One.", "\n", include_str!("a.md"), "\n", "Two.")).to_string(),
+        );
+    }
+    #[test]
+    fn lines_of_a_cfg_attr_depend_on_its_condition() {
+        let attrs: Vec<Attribute> = vec![
+            parse_quote!(#[doc = " One."]),
+            parse_quote!(#[cfg_attr(unix, doc = " Two.", cfg_attr(test, doc = " Three."), inline)]),
+        ];
+        let Some(Text::Conditional(lines)) = text(&attrs) else {
+            panic!("conditional lines");
+        };
+        let expected = quote!([
+            "One.",
+            #[cfg(unix)]
+            "Two.",
+            #[cfg(all(unix, test))]
+            "Three."
+        ]);
+        assert_eq!(lines.to_string(), expected.to_string());
+        let attrs: Vec<Attribute> = vec![parse_quote!(#[cfg_attr(unix, inline)])];
+        assert!(text(&attrs).is_none());
+    }
+
+    #[test]
+    fn lines_beside_a_computed_text_have_one_indentation() {
+        let attrs: Vec<Attribute> = vec![
+            parse_quote!(#[doc = " One:"]),
+            parse_quote!(#[doc = include_str!("a.md")]),
+            parse_quote!(#[doc = "   two"]),
+        ];
+        assert_eq!(
+            text(&attrs).unwrap().to_token_stream().to_string(),
+            quote!(::core::concat!("One:", "\n", include_str!("a.md"), "\n", "  two")).to_string(),
         );
     }
 }

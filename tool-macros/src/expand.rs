@@ -7,6 +7,7 @@ use syn::spanned::Spanned as _;
 
 use crate::attr::{Keyed, ParamOptions, ToolOptions};
 use crate::crate_path::Runtime;
+use crate::doc::Text;
 use crate::function::Function;
 use crate::raw::Place;
 use crate::types;
@@ -159,8 +160,12 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     } = options;
     let mut calls = TokenStream::new();
     if let Some(Keyed { key, value }) = default {
-        let value = convert(value, rt);
-        calls.extend(quote_spanned!(*key=> .default(|| #value)));
+        calls.extend(if let Some(function) = default_function(value) {
+            quote_spanned!(*key=> .default(#function))
+        } else {
+            let value = convert(value, rt);
+            quote_spanned!(*key=> .default(|| #value))
+        });
     }
     for (method, range) in [("range", range), ("length", length)] {
         if let Some(Keyed { key, value }) = range {
@@ -192,6 +197,18 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     calls
 }
 
+/// The function in `Default::default()`, whose type is the parameter's: a conversion from any type would leave that open.
+fn default_function(value: &Expr) -> Option<&Expr> {
+    let Expr::Call(call) = value else { return None };
+    let Expr::Path(function) = &*call.func else {
+        return None;
+    };
+    let mut names = function.path.segments.iter().rev().map(|segment| &segment.ident);
+    let is_method = names.next().is_some_and(|name| name == "default");
+    let is_default = is_method && names.next().is_some_and(|name| name == "Default");
+    (is_default && call.args.is_empty()).then_some(&*call.func)
+}
+
 /// Converts an expression to the parameter's type.
 fn convert(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
@@ -215,7 +232,11 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
     let rt = rt.at(Span::mixed_site());
     let name = &tool.name;
     let description = &tool.description;
-    let mut declaration = quote!(#rt::Declaration::new(#name, #description));
+    let new = match description {
+        Text::Conditional(_) => quote!(with_lines),
+        Text::Literal(_) | Text::Computed(_) => quote!(new),
+    };
+    let mut declaration = quote!(#rt::Declaration::#new(#name, #description));
     if let Some(title) = title {
         declaration.extend(quote!(.title(#title)));
     }

@@ -12,6 +12,8 @@ pub(crate) struct Function {
     pub(crate) sig: Signature,
     /// A block, or `;`.
     pub(crate) body: TokenTree,
+    /// The condition of a tool whose function is there without: that of the `cfg_attr` around `#[tool]`.
+    pub(crate) tool_cfg: Option<Attribute>,
 }
 
 impl Parse for Function {
@@ -34,6 +36,7 @@ impl Function {
             vis,
             sig,
             body,
+            tool_cfg: None,
         })
     }
 
@@ -49,9 +52,10 @@ impl Function {
         })
     }
 
-    /// The `cfg`s of the function, which apply to everything generated from it.
+    /// The `cfg`s of the function and of the tool, which apply to everything generated from it.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
-        self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
+        let own = self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+        own.chain(&self.tool_cfg)
     }
 }
 
@@ -122,6 +126,7 @@ impl ToTokens for Function {
             vis,
             sig,
             body,
+            tool_cfg: _,
         } = self;
         let mut sig = sig.to_token_stream();
         if self.sig.generics.params.is_empty() {

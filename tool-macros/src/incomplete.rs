@@ -35,6 +35,7 @@ pub(crate) fn parse(item: &TokenStream) -> Option<Function> {
             vis,
             sig,
             body: body.into(),
+            tool_cfg: None,
         })
     };
     function.parse2(item.clone()).ok()

@@ -36,8 +36,14 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
     }
     match open {
         0 => Ok(()),
-        _ => Err(with_escape("unclosed `(`", '(')),
+        _ => Err(unclosed('(', ')')),
     }
+}
+
+fn unclosed(open: char, close: char) -> String {
+    format!(
+        "missing `{close}` in this pattern, which closes `{open}`; write `\\{open}` for a literal `{open}`"
+    )
 }
 
 fn with_escape(problem: &str, c: char) -> String {
@@ -87,7 +93,7 @@ fn character_class(rest: &mut Chars<'_>) -> Result<(), String> {
             _ => {}
         }
     }
-    Err(with_escape("unclosed `[`", '['))
+    Err(unclosed('[', ']'))
 }
 
 /// Parses `[:alpha:]` in a character class, after its `[`.
@@ -132,12 +138,13 @@ mod tests {
     #[test]
     fn rejects_patterns_that_the_runtime_rejects() {
         for (pattern, word) in [
-            ("(", "unclosed `(`"),
+            ("(", "missing `)`"),
             ("(a", "write `\\(`"),
             ("a)", "unmatched `)`"),
-            ("[a", "unclosed `[`"),
-            ("[]", "unclosed `[`"),
-            ("[[:alpha:]", "unclosed `[`"),
+            ("[a", "missing `]`"),
+            ("[]", "missing `]`"),
+            ("[[:alpha:]", "missing `]`"),
+            ("^v[0-9+$", "missing `]`"),
             ("*.rs", "`*` repeats nothing"),
             ("a|+", "`+` repeats nothing"),
             ("(?=a)", "look-around"),

@@ -132,10 +132,7 @@ impl RawParam {
         let ident = match &*typed.pat {
             Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,
             other => {
-                errors.spanned(
-                    other,
-                    "expected the name of a parameter; destructure the value in the body",
-                );
+                errors.spanned(other, destructured(other, &typed.ty));
                 return None;
             }
         };
@@ -159,6 +156,24 @@ impl RawParam {
             options,
             has_mistakes: false,
         })
+    }
+}
+
+/// What to write instead of a pattern. axum's handlers take `State(db): State<Db>`.
+fn destructured(pattern: &Pat, ty: &Type) -> String {
+    let name = match pattern {
+        Pat::TupleStruct(tuple) if tuple.elems.len() == 1 => tuple.elems.first(),
+        _ => None,
+    };
+    match (name, types::last_name(ty)) {
+        (Some(Pat::Ident(name)), Some(outer)) if types::HOST_TYPES.iter().any(|known| outer == known) => {
+            format!(
+                "expected the name of a parameter; write `{}: {}`, which dereferences to the value",
+                name.ident,
+                types::text(ty)
+            )
+        }
+        _ => "expected the name of a parameter; destructure the value in the body".to_owned(),
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{Path, Type};
+use syn::{Attribute, Meta, Path, Type, parse_quote};
 
 use crate::attr::{ToolAttr, tools_attr};
 use crate::crate_path::Runtime;
+use crate::doc;
 use crate::errors::{CompileErrors, Errors};
 use crate::expand::{allow_deprecated, declared_tool, implement};
 use crate::fallback::{compilable, type_checks};
@@ -86,7 +87,7 @@ fn read_method(function: &mut Function, errors: &Errors) -> Option<(RawTool, Err
             "`#[tools]` belongs on the `impl` block; write `#[tool]` on its methods",
         );
     }
-    let Some(place) = function.attrs.iter().position(is_tool) else {
+    let Some(attr) = take_tool_attr(function) else {
         if function::strip_param_docs(&mut function.sig) {
             let ident = &function.sig.ident;
             errors.at(
@@ -99,10 +100,42 @@ fn read_method(function: &mut Function, errors: &Errors) -> Option<(RawTool, Err
         return None;
     };
     let errors = Errors::new();
-    let attr = ToolAttr::of_method(&function.attrs.remove(place), &errors);
+    let attr = ToolAttr::of_method(&attr, &errors);
     let tool = RawTool::read(Place::Method, function.clone(), attr, &errors);
     *function = tool.function.clone();
     Some((tool, errors))
+}
+
+/// Removes `#[tool]` from a method. rustc does not expand a `cfg_attr` around it, which makes the tool conditional.
+fn take_tool_attr(function: &mut Function) -> Option<Attribute> {
+    if let Some(place) = function.attrs.iter().position(is_tool) {
+        return Some(function.attrs.remove(place));
+    }
+    for place in 0..function.attrs.len() {
+        let Some(attr) = function.attrs.get_mut(place) else {
+            break;
+        };
+        let Some((condition, mut metas)) = doc::cfg_attr(&attr.meta) else {
+            continue;
+        };
+        let is_tool = |meta: &Meta| {
+            meta.path()
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "tool")
+        };
+        if let Some(tool) = metas.iter().position(is_tool) {
+            let tool = metas.remove(tool);
+            if metas.is_empty() {
+                function.attrs.remove(place);
+            } else {
+                *attr = parse_quote!(#[cfg_attr(#condition #(, #metas)*)]);
+            }
+            function.tool_cfg = Some(parse_quote!(#[cfg(#condition)]));
+            return Some(parse_quote!(#[#tool]));
+        }
+    }
+    None
 }
 
 /// Another item, or an incomplete function, of which the parsed part stays.

@@ -3,13 +3,16 @@
 //! Everything else is checked by the runtime's traits, which resolve aliases.
 
 use proc_macro2::Span;
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericArgument, Lifetime, Path, PathArguments, Type, TypeParamBound, TypePath, TypeReference};
+use syn::{
+    GenericArgument, Ident, Lifetime, Path, PathArguments, Type, TypeParamBound, TypePath, TypeReference,
+};
 
 use crate::errors::Errors;
 
 /// The type of a parameter must be owned, concrete and sized. The compiler would report that in several messages.
-pub(crate) fn check_param(ty: &Type, errors: &Errors) {
+pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => {
             errors.at(path.span(), "a `str` is unsized; take a `String`");
@@ -22,19 +25,30 @@ pub(crate) fn check_param(ty: &Type, errors: &Errors) {
             object.dyn_token.map_or_else(|| object.span(), |word| word.span),
             "a parameter of a tool cannot be `dyn Trait`, which has no schema; write a concrete type",
         ),
-        Type::Paren(paren) => check_param(&paren.elem, errors),
-        Type::Group(group) => check_param(&group.elem, errors),
-        _ => check_owned(ty, errors),
+        Type::Paren(paren) => check_param(&paren.elem, is_described, errors),
+        Type::Group(group) => check_param(&group.elem, is_described, errors),
+        _ => {
+            // A `State<&'static str>` is for the traits to judge. What the model supplies is deserialized, of which rustc's own
+            // words are less clear.
+            let is_host_type = last_name(ty).is_some_and(|name| HOST_TYPES.iter().any(|known| name == known));
+            check_owned(ty, !is_described || is_host_type, true, errors);
+        }
     }
 }
 
-/// Reports references, lifetimes and `impl Trait` anywhere in the type.
-fn check_owned(ty: &Type, errors: &Errors) {
+/// Types that hold a value of the host. For wording only.
+pub(crate) const HOST_TYPES: [&str; 3] = ["State", "SessionState", "Extension"];
+
+/// Reports references, lifetimes and `impl Trait` anywhere in the type; `'static` references only if they are the type, or the
+/// type may hold none.
+fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors) {
+    let is_static = |reference: &TypeReference| reference.lifetime.as_ref().is_some_and(is_static);
     match ty {
+        Type::Reference(reference) if may_hold_static && !is_outer && is_static(reference) => {}
         Type::Reference(reference) => {
             let instead = match &*reference.elem {
-                Type::Path(path) if path.path.is_ident("str") => "take a `String`",
                 Type::Slice(_) => "take a `Vec<T>`",
+                Type::Path(path) => owned(&path.path).unwrap_or("take it by value"),
                 _ => "take it by value",
             };
             errors.at(
@@ -46,7 +60,7 @@ fn check_owned(ty: &Type, errors: &Errors) {
             open.impl_token.span,
             "a parameter of a tool cannot be `impl Trait`, which has no schema; write a concrete type",
         ),
-        _ => inner_types(ty, &mut |ty| check_owned(ty, errors)),
+        _ => inner_types(ty, &mut |ty| check_owned(ty, may_hold_static, false, errors)),
     }
     for lifetime in lifetimes(ty) {
         errors.at(
@@ -55,6 +69,19 @@ fn check_owned(ty: &Type, errors: &Errors) {
         );
     }
 }
+
+/// What to take instead of an unsized type of the standard library. For wording only.
+fn owned(path: &Path) -> Option<&'static str> {
+    let last = path.segments.last().filter(|last| last.arguments.is_none())?;
+    let (_, instead) = OWNED.iter().find(|(borrowed, _)| last.ident == borrowed)?;
+    Some(instead)
+}
+
+const OWNED: [(&str, &str); 3] = [
+    ("str", "take a `String`"),
+    ("Path", "take a `PathBuf`"),
+    ("OsStr", "take a `String`, or a `PathBuf` for a path"),
+];
 
 /// The type of a `#[tools]` block must be owned: calls share its value and may outlive a borrow.
 pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
@@ -174,6 +201,29 @@ pub(crate) fn name_span(ty: &Type) -> Span {
         _ => None,
     }
     .unwrap_or_else(|| ty.span())
+}
+
+/// The last name in the path of a type.
+pub(crate) fn last_name(ty: &Type) -> Option<&Ident> {
+    match ungrouped(ty) {
+        Type::Path(path) => path.path.segments.last().map(|last| &last.ident),
+        _ => None,
+    }
+}
+
+/// A type as people write it.
+pub(crate) fn text(ty: &Type) -> String {
+    let mut text = ty.to_token_stream().to_string();
+    for (spaced, written) in [
+        (" :: ", "::"),
+        (" < ", "<"),
+        (" >", ">"),
+        (" ,", ","),
+        ("& ", "&"),
+    ] {
+        text = text.replace(spaced, written);
+    }
+    text
 }
 
 fn inner_types(ty: &Type, visit: &mut dyn FnMut(&Type)) {

@@ -78,6 +78,15 @@ impl From<Tool> for Parts {
 
 /// `errors` are those of the tool so far.
 pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Rejected>> {
+    if let Some(span) = async_trait_span(&tool) {
+        errors.at(
+            span,
+            "a method of an `#[async_trait]` cannot be a tool; put `#[tools]` on an inherent `impl` block and `#[tool]` on its methods, which may call the trait's",
+        );
+        let mut rejected = reject_incomplete(tool, errors);
+        rejected.parts.has_struct = false;
+        return Err(Box::new(rejected));
+    }
     if tool.description.is_none() {
         errors.at(
             tool.function.sig.ident.span(),
@@ -128,6 +137,15 @@ pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Reject
     }
 }
 
+/// The span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a lifetime that nobody wrote.
+fn async_trait_span(tool: &RawTool) -> Option<Span> {
+    let mut generics = tool.function.sig.generics.params.iter();
+    let is_rewritten = generics.any(|generic| {
+        matches!(generic, GenericParam::Lifetime(lifetime) if lifetime.lifetime.ident == "async_trait")
+    });
+    is_rewritten.then(|| tool.function.sig.ident.span())
+}
+
 /// Rejects a function with an incomplete signature, which rustc reports. Only its output is validated.
 pub(crate) fn reject_incomplete(tool: RawTool, errors: Errors) -> Rejected {
     let output = output(&tool, &errors);
@@ -159,7 +177,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     check_name(&raw.name, errors);
     leading_underscore(&raw, errors);
     let before = errors.count();
-    types::check_param(&raw.ty, errors);
+    types::check_param(&raw.ty, raw.description.is_some(), errors);
     limits::check(&raw.options, errors);
     let is_valid = !raw.has_mistakes && errors.count() == before;
     is_valid.then(|| Param {

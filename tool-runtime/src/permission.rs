@@ -78,7 +78,7 @@ impl Permission {
     pub fn new<F, R>(decide: F) -> Self
     where
         F: Fn(PermissionRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Decision> + Send + 'static,
+        R: Future<Output = Decision> + Send + 'static, // write `async |request| ..`
     {
         Self {
             decide: Arc::new(move |request| Box::pin(decide(request))),
@@ -94,7 +94,7 @@ impl Permission {
     pub fn by_hints<F, R>(decide: F) -> Self
     where
         F: Fn(PermissionRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Decision> + Send + 'static,
+        R: Future<Output = Decision> + Send + 'static, // write `async |request| ..`
     {
         Self {
             is_allowed: only_reads,

@@ -321,7 +321,7 @@ impl ToolRegistry {
     ) -> Result<&mut Self, RegistryError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static, // with the call's `Context`: `|arguments, _| ..`
-        R: Future<Output: HandlerOutput> + Send + 'static,
+        R: Future<Output: HandlerOutput> + Send + 'static,  // write `async |arguments, context| ..`
     {
         let tool = RegisteredTool::dynamic(
             definition,
@@ -366,7 +366,7 @@ impl ToolRegistry {
     ) -> Result<&mut Self, RegistryError>
     where
         F: Fn(String, Value, Context) -> R + Send + Sync + 'static, // with the source's name: `|name, arguments, context| ..`
-        R: Future<Output: HandlerOutput> + Send + 'static,
+        R: Future<Output: HandlerOutput> + Send + 'static, // write `async |name, arguments, context| ..`
     {
         let handler = Arc::new(handler);
         let mut table = (*self.tools).clone();

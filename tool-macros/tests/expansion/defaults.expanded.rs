@@ -8,6 +8,7 @@ async fn start(
     seconds: Option<u64>,
     level: Level,
     id: Uuid,
+    labels: Vec<String>,
     weights: BTreeMap<String, i64>,
 ) {}
 /// The tool made from the function of the same name.
@@ -37,6 +38,8 @@ const _: () = {
                     .example(__rt::IntoParam::into_param(Level::Debug)),
                 __rt::Param::<Uuid>::of("id", "Made anew for each call.")
                     .default(|| __rt::IntoParam::into_param(Uuid::new_v4())),
+                __rt::Param::<Vec<String>>::of("labels", "The default of its type.")
+                    .default(Default::default),
                 __rt::Param::<BTreeMap<String, i64>>::of("weights", "Several steps.")
                     .default(|| __rt::IntoParam::into_param({
                         let mut map = BTreeMap::new();
@@ -48,7 +51,19 @@ const _: () = {
             __rt::DeclaredTool::function(
                     declaration,
                     params,
-                    |(tries, offset, branch, folders, seconds, level, id, weights)| async move {
+                    |
+                        (
+                            tries,
+                            offset,
+                            branch,
+                            folders,
+                            seconds,
+                            level,
+                            id,
+                            labels,
+                            weights,
+                        )|
+                    async move {
                         __rt::Output(
                                 start(
                                         tries,
@@ -58,6 +73,7 @@ const _: () = {
                                         seconds,
                                         level,
                                         id,
+                                        labels,
                                         weights,
                                     )
                                     .await,

@@ -22,6 +22,9 @@ async fn start(
     /// Made anew for each call.
     #[arg(default = Uuid::new_v4())]
     id: Uuid,
+    /// The default of its type.
+    #[arg(default = Default::default())]
+    labels: Vec<String>,
     /// Several steps.
     #[arg(default = {
         let mut map = BTreeMap::new();

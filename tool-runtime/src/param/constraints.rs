@@ -202,7 +202,7 @@ impl<B, R: RangeBounds<B>> Limits<B> for R {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a numeric type",
     label = "`range` needs a number",
-    note = "for the length of a text, a list or a map write `length = a..=b`"
+    note = "for the length of a string, a list or a map write `length = a..=b`"
 )]
 pub trait Numeric {
     /// The type of the limits.

@@ -27,7 +27,8 @@ use crate::param::patch::Patch;
     note = "for a value that the model supplies, a type of your own needs these lines above it, each once:\n#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]\n#[serde(crate = \"tool_runtime::serde\")]\n#[schemars(crate = \"tool_runtime::schemars\")]",
     note = "if your crate depends on serde 1 and schemars 1 (not 0.8), `#[derive(serde::Deserialize, schemars::JsonSchema)]` is enough",
     note = "a type of chrono, url or uuid needs that crate's feature `serde` and the feature of `tool-runtime` with that crate's name; an `Arc` needs serde's feature `rc`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`; or `SessionState<{Self}>`, of which each session has its own"
+    note = "for a value that the host supplies, write `State<{Self}>`, if it is `Send` and `Sync`, and give the registry one: `.with_state(..)`",
+    note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait ParamSource<By>: Sized {
     /// [`Param<Self>`].
@@ -68,7 +69,8 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     message = "this parameter has no description",
     label = "missing description: the model relies on it",
     note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
-    note = "for a value that the host supplies, write `State<{Self}>` and give the registry one: `.with_state(..)`; or `SessionState<{Self}>`, of which each session has its own"
+    note = "for a value that the host supplies, write `State<{Self}>`, if it is `Send` and `Sync`, and give the registry one: `.with_state(..)`",
+    note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait FromHost<P>: Sized {
     /// The identity: `P` is [`Param<Self>`].

@@ -99,7 +99,7 @@ impl<T, E> Fallible for Result<T, E> {}
 /// An error that a dynamic tool's handler may return. Finding its causes without a macro takes more than `Display`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a dynamic tool's handler",
-    label = "neither a `std::error::Error` that is `Send` and `Sync` nor a text",
+    label = "neither a `std::error::Error` that is `Send` and `Sync` nor a string",
     note = "return a `String`: `.map_err(|error| error.to_string())`"
 )]
 pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {}

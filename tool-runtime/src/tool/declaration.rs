@@ -1,5 +1,6 @@
 //! [`Declaration`]: a tool as the macro declares it, and the definition that is generated from it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use schemars::generate::SchemaSettings;
@@ -15,7 +16,7 @@ use crate::wire::issue::Issue;
 #[derive(Debug)]
 pub struct Declaration {
     pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
+    pub(crate) description: Cow<'static, str>,
     pub(crate) params: Vec<ParamSpec>,
     pub(crate) hints: Hints,
     pub(crate) strict: bool,
@@ -46,7 +47,7 @@ impl Declaration {
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
-            description: description.trim(),
+            description: description.trim().into(),
             params: Vec::new(),
             hints: Hints::default(),
             strict: false,
@@ -54,6 +55,15 @@ impl Declaration {
             format_errors: None,
             examples: Vec::new(),
             output_schema: None,
+        }
+    }
+
+    /// A tool whose description has these lines: some may depend on a `cfg`.
+    pub fn with_lines<const N: usize>(name: &'static str, lines: [&'static str; N]) -> Self {
+        let description = lines.join("\n").trim().to_owned().into();
+        Self {
+            description,
+            ..Self::new(name, "")
         }
     }
 
@@ -137,7 +147,7 @@ impl Declaration {
     /// The definition, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
     pub(crate) fn marked_definition(&self) -> MarkedDefinition {
         let MarkedSchema { schema, unreachable } = self.marked_schema();
-        let mut definition = ToolDefinition::new(self.name, self.description, schema);
+        let mut definition = ToolDefinition::new(self.name, &*self.description, schema);
         definition.strict = self.strict.then_some(true);
         definition.hints = self.hints.clone();
         definition.input_examples.clone_from(&self.examples);

@@ -43,10 +43,10 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a tool",
-    label = "not `Serialize`",
+    label = "neither `Serialize` nor a `Structured<T>` whose `T` is `Serialize` and `JsonSchema`",
     note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Structured<T>`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
-    note = "the `T` of a `Structured<T>` is `Serialize` and `JsonSchema`",
-    note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]"
+    note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]",
+    note = "inside of a `Structured<T>` it also needs:\n#[derive(tool_runtime::schemars::JsonSchema)]\n#[schemars(crate = \"tool_runtime::schemars\")]"
 )]
 pub trait IntoToolOutput {
     /// Converts into the output. A value that cannot be serialized becomes an error.
@@ -308,7 +308,8 @@ impl<T> Respond for Output<T> {
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a dynamic tool's handler",
-    note = "return a `Result`, a `String`, a `serde_json::Value`, `Blocks`, `ToolOutput` or `()`"
+    note = "any value that is `Serialize` can be the `Ok` of a `Result`: write `Ok::<_, String>(..)`",
+    note = "without a `Result`, return a `String`, a `serde_json::Value`, `Blocks`, `Structured`, `ToolOutput` or `()`"
 )]
 pub trait HandlerOutput {
     /// Converts into the output.

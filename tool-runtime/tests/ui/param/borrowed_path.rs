@@ -1,0 +1,14 @@
+use std::path::Path;
+
+use tool_runtime::tool;
+
+/// Does a thing.
+#[tool]
+async fn act(
+    /// The file.
+    path: &Path,
+) {
+    let _ = path;
+}
+
+fn main() {}

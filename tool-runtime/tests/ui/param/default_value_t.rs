@@ -1,0 +1,13 @@
+use tool_runtime::tool;
+
+/// Does a thing.
+#[tool]
+async fn act(
+    /// What to use.
+    #[arg(default_value_t = 3)]
+    count: u32,
+) {
+    let _ = count;
+}
+
+fn main() {}
