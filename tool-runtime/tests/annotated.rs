@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
-use tool_runtime::{CancellationToken, Issue, State, ToolRegistry, testing, tool, tools};
+use tool_runtime::{
+    CancellationToken, Context, Extension, Issue, RegistryError, State, Tool, ToolCall, ToolRegistry,
+    testing, tool, tool_set, tools,
+};
 
 /// How to match.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -265,14 +269,231 @@ async fn keys_are_enforced() {
 /// A description from elsewhere that turns out to be blank.
 #[test]
 fn registration_rejects_a_blank_description() {
+    const BLANK: &str = " \n";
+
     /// Act.
     #[tool]
     async fn act(#[arg(description = concat!(" ", "\n"))] count: u8) -> u8 {
         count
     }
 
+    #[tool(description = BLANK)]
+    async fn blank() {}
+
     let error = ToolRegistry::new().register::<act>().unwrap_err().to_string();
     assert!(error.contains("`count`") && error.contains("blank"), "{error}");
+
+    let error = ToolRegistry::new().register::<blank>().unwrap_err();
+    assert!(matches!(&error, RegistryError::MissingDescription { tool } if tool == "blank"));
+    assert!(
+        error.to_string().contains("the description of `blank` is blank"),
+        "{error}"
+    );
+}
+
+/// A `main` that returns the error prints its `Debug`.
+#[test]
+fn debug_of_a_registry_error_is_its_text() {
+    let error = ToolRegistry::new().register::<search_files>().unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("`search_files` takes `workspace: State<"), "{text}");
+    assert_eq!(format!("{error:?}"), text);
+    assert_eq!(format!("{error:#?}"), text);
+}
+
+#[test]
+fn missing_state_names_a_similar_one() {
+    /// Count.
+    #[tool]
+    async fn count(counts: State<Counts>) -> usize {
+        counts.0
+    }
+
+    /// Count.
+    #[tool]
+    async fn count_shared(counts: State<Arc<Counts>>) -> usize {
+        counts.0
+    }
+
+    struct Counts(usize);
+    struct Other;
+    fn register<T: Tool>(mut registry: ToolRegistry) -> String {
+        registry.register::<T>().unwrap_err().to_string()
+    }
+    let (plain, shared) = (type_name::<Counts>(), type_name::<Arc<Counts>>());
+    let found = format!(
+        "the registry has a `{shared}` instead; write `counts: State<{shared}>`, or give `.with_state(..)` a `{plain}`"
+    );
+    let error = register::<count>(
+        ToolRegistry::new()
+            .with_state(Other)
+            .with_state(Arc::new(Counts(1))),
+    );
+    assert!(error.contains(&found), "{error}");
+    let found = format!("the registry has a `{plain}` instead; write `counts: State<{plain}>`");
+    let error = register::<count_shared>(ToolRegistry::new().with_state(Counts(1)));
+    assert!(error.contains(&found), "{error}");
+    for error in [
+        register::<count>(ToolRegistry::new().with_state(Other)),
+        register::<count>(ToolRegistry::new()),
+    ] {
+        assert!(
+            error.contains("the registry has none; call `.with_state(..)`"),
+            "{error}"
+        );
+    }
+}
+
+type StaticText = &'static str;
+
+#[tokio::test]
+async fn state_may_hold_a_static_reference() {
+    /// Greet.
+    #[tool]
+    async fn greet(
+        /// The host's.
+        word: State<&'static str>,
+    ) -> String {
+        (*word).to_owned()
+    }
+
+    /// Greet.
+    #[tool]
+    async fn greet_by_alias(word: State<StaticText>) -> String {
+        (*word).to_owned()
+    }
+
+    /// Greet.
+    #[tool]
+    async fn greet_all(words: State<Vec<(u8, &'static str)>>, last: Extension<&'static str>) -> String {
+        format!("{words:?} {}", *last)
+    }
+
+    let mut registry = ToolRegistry::new()
+        .with_state("hello")
+        .with_state(vec![(1_u8, "world")]);
+    registry
+        .register_all(tool_set![greet, greet_by_alias, greet_all])
+        .unwrap();
+    for name in ["greet", "greet_by_alias"] {
+        let result = registry.execute_tool("1", name, "{}").await;
+        assert_eq!(result.text(), Some("hello"), "{name}");
+    }
+    let call = ToolCall::new("2", "greet_all", json!({}));
+    let outcome = registry
+        .call(call.with_context(Context::new().with_extension("!")))
+        .await;
+    assert_eq!(outcome.result.text(), Some(r#"State([(1, "world")]) !"#));
+}
+
+#[tokio::test]
+async fn default_is_that_of_the_type() {
+    /// Count.
+    #[tool]
+    async fn count(
+        /// What to count.
+        #[arg(default = Default::default())]
+        names: Vec<String>,
+        /// From where.
+        #[arg(default = Default::default())]
+        start: u8,
+    ) -> usize {
+        names.len() + usize::from(start)
+    }
+
+    testing::run::<count>("{}").await.assert_text("0");
+    testing::run::<count>(r#"{"names": ["a"], "start": 2}"#)
+        .await
+        .assert_text("3");
+}
+
+fn description_of<T: Tool>() -> String {
+    let mut registry = ToolRegistry::new();
+    registry.register::<T>().unwrap();
+    let definitions = registry.tool_definitions();
+    definitions.first().unwrap().description.clone()
+}
+
+/// As rustdoc shows them: `#[doc = ".."]` lacks the space that follows the slashes of a comment.
+#[test]
+#[expect(clippy::doc_overindented_list_items, reason = "what is tested")]
+fn mixed_doc_attributes_have_one_indentation() {
+    /// List the steps:
+    #[doc = "- the first"]
+    ///   with a second line
+    #[doc = "  and a third"]
+    #[tool]
+    async fn comment_first() {}
+
+    #[doc = "List the steps:"]
+    /// - the first
+    #[tool]
+    async fn attribute_first() {}
+
+    #[doc = " Attributes alone:"]
+    #[doc = "   - the first"]
+    #[tool]
+    async fn attributes() {}
+
+    let steps = "List the steps:\n- the first\n  with a second line\n  and a third";
+    assert_eq!(description_of::<comment_first>(), steps);
+    assert_eq!(
+        description_of::<attribute_first>(),
+        "List the steps:\n- the first"
+    );
+    assert_eq!(description_of::<attributes>(), "Attributes alone:\n  - the first");
+}
+
+struct Conditional;
+
+/// rustc expands a `cfg_attr` on the block, and not those inside.
+#[tools]
+impl Conditional {
+    #[cfg_attr(all(), doc = "Describe")]
+    #[cfg_attr(not(all()), doc = "Not this")]
+    #[cfg_attr(all(), cfg_attr(all(), doc = "in two lines."), inline)]
+    #[tool]
+    async fn described(&self) -> u8 {
+        1
+    }
+
+    /// Always.
+    #[cfg_attr(all(), tool(name = "sometimes"))]
+    async fn sometimes(
+        &self,
+        /// A number.
+        number: u8,
+    ) -> u8 {
+        number
+    }
+
+    /// Never a tool.
+    #[cfg_attr(not(all()), tool)]
+    async fn never(
+        &self,
+        /// A number.
+        number: u8,
+    ) -> u8 {
+        number
+    }
+}
+
+#[tokio::test]
+async fn methods_may_have_conditional_attributes() {
+    assert_eq!(Conditional.never(3).await, 3);
+    let mut registry = ToolRegistry::new();
+    registry.register_all(Conditional).unwrap();
+    let tools: Vec<_> = registry
+        .tool_definitions()
+        .into_iter()
+        .map(|tool| (tool.name.as_str(), tool.description.as_str()))
+        .collect();
+    assert_eq!(
+        tools,
+        [("described", "Describe\nin two lines."), ("sometimes", "Always.")]
+    );
+    let result = registry.execute_tool("1", "sometimes", r#"{"number": 2}"#).await;
+    assert_eq!(result.text(), Some("2"));
 }
 
 #[tokio::test]

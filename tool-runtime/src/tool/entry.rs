@@ -140,6 +140,12 @@ impl RegisteredTool {
             function,
         } = tool;
         let name = ToolName::parse(declaration.name)?;
+        // The macro checks literals only.
+        if declaration.description.is_empty() {
+            return Err(RegistryError::MissingDescription {
+                tool: name.to_string(),
+            });
+        }
         check_states(&name, &declaration, states)?;
         let MarkedDefinition {
             mut definition,
@@ -264,6 +270,7 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
                 tool: tool.to_string(),
                 parameter: param.name,
                 state,
+                similar: states.similar(state),
             });
         }
     }

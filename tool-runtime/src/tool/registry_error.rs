@@ -20,7 +20,8 @@ use crate::wire::issue::{excerpt, excerpt_path};
 /// assert_eq!(error.to_string(), "a tool named `ring` is already registered; give one of the two another `name`");
 /// assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "ring"));
 /// ```
-#[derive(Debug)]
+///
+/// `Debug` prints the same as `Display`: a `main` that returns the error shows what to do.
 #[non_exhaustive]
 pub enum RegistryError {
     /// The name is invalid.
@@ -44,6 +45,11 @@ pub enum RegistryError {
         /// The fault, and what to write instead.
         reason: String,
     },
+    /// The description of a tool is an expression whose value is blank.
+    MissingDescription {
+        /// The tool.
+        tool: String,
+    },
     /// The registry does not have the state of a parameter.
     MissingState {
         /// The tool.
@@ -52,6 +58,8 @@ pub enum RegistryError {
         parameter: &'static str,
         /// The type of the state.
         state: &'static str,
+        /// The type of a state that the registry has, if one of the two holds the other: an `Arc<Db>` beside `Db`.
+        similar: Option<&'static str>,
     },
     /// The schema is invalid.
     InvalidSchema {
@@ -96,6 +104,12 @@ pub enum RegistryError {
     },
 }
 
+impl fmt::Debug for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,15 +127,28 @@ impl fmt::Display for RegistryError {
             Self::InvalidPrefix { prefix, reason } => {
                 write!(f, "no registry can be nested as `{}`: {reason}", excerpt(prefix))
             }
+            Self::MissingDescription { tool } => write!(
+                f,
+                "the description of `{tool}` is blank; models choose a tool by its description"
+            ),
             Self::MissingState {
                 tool,
                 parameter,
                 state,
-            } => write!(
-                f,
-                "`{tool}` takes `{parameter}: State<{state}>`, and the registry has none; \
-                 call `.with_state(..)` before you register it"
-            ),
+                similar,
+            } => {
+                write!(
+                    f,
+                    "`{tool}` takes `{parameter}: State<{state}>`, and the registry has "
+                )?;
+                match similar {
+                    Some(similar) => write!(
+                        f,
+                        "a `{similar}` instead; write `{parameter}: State<{similar}>`, or give `.with_state(..)` a `{state}`"
+                    ),
+                    None => f.write_str("none; call `.with_state(..)` before you register it"),
+                }
+            }
             Self::InvalidSchema { tool, path, reason } if path.is_empty() => {
                 write!(f, "the schema of `{tool}` is invalid: {reason}")
             }
