@@ -18,7 +18,7 @@ use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::{ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 
-use crate::clock::Clock;
+use self::clock::Clock;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
