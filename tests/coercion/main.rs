@@ -10,6 +10,7 @@ mod assertions;
 mod case_sensitivity;
 mod equality;
 mod nesting;
+mod packaging;
 mod table;
 mod error_messages;
 mod patches;

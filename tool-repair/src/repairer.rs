@@ -80,6 +80,31 @@ pub struct Repaired<'a> {
     pub tool_name: Option<String>,
 }
 
+impl Repaired<'_> {
+    /// Whether the packaging that was removed names another tool than `tool`. Case and separators do not count.
+    ///
+    /// ```
+    /// use tool_repair::repair;
+    ///
+    /// let repaired = repair(r#"[TOOL_CALLS]web_search[ARGS]{"query": "x"}"#);
+    /// assert!(repaired.names_other_tool("delete"));
+    /// assert!(!repaired.names_other_tool("web_search"));
+    /// assert!(!repair("{'query': 'x'}").names_other_tool("delete"));
+    /// ```
+    pub fn names_other_tool(&self, tool: &str) -> bool {
+        is_other_tool(self.tool_name.as_deref(), tool)
+    }
+}
+
+fn is_other_tool(name: Option<&str>, tool: &str) -> bool {
+    fn letters(name: &str) -> impl Iterator<Item = char> {
+        name.chars()
+            .filter(|letter| letter.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+    }
+    name.is_some_and(|name| !letters(name).eq(letters(tool)))
+}
+
 /// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
 /// guessing.
 ///
@@ -165,6 +190,7 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
 pub struct Repairer {
     limits: Limits,
     validate: bool,
+    tool: Option<String>,
     state: State,
     /// The text as it came, from `dropped` on: what was passed on, as far as it is kept, and what is held.
     text: String,
@@ -213,6 +239,7 @@ impl Repairer {
         Self {
             limits,
             validate: true,
+            tool: None,
             state: State::Scanning(Scanner::new(limits)),
             text: String::new(),
             dropped: 0,
@@ -225,6 +252,23 @@ impl Repairer {
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;
+        self
+    }
+
+    /// Sets the tool that is called: a text whose packaging names another one is refused, as the arguments of another call.
+    ///
+    /// ```
+    /// use tool_repair::{Repairer, Status};
+    ///
+    /// let mut repairer = Repairer::new().for_tool("delete");
+    /// let text = r#"[TOOL_CALLS]web_search[ARGS]{"query": "x"}"#;
+    /// assert_eq!(repairer.push(text), "");
+    /// let finished = repairer.finish();
+    /// assert_eq!((finished.status, &*finished.rest), (Status::Refused, text));
+    /// ```
+    #[must_use]
+    pub fn for_tool(mut self, name: impl Into<String>) -> Self {
+        self.tool = Some(name.into());
         self
     }
 
@@ -300,7 +344,16 @@ impl Repairer {
             State::Deviated(deviation) => {
                 let (sent, held) = self.text.split_at(self.sent - self.dropped);
                 let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
-                match finalize(held, sent_kept, deviation, self.limits, self.validate, parse) {
+                let repaired = finalize(held, sent_kept, deviation, self.limits, self.validate, parse);
+                let expected = self.tool.as_deref();
+                match repaired {
+                    Ok(Repair { tool, .. })
+                        if expected.is_some_and(|it| is_other_tool(tool.as_deref(), it)) =>
+                    {
+                        let message =
+                            format!("the packaging names another tool: `{}`", tool.unwrap_or_default());
+                        (Status::Refused, Some(Reason::new(deviation.at, message)))
+                    }
                     Ok(repaired) => {
                         return Finished {
                             rest: repaired.text,

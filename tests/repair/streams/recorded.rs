@@ -220,7 +220,11 @@ fn expected(stream: &Recorded, came: &Call, sent: &Sent) -> String {
         stream.name
     );
     match whole {
-        Some(whole) if stream.is_target(came) && !unknown && !cut => repair(&whole).text.into_owned(),
+        Some(whole) if stream.is_target(came) && !unknown && !cut => {
+            let repaired = repair(&whole);
+            let other = repaired.names_other_tool(&came.tool);
+            if other { whole } else { repaired.text.into_owned() }
+        }
         _ => came.last().to_owned(),
     }
 }

@@ -116,7 +116,9 @@ impl Block {
             return self.clone();
         };
         let repaired = tool_runtime::repair::repair(raw);
-        let input = Some(&*repaired.text).filter(|text| Object::parse(text).is_ok());
+        let tool = self.object().string("name").unwrap_or_default();
+        let input = Some(&*repaired.text)
+            .filter(|text| !repaired.names_other_tool(&tool) && Object::parse(text).is_ok());
         let mut text = String::with_capacity(self.json.text.len() + raw.len());
         self.object().write(&mut text, |name, _| {
             Some(match input {

@@ -367,7 +367,10 @@ impl Call {
             self.flow = Flow::Foreign;
             return;
         }
-        let repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
+        let mut repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
+        if !self.tool.is_empty() {
+            repairer = repairer.for_tool(&self.tool);
+        }
         self.flow = Flow::Repairing(Box::new(Repairing {
             repairer,
             half: None,

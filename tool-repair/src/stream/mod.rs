@@ -77,6 +77,8 @@
 //! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
 //!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
 //!   with `"*"` for all tools no name is needed.
+//! - Arguments whose packaging names another tool, `[TOOL_CALLS]name[ARGS]{…}`, are not repaired: they pass as they came, and
+//!   are recorded as refused. Where the stream never says the name of the call's tool, they are repaired.
 //! - Arguments that are an object where the string belongs are sent as the string of the object's text.
 //! - A surrogate pair that is cut in two is put together. Half a pair that stays alone cannot be read: from there on,
 //!   its call passes as it comes.

@@ -236,7 +236,7 @@ fn coerce_object<'a>(
         caller,
         ..
     } = *reader;
-    let (mut sent, mut issues) = match root::object(input, policy) {
+    let (mut sent, mut issues) = match root::object(input, policy, caller) {
         Ok(read) => read,
         Err(refused) => {
             return CoercedObject {

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::arguments::report::messages;
 use crate::arguments::tokens::Fault;
 use crate::arguments::tree::json::ParseError;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
+use crate::schema::name::fold;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::raw_arguments::RawArguments;
@@ -16,11 +18,12 @@ use crate::wire::raw_arguments::RawArguments;
 pub(crate) fn object<'a>(
     input: &'a RawArguments<'_>,
     policy: Policy,
+    caller: Caller<'_>,
 ) -> Result<(Node<'a>, Vec<Issue>), Issue> {
     match input {
-        RawArguments::Text(text) => from_text(text, policy),
+        RawArguments::Text(text) => from_text(text, policy, caller),
         RawArguments::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => from_text(text, policy),
+            Ok(text) => from_text(text, policy, caller),
             Err(error) => Err(Issue::error(
                 Code::JsonParseError,
                 "",
@@ -35,12 +38,20 @@ pub(crate) fn object<'a>(
     }
 }
 
-fn from_text(text: &str, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), Issue> {
+fn from_text<'a>(text: &'a str, policy: Policy, caller: Caller<'_>) -> Result<(Node<'a>, Vec<Issue>), Issue> {
     if text.trim().is_empty() {
         return Ok(empty());
     }
-    let Read { node, repaired } =
-        parse::read(text, depth::MAX_DEPTH, policy).map_err(|unread| refused(text, &unread))?;
+    let Read {
+        node,
+        repaired,
+        tool_name,
+    } = parse::read(text, depth::MAX_DEPTH, policy).map_err(|unread| refused(text, &unread))?;
+    if let (Some(name), Caller::Model(tool)) = (tool_name, caller)
+        && fold(&name) != fold(tool)
+    {
+        return Err(other_tool(&name, tool));
+    }
     let (node, decoded) = from_node(node, policy)?;
     Ok((node, repaired.into_iter().chain(decoded).collect()))
 }
@@ -50,7 +61,7 @@ fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), I
         Node::Object(_) => Ok((node, Vec::new())),
         Node::Null => Ok(empty()),
         Node::Text(text) if policy != Policy::Strict => match decoded(&text) {
-            Ok(Some(Read { node, repaired })) => {
+            Ok(Some(Read { node, repaired, .. })) => {
                 let message =
                     "the arguments came as a string that holds JSON and were decoded; send the object itself";
                 let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
@@ -70,6 +81,16 @@ fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     }
     let read = parse::read_inner(text, depth::MAX_DEPTH)?;
     Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
+}
+
+/// The arguments of one tool in packaging that names another, `[TOOL_CALLS]name[ARGS]{…}`.
+fn other_tool(name: &str, tool: &str) -> Issue {
+    let (name, tool) = (excerpt(name), excerpt(tool));
+    let message = format!(
+        "expected the parameters of `{tool}`, got a call of `{name}` as text; send the parameters of `{tool}` alone, or call \
+         `{name}` itself"
+    );
+    Issue::error(Code::ToolNameMismatch, "", message).about(&name)
 }
 
 fn empty<'a>() -> (Node<'a>, Vec<Issue>) {

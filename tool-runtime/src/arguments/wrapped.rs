@@ -239,7 +239,7 @@ fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, Too
         Node::Object(members) => Ok(Some((members.clone(), Vec::new()))),
         Node::Text(text) if text.trim_start().starts_with('{') => {
             let read = parse::read_inner(text, depth::MAX_DEPTH)?;
-            Ok(read.and_then(|Read { node, repaired }| match node {
+            Ok(read.and_then(|Read { node, repaired, .. }| match node {
                 Node::Object(members) => {
                     let message = "the parameters came as a string that holds JSON and were decoded; send the object itself";
                     let decoded = Issue::warning(Code::JsonStringDecoded, "", message);

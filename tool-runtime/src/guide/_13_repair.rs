@@ -33,7 +33,8 @@
 //!   place. A text that was cut off is never completed.
 //! - What stands around the value is left out where it cannot be a part of it: a fence, known tags and labels, and sentences
 //!   that hold no bracket, quote or assignment, whatever they say. Each has a fix that tells; a registry under `Lossless`
-//!   refuses sentences.
+//!   refuses sentences. If what is left out names a tool, `[TOOL_CALLS]search[ARGS]{..}`, the name is in `Repaired::tool_name`,
+//!   and a registry refuses the arguments of another tool.
 //! - Every fix has a code, a place and a message. The time is linear in the length of the text, whatever the text is.
 //!
 //! [`repair`](mod@crate::repair) lists what is repaired and what is refused.

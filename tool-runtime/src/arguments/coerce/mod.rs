@@ -461,7 +461,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// What was done to get at what a string holds.
-    pub(in crate::arguments) fn report_decoded(&mut self, Read { node, repaired }: &Read<'a>, at: &Path<'_>) {
+    pub(in crate::arguments) fn report_decoded(
+        &mut self,
+        Read { node, repaired, .. }: &Read<'a>,
+        at: &Path<'_>,
+    ) {
         let held = node.types();
         self.report.warn(at, || {
             let message = format!("a string that holds JSON was decoded; send {held} itself, not its text");

@@ -16,6 +16,19 @@ pub(crate) struct Read<'a> {
     pub(crate) node: Node<'a>,
     /// One warning, unless the text was JSON.
     pub(crate) repaired: Option<Issue>,
+    /// The tool that the packaging of the text named.
+    pub(crate) tool_name: Option<String>,
+}
+
+impl<'a> Read<'a> {
+    /// What a text of JSON is.
+    fn json(node: Node<'a>) -> Self {
+        Self {
+            node,
+            repaired: None,
+            tool_name: None,
+        }
+    }
 }
 
 /// Why a text is no tree.
@@ -43,7 +56,7 @@ pub(crate) struct ParseFailure {
 /// Reads one whole text of at most `levels` levels.
 pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>, Unread> {
     let mut error = match parse(text, levels) {
-        Ok(node) => return Ok(Read { node, repaired: None }),
+        Ok(node) => return Ok(Read::json(node)),
         Err(error) => error,
     };
     let Fault::Syntax(expected) = error.fault else {
@@ -66,6 +79,7 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
                     .map_err(Unread::Unreadable)?
                     .into_owned(),
                 repaired: Some(repaired_warning(text, &repaired.fixes)),
+                tool_name: repaired.tool_name,
             }),
         };
     }
@@ -139,7 +153,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
         Cow::Owned(text) => parse(text, levels).map(Node::into_owned),
     };
     match read {
-        Ok(node) => Ok(Some(Read { node, repaired: None })),
+        Ok(node) => Ok(Some(Read::json(node))),
         Err(ParseError {
             fault: Fault::TooDeep,
             ..
@@ -160,6 +174,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
                 Ok(node) => Ok(Some(Read {
                     node: node.into_owned(),
                     repaired: Some(repaired_warning(text, &repaired.fixes)),
+                    tool_name: repaired.tool_name,
                 })),
                 Err(error) if error.fault == Fault::TooDeep => Err(TooDeep),
                 Err(_) => Ok(None),
