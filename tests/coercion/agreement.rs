@@ -16,7 +16,14 @@ fn inputs() -> usize {
 }
 
 /// Schemas that say more than is meant: a Rust type, or a JSON value, holds less.
-const NARROWER: [&str; 3] = ["even_number", "integer_i128", "integer_u128"];
+const NARROWER: [&str; 6] = [
+    "even_number",
+    "integer_i128",
+    "integer_u128",
+    "one_uuid",
+    "optional_uuid",
+    "uuid_list",
+];
 
 #[test]
 fn typed_and_dynamic_tools_agree_on_every_row() {

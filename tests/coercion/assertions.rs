@@ -116,7 +116,9 @@ fn conditions_see_what_values_were_coerced_to() {
     );
     assert_eq!(
         lines(&request),
-        ["enum_out_of_range:check at /method: invalid value \"check\"; expected one of \"card\", \"cash\""]
+        [
+            "enum_out_of_range:check at /method: invalid value \"check\"; expected one of \"card\", \"cash\", or leave it out"
+        ]
     );
 }
 
@@ -126,27 +128,27 @@ fn negations_name_what_to_send_instead() {
         (
             json!({ "not": { "const": "root" } }),
             json!("root"),
-            "invalid value \"root\"; expected anything but \"root\"",
+            "invalid value \"root\"; expected anything but \"root\", or leave it out",
         ),
         (
             json!({ "not": { "enum": [1, 2] } }),
             json!(2.0),
-            "invalid value 2.0; expected anything but these: 1, 2",
+            "invalid value 2.0; expected anything but these: 1, 2, or leave it out",
         ),
         (
             json!({ "type": "string", "not": { "pattern": "^-" } }),
             json!("-rf"),
-            "invalid value \"-rf\"; expected a string that does not match `^-`",
+            "invalid value \"-rf\"; expected a string that does not match `^-`, or leave it out",
         ),
         (
             json!({ "type": "integer", "not": { "multipleOf": 2 } }),
             json!(4),
-            "invalid value 4; expected a value that is not this: a number that is a multiple of 2",
+            "invalid value 4; expected a value that is not this: a number that is a multiple of 2, or leave it out",
         ),
         (
             json!({ "not": { "type": "string" } }),
             json!("a"),
-            "invalid value \"a\"; expected a value that is not this: a string",
+            "invalid value \"a\"; expected a value that is not this: a string, or leave it out",
         ),
         (
             json!({ "not": { "required": ["a"] } }),
@@ -219,13 +221,13 @@ fn contains_counts_the_items_that_match() {
     assert_eq!(
         of(json!([5, 1])),
         [
-            "constraint_violated at /x: invalid value [5,1]; expected at least 2 items like this: an integer from 5; got 1"
+            "constraint_violated at /x: invalid value [5,1]; expected at least 2 items like this: an integer from 5; got 1, or leave it out"
         ]
     );
     assert_eq!(
         of(json!([5, 6, 7, 8])),
         [
-            "constraint_violated at /x: invalid value [5,6,7,8]; expected at most 3 items like this: an integer from 5; got 4"
+            "constraint_violated at /x: invalid value [5,6,7,8]; expected at most 3 items like this: an integer from 5; got 4, or leave it out"
         ]
     );
     assert_valid(&schema, &json!({ "x": [5, 6] }));
@@ -300,7 +302,7 @@ fn assertions_do_not_decide_what_a_value_is_coerced_to() {
     let either = json!({ "anyOf": [{ "type": "integer", "not": { "const": 5 } }, { "type": "string" }] });
     assert_eq!(
         errors(&only(&either), &json!({ "x": 5 })),
-        ["constraint_violated at /x: invalid value 5; expected anything but 5"]
+        ["constraint_violated at /x: invalid value 5; expected anything but 5, or leave it out"]
     );
     assert_valid(&only(&either), &json!({ "x": "5" }));
     let request = prepare(

@@ -65,8 +65,8 @@ fn error_of_a_union_states_the_limit() {
     assert_eq!(
         errors,
         [
-            "no_alternative_fits at /x: invalid value 11; expected an integer up to 10, or an integer from 90, or a string",
-            "constraint_violated at /x: invalid value 11; expected an integer up to 10"
+            "no_alternative_fits at /x: invalid value 11; expected an integer up to 10, or an integer from 90, or a string, or leave it out",
+            "constraint_violated at /x: invalid value 11; expected an integer up to 10, or leave it out"
         ]
     );
 }
@@ -151,14 +151,18 @@ fn composite_for_a_string_says_how_to_send_it() {
 fn errors_of_nullable_values_name_null() {
     let integer = json!({ "type": ["integer", "null"] });
     let limited = json!({ "anyOf": [{ "type": "integer", "maximum": 9 }, { "type": "null" }] });
-    let date = json!({ "type": ["string", "null"], "format": "date", "minLength": 1 });
+    let date = json!({ "type": ["string", "null"], "format": "date", "maxLength": 10 });
     let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "boolean" } }, { "type": "null" }] });
     for (property, sent, ending) in [
         (&integer, json!("many"), "expected an integer or null"),
         (&integer, json!([1, 2]), "expected an integer or null"),
         (&limited, json!(10), "expected an integer up to 9 or null"),
         (&limited, json!("many"), "expected an integer up to 9 or null"),
-        (&date, json!(""), "expected at least 1 character, got 0, or null"),
+        (
+            &date,
+            json!("tomorrow at noon"),
+            "expected at most 10 characters, got 16, or null",
+        ),
         (
             &json!({ "type": ["string", "null"], "pattern": "^a" }),
             json!("b"),
@@ -274,14 +278,14 @@ fn messages_quote_values_as_coerced_so_far() {
     };
     let list = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2 });
     for value in ["\"5\"", "[\"5\"]"] {
-        let message = "invalid value [5]; expected at least 2 items, got 1";
+        let message = "invalid value [5]; expected at least 2 items, got 1, or leave it out";
         assert_eq!(sent(&list, value), (message.to_owned(), "[5]".to_owned()));
     }
     let parts = json!({ "allOf": [{ "type": "boolean" }, { "type": "integer" }] });
-    let message = "invalid value true; expected an integer";
+    let message = "invalid value true; expected an integer, or leave it out";
     assert_eq!(sent(&parts, "1"), (message.to_owned(), "true".to_owned()));
     let number = json!({ "type": "integer", "maximum": 4 });
-    let message = "invalid value \"5\"; expected an integer up to 4";
+    let message = "invalid value \"5\"; expected an integer up to 4, or leave it out";
     assert_eq!(sent(&number, "\"5\""), (message.to_owned(), "5".to_owned()));
 }
 
@@ -296,7 +300,7 @@ fn ambiguous_value_does_not_suggest_its_coerced_form() {
     assert_eq!(
         request.errors[0].message,
         "ambiguous value \"5\": its coerced value would be read differently; expected a value that is valid \
-         without coercion"
+         without coercion, or leave it out"
     );
 }
 

@@ -3,6 +3,7 @@
 
 mod conjunctions;
 mod invalid_items;
+mod left_out;
 mod map_keys;
 mod maps;
 mod agreement;

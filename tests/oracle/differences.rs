@@ -76,6 +76,16 @@ fn of_values() -> Vec<Row> {
             instances::has_wrapped_properties,
         ),
         row(
+            "a text for nothing as a format",
+            (
+                alpha(json!({ "type": "string", "format": "date" })),
+                json!({ "alpha": "null" }),
+            ),
+            LESS,
+            "no text of a format stands for nothing, whether formats are enforced or not (rule 4)",
+            instances::has_format_of_nothing,
+        ),
+        row(
             "deeper than anything sensible",
             (alpha(json!({ "items": {} })), json!({ "alpha": nested(200) })),
             LESS,

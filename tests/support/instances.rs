@@ -17,6 +17,22 @@ pub fn object(random: &mut Random, schema: &Value) -> Value {
     if other.is_object() { other } else { fitting }
 }
 
+/// Whether a text stands for nothing, where the schema has a `format`.
+pub fn has_format_of_nothing(schema: &Value, instance: &Value) -> bool {
+    let words = ["", "null", "none", "undefined", "nil"];
+    let mut pending = vec![instance];
+    let mut is_found = false;
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::String(text) => is_found |= words.contains(&&*text.trim().to_lowercase()),
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => pending.extend(fields.values()),
+            _ => {}
+        }
+    }
+    is_found && schema.to_string().contains("\"format\"")
+}
+
 /// Whether no key is one of the schema's properties, and one of these is a key of a value.
 pub fn has_wrapped_properties(schema: &Value, instance: &Value) -> bool {
     let declared = |value: &Value| {

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::composed::Point;
+use super::scalars::Scope;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,6 +36,8 @@ echo! {
     number_list(Vec<f64>);
     any_list(Vec<Value>);
     mode_list(Vec<Access>);
+    optional_scopes(Option<Vec<Scope>>);
+    uuid_list(Vec<Uuid>);
     nested_list(Vec<Vec<i64>>);
     nested_string_list(Vec<Vec<String>>);
     nullable_list(Vec<Option<i64>>);

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -13,6 +14,13 @@ pub enum Mode {
     Read,
     Write,
     Append,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    All,
+    None,
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -75,6 +83,11 @@ echo! {
     anything(Value);
     mode(Mode);
     optional_mode(Option<Mode>);
+    optional_scope(Option<Scope>);
+    optional_length(#[arg(length = 2..=4)] Option<String>);
+    optional_pattern(#[arg(pattern = "^[a-z]+$")] Option<String>);
+    one_uuid(Uuid);
+    optional_uuid(Option<Uuid>);
     case_sensitive_mode(#[arg(values = ["read", "write"], case_sensitive)] String);
     twin_enum(#[arg(values = ["read", "Read", "write"])] String);
     twin_separators(#[arg(values = ["a_b", "a-b"])] String);

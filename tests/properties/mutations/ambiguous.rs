@@ -297,7 +297,7 @@ const OBJECTS: [&str; 7] = [
 const LISTS: [&str; 6] = [
     r#"{"zz":{}}"#,
     r#""[1, 2""#,
-    r#""1, 2""#,
+    r#""1,2""#,
     r#""[1] or [2]""#,
     r#""none at all""#,
     r#""1 2""#,

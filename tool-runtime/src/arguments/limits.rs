@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::arguments::rules;
 use crate::arguments::tree::node::Node;
 use crate::schema::bounds::NumberLimits;
 use crate::schema::compiled::{TextLimits, Values};
@@ -89,14 +90,16 @@ pub(crate) fn of_text(limits: &TextLimits, format: Option<&Format>, text: &str) 
     {
         return Some("a string that is not blank".to_owned());
     }
-    let broken = limits
-        .pattern
-        .as_ref()
-        .filter(|pattern| !pattern.is_match(text))?;
-    Some(match format {
-        Some(format) if format.excludes(text) && broken.is_match(format.example) => format.to_string(),
-        format => matching(format, broken),
-    })
+    let broken = limits.pattern.as_ref().filter(|pattern| !pattern.is_match(text));
+    if let Some(broken) = broken {
+        return Some(match format {
+            Some(format) if format.excludes(text) && broken.is_match(format.example) => format.to_string(),
+            format => matching(format, broken),
+        });
+    }
+    // A `format` is information for the model, unless the registry enforces it; but no text of one stands for nothing.
+    let known = limits.format.filter(|_| rules::is_null_word(text))?;
+    Some(format.map_or_else(|| known.description().to_string(), ToString::to_string))
 }
 
 #[cold]

@@ -32,7 +32,7 @@ use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
 use report::expected::or_null;
 use report::path::Path;
-use report::{CoercedKeys, Report, messages};
+use report::{CoercedKeys, Report, advice, messages};
 use tree::node::{self, Node};
 use wrapped::{Envelope, Layout};
 
@@ -53,6 +53,13 @@ impl<'a> ArgumentReader<'a> {
             policy,
             caller: Caller::Host,
             has_fast_path: true,
+        }
+    }
+
+    /// Says in errors of a call whether a value may be left out.
+    fn advise(&self, issues: &mut [Issue]) {
+        if self.caller != Caller::Host {
+            advice::add(self.compiled, issues);
         }
     }
 }
@@ -114,6 +121,7 @@ fn read_coerced<P: Params>(
             validate::validate(compiled, validation, &Node::Object(whole), is_strict, &mut found);
         }
     }
+    reader.advise(&mut found);
     // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
     *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
@@ -200,6 +208,7 @@ fn coerce_and_validate<'a>(
     {
         validate::validate(compiled, validation, &node, policy == Policy::Strict, &mut issues);
     }
+    reader.advise(&mut issues);
     (node, issues)
 }
 
@@ -338,13 +347,6 @@ fn invalid(
         Some(sent) => messages::invalid_value(sent, &said, wanted.as_deref()),
         None => Issue::error(Code::InvalidValue, "", said.into_owned()),
     };
-    if matches!(sent, Some(Node::Text(text)) if rules::is_null_word(text)) && compiled.is_optional_at(&steps)
-    {
-        issue
-            .message
-            .to_mut()
-            .push_str("; leave the key out if there is none");
-    }
     issue.path = path;
     issue
 }

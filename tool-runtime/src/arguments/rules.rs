@@ -203,8 +203,15 @@ pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
 
 /// The words that models write for nothing.
 pub(crate) fn is_null_word(text: &str) -> bool {
+    // Most texts begin with another letter.
+    if text.starts_with(|first: char| first.is_ascii_graphic() && !matches!(first, 'n' | 'N' | 'u' | 'U')) {
+        return false;
+    }
     let text = text.trim();
-    text.is_empty() || text.eq_ignore_ascii_case("null") || text.eq_ignore_ascii_case("none")
+    text.is_empty()
+        || ["null", "none", "undefined", "nil"]
+            .iter()
+            .any(|word| text.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

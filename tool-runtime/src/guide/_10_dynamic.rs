@@ -46,7 +46,7 @@
 //!     Some(
 //!         "`order_from_afar` was not called because of invalid arguments:\n\
 //!          - missing_required:title at /title: missing required parameter; expected a string\n\
-//!          - constraint_violated at /days: invalid value 90; expected an integer from 1 to 60"
+//!          - constraint_violated at /days: invalid value 90; expected an integer from 1 to 60, or leave it out"
 //!     ),
 //! );
 //!
@@ -155,7 +155,7 @@
 //!     Some(
 //!         "`remind` was not called because of invalid arguments:\n\
 //!          - missing_required:mail at /mail: missing required parameter; expected an email address, for example name@example.org (since `by` is \"mail\")\n\
-//!          - constraint_violated at /on: invalid value \"2025-02-30\"; expected a date of the calendar, for example 2025-01-31"
+//!          - constraint_violated at /on: invalid value \"2025-02-30\"; expected a date of the calendar, for example 2025-01-31, or leave it out"
 //!     ),
 //! );
 //! # Ok(())

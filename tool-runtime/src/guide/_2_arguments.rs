@@ -94,7 +94,7 @@
 //!     Some(
 //!         "`extend_loan` was not called because of invalid arguments:\n\
 //!          - constraint_violated at /book: invalid value \"42\"; expected a string that matches `^[A-Z]{2}[0-9]{4}$`\n\
-//!          - constraint_violated at /weeks: invalid value 9; expected an integer from 1 to 4"
+//!          - constraint_violated at /weeks: invalid value 9; expected an integer from 1 to 4, or leave it out"
 //!     ),
 //! );
 //! # Ok(())

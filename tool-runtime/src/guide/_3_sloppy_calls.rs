@@ -86,9 +86,9 @@
 //!     result.text(),
 //!     Some(
 //!         "`new_books` was not called because of invalid arguments:\n\
-//!          - unsupported_integer_literal at /first_year: invalid value \"last\"; expected an integer from 0 to 65535\n\
+//!          - unsupported_integer_literal at /first_year: invalid value \"last\"; expected an integer from 0 to 65535, or leave it out\n\
 //!          - missing_required:kinds at /kinds: missing required parameter; expected an array like [<a string>, …]\n\
-//!          - constraint_violated at /limit: invalid value 0; expected an integer from 1 to 50"
+//!          - constraint_violated at /limit: invalid value 0; expected an integer from 1 to 50, or leave it out"
 //!     ),
 //! );
 //! # Ok(())

@@ -103,6 +103,7 @@ impl Compiler<'_> {
             Value::Object(keywords) => {
                 let strict = limits::flag(keywords, marks::STRICT);
                 let case_sensitive = limits::flag(keywords, marks::CASE_SENSITIVE);
+                let is_patch = keywords.contains_key(marks::PATCH);
                 let mentions_json = |keywords: &Map<String, Value>| {
                     let description = keywords.get("description").and_then(Value::as_str);
                     description.is_some_and(spelling::mentions_json)
@@ -118,6 +119,7 @@ impl Compiler<'_> {
                 };
                 compiled.strict |= strict;
                 compiled.case_sensitive |= case_sensitive;
+                compiled.is_patch |= is_patch;
                 compiled.mentions_json = mentions_json;
                 Ok(compiled)
             }
@@ -198,9 +200,14 @@ impl Compiler<'_> {
             });
             values
         });
+        let text = match values {
+            // A listed value is one, whatever the `format`.
+            Some(_) => limits::text(keywords),
+            None => limits::text_with_format(keywords),
+        };
         let plain = Plain {
             values,
-            text: limits::text(keywords).filter(|_| types.has(Types::STRING)),
+            text: text.filter(|_| types.has(Types::STRING)),
             number: limits::number(keywords).filter(|_| types.has(Types::INTEGER)),
             list: if types.has(Types::ARRAY) {
                 self.compile_list(keywords)?

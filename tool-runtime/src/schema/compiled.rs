@@ -11,7 +11,7 @@ use super::format_description::Format;
 use super::name::{KeyPrefix, is_same};
 use super::pattern::Pattern;
 use super::pointer;
-use super::spelling::{SpellingIndex, find_resembling};
+use super::spelling::{SpellingIndex, find_resembling, unquoted};
 use super::types::Types;
 use super::validation::{SubschemaId, Validation};
 use super::values::MAX_LINEAR_SEARCH;
@@ -25,6 +25,8 @@ pub(crate) struct CompiledSchema {
     parameters: Vec<usize>,
     /// Whether the arguments are deserialized into Rust types.
     is_typed: bool,
+    /// Whether the tool may destroy data.
+    is_destructive: bool,
     /// The same schema for the keywords that coercion does not enforce, if it has one of them.
     pub(super) validation: Option<Arc<Validation>>,
     /// The schemas that describe subschemas of the validation in messages.
@@ -51,6 +53,7 @@ impl CompiledSchema {
             schemas,
             parameters: Vec::new(),
             is_typed: false,
+            is_destructive: false,
             validation: None,
             described: HashMap::new(),
         }
@@ -78,6 +81,27 @@ impl CompiledSchema {
     /// Whether the arguments are deserialized into Rust types.
     pub(crate) fn is_typed(&self) -> bool {
         self.is_typed
+    }
+
+    /// Sets whether the tool may destroy data.
+    pub(crate) fn set_destructive(&mut self, is_destructive: bool) {
+        self.is_destructive = is_destructive;
+    }
+
+    /// Whether the tool may destroy data: an argument that its schema refuses is then never left out.
+    pub(crate) fn is_destructive(&self) -> bool {
+        self.is_destructive
+    }
+
+    /// Lets every text be of a `format`, unless formats are enforced.
+    pub(crate) fn ignore_formats(&mut self) {
+        for schema in &mut self.schemas {
+            if let Kind::Plain(plain) = &mut schema.kind
+                && let Some(limits) = &mut plain.text
+            {
+                limits.format = None;
+            }
+        }
     }
 
     /// Whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
@@ -116,6 +140,8 @@ pub(crate) struct Schema {
     pub(crate) strict: bool,
     /// Whether enum values, enum keys of maps and tags have one spelling only, in this value and everything in it.
     pub(crate) case_sensitive: bool,
+    /// Whether this is a [`Patch`](crate::Patch): `null` and a missing value mean different things.
+    pub(crate) is_patch: bool,
     /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
     /// A description of its `format`, for messages.
@@ -304,7 +330,10 @@ impl Object {
     /// The declared key that another one is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
         let position = match &self.spellings {
-            Some(spellings) => self.position(key.trim()).or_else(|| spellings.find(key)),
+            Some(spellings) => {
+                let find = |key: &str| self.position(key.trim()).or_else(|| spellings.find(key));
+                find(key).or_else(|| find(unquoted(key)?))
+            }
             None => find_resembling(self.properties.iter().map(|property| &*property.name), key),
         };
         Some(&self.properties.get(position?)?.name)
@@ -393,6 +422,7 @@ impl Schema {
         types: Types::ALL,
         strict: false,
         case_sensitive: false,
+        is_patch: false,
         lists_of_strings: false,
         format: None,
         mentions_json: false,

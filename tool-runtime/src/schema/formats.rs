@@ -28,17 +28,26 @@ impl CompiledSchema {
         schemas.any(|schema| self.schema(schema).mentions_json)
     }
 
-    /// Whether the property at a path is optional.
-    pub(crate) fn is_optional_at(&self, steps: &[&str]) -> bool {
-        let Some((key, above)) = steps.split_last() else {
-            return false;
-        };
-        let is_optional = |schema: SchemaId| {
+    /// Whether the property at a path is required; `None` if there is no such property, or if alternatives differ.
+    pub(crate) fn is_required_at(&self, steps: &[&str]) -> Option<bool> {
+        let (key, above) = steps.split_last()?;
+        let is_required = |schema: SchemaId| {
             let object = self.schema(schema).plain()?.object.as_ref()?;
-            Some(!object.properties.get(object.position(key)?)?.required)
+            match object.position(key) {
+                Some(position) => Some(object.properties.get(position)?.required),
+                None => object
+                    .also_required
+                    .iter()
+                    .any(|name| **name == **key)
+                    .then_some(true),
+            }
         };
-        let mut schemas = self.schemas_at(above.iter().copied()).into_iter();
-        schemas.find_map(is_optional).unwrap_or(false)
+        let mut known = self
+            .schemas_at(above.iter().copied())
+            .into_iter()
+            .filter_map(is_required);
+        let first = known.next()?;
+        known.all(|other| other == first).then_some(first)
     }
 
     /// The schemas at a path, with their in-place subschemas.

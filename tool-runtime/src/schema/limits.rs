@@ -8,6 +8,7 @@ use super::bounds::{Bound, NumberLimits, Width};
 use super::decimal::Decimal;
 use super::marks;
 use super::pattern::Pattern;
+use super::text_formats::TextFormat;
 use super::types::Types;
 use super::values::{TextLimits, Values};
 
@@ -21,10 +22,23 @@ pub(super) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
             .and_then(Value::as_str)
             .and_then(|pattern| Pattern::new(pattern).ok()),
         not_blank: flag(keywords, marks::NOT_BLANK),
+        format: None,
     };
     let has_limits =
         limits.min.is_some() || limits.max.is_some() || limits.pattern.is_some() || limits.not_blank;
     has_limits.then_some(limits)
+}
+
+/// The same with the `format`, if it can be enforced.
+pub(super) fn text_with_format(keywords: &Map<String, Value>) -> Option<TextLimits> {
+    let format = keywords.get("format").and_then(Value::as_str);
+    match format.and_then(TextFormat::named) {
+        None => text(keywords),
+        format => Some(TextLimits {
+            format,
+            ..text(keywords).unwrap_or_default()
+        }),
+    }
 }
 
 /// `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.

@@ -24,14 +24,29 @@ pub(crate) fn mentions_json(text: &str) -> bool {
     windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
 }
 
-/// The position of the text that another one is but for outer space, else of the only one that it resembles.
+/// The position of the text that another one is but for outer space, else of the only one that it resembles; without either, that of the
+/// text in quotes.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
+    find_spelling(texts.clone(), text).or_else(|| find_spelling(texts, unquoted(text)?))
+}
+
+fn find_spelling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     let trimmed = text.trim();
     texts.clone().position(|known| known == trimmed).or_else(|| {
         let mut candidates = texts.enumerate().filter(|(_, known)| resemble(known, trimmed));
         let (position, _) = candidates.next()?;
         candidates.next().is_none().then_some(position)
     })
+}
+
+/// The text between a pair of quotes.
+pub(super) fn unquoted(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let quote = text
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\'' | '`'))?;
+    text.strip_prefix(quote)?.strip_suffix(quote)
 }
 
 /// Finds the text that another one resembles (see [`resemble`]), without a comparison with each.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::decimal::Decimal;
 use super::name::is_same;
 use super::pattern::Pattern;
-use super::spelling::{SpellingIndex, find_resembling};
+use super::spelling::{SpellingIndex, find_resembling, unquoted};
+use super::text_formats::TextFormat;
 
 /// The values that are allowed.
 #[derive(Debug, Clone, Default)]
@@ -79,10 +80,13 @@ impl Values {
     /// The one that a string is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
         let position = match &self.index {
-            Some(index) => match index.texts.get(text.trim()) {
-                Some(known) => return Some(known),
-                None => index.spellings.find(text),
-            },
+            Some(index) => {
+                let find = |text: &str| {
+                    let exact = index.texts.get(text.trim()).map(|known| &**known);
+                    exact.or_else(|| Some(&**self.texts.get(index.spellings.find(text)?)?))
+                };
+                return find(text).or_else(|| find(unquoted(text)?));
+            }
             None => find_resembling(self.texts.iter().map(|known| &**known), text),
         };
         self.texts.get(position?).map(|known| &**known)
@@ -97,6 +101,8 @@ pub(crate) struct TextLimits {
     /// Matches anywhere in the string.
     pub(crate) pattern: Option<Pattern>,
     pub(crate) not_blank: bool,
+    /// The `format`, which no text that stands for nothing has.
+    pub(crate) format: Option<TextFormat>,
 }
 
 /// Up to this many properties or values a linear search is faster than a hash (measured: 10).

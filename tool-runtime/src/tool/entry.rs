@@ -154,6 +154,7 @@ impl RegisteredTool {
         check_types(&name, &definition.input_schema, &unreachable)?;
         let mut compiled = compile(&name, &definition, formats)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
+        compiled.set_destructive(definition.hints.destructive == Some(true));
         check_params(&name, &declaration, &compiled)?;
         check_examples(&name, &definition, &compiled)?;
         let output_schema = OutputSchema::compile(&definition, formats)?;
@@ -220,10 +221,11 @@ impl RegisteredTool {
                 }
             }
         }
-        let compiled = compile(&name, &definition, formats).inspect_err(|_| {
+        let mut compiled = compile(&name, &definition, formats).inspect_err(|_| {
             // The schema may be too deep to be dropped recursively.
             depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
         })?;
+        compiled.set_destructive(definition.hints.destructive == Some(true));
         check_examples(&name, &definition, &compiled)?;
         let output_schema = OutputSchema::compile(&definition, formats)?;
         warnings.extend(compiled.unsatisfiable(&definition.input_schema));

@@ -44,13 +44,15 @@ impl OutputSchema {
         lead_into_property(&mut schema);
         let object = json!({ "type": "object", "properties": { RESULT: schema }, "required": [RESULT] });
         let compiled = CompiledSchema::compile_with_formats(&object, formats);
-        let (compiled, _) = compiled.map_err(|error| {
+        let (mut compiled, _) = compiled.map_err(|error| {
             let path = error
                 .path
                 .strip_prefix("/properties/result")
                 .unwrap_or(&error.path);
             invalid(path, error.reason)
         })?;
+        // A tool may answer with an empty text, which a model would only send for a missing argument.
+        compiled.ignore_formats();
         Ok(Some(Self(Arc::new(compiled))))
     }
 

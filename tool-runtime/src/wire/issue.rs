@@ -216,6 +216,8 @@ codes! {
     NumberCoercedToBoolean = "number_coerced_to_boolean",
     /// Cannot be coerced to a boolean.
     UnsupportedBooleanLiteral = "unsupported_boolean_literal",
+    /// A text of several items with commas between: it became the list of them.
+    StringLiteralConvertedToList = "string_literal_converted_to_list",
     /// A number for a string: it became its text, as sent.
     NumberCoercedToString = "number_coerced_to_string",
     /// A boolean for a string.

@@ -62,7 +62,7 @@ mod tests {
             Some(
                 "`send_parcel` was not called because of invalid arguments:\n\
                  - constraint_violated at /to: `locker` and `street` exclude each other; leave one of them out\n\
-                 - constraint_violated at /to/mail: invalid value \"nobody\"; expected an email address, for example name@example.org\n\
+                 - constraint_violated at /to/mail: invalid value \"nobody\"; expected an email address, for example name@example.org, or leave it out\n\
                  - missing_required:city at /to/city: missing required property; expected a string (since `street` was sent)"
             ),
         );

@@ -8,6 +8,8 @@ pub(super) mod context;
 pub(super) mod cache;
 pub(super) mod composite;
 mod scalar;
+mod stand_in;
+mod separated;
 mod list;
 mod conjunction;
 mod slots;
@@ -23,7 +25,7 @@ use crate::arguments::report::Report;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
-use crate::arguments::rules::{self, Mode};
+use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::arguments::validate::evaluate::{Evaluator, Stop};
@@ -34,6 +36,7 @@ use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Depth, Outcome, Trial, address};
 use context::Context;
+use stand_in::may_be_meant;
 
 /// Coerces values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
 /// made on the way has another cache.
@@ -162,9 +165,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 return None;
             }
             Node::Text(text)
-                if stands_for_nothing(text, schema, context.mode) && schema.types.has(Types::NULL) =>
+                if schema.types.has(Types::NULL) && self.stands_for_nothing(text, schema, context) =>
             {
                 let code = Code::EmptyStringTreatedAsNull;
+                if may_be_meant(schema) {
+                    self.report.lose();
+                }
                 self.report
                     .warn(at, || messages::changed(code, node, &Node::Null));
                 if matches!(schema.kind, Kind::Union(_) | Kind::AllOf(_)) {
@@ -352,6 +358,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
                     return Some(changed.unwrap_or_else(|| read.node.clone()));
                 }
+                if let Some(items) = self.separated(node, want, (id, schema, plain), at, context) {
+                    return Some(items);
+                }
                 self.reject_type(node, want, (id, plain), at, context)
             }
             (Types::ARRAY | Types::OBJECT, _) => self.reject_type(node, want, (id, plain), at, context),
@@ -381,6 +390,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if context.mode.coerces()
             && context.wraps
             && list.is_none_or(crate::schema::compiled::List::can_wrap_single)
+            && !self.is_no_item(node, id, context)
         {
             return self.wrapped(node, (id, list), at, context);
         }
@@ -475,14 +485,6 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.warn(at, || repaired.clone());
         }
     }
-}
-
-/// Rule 4a: whether a string stands for nothing where no string is wanted.
-pub(in crate::arguments) fn stands_for_nothing(text: &str, schema: &Schema, mode: Mode) -> bool {
-    mode.coerces()
-        && !schema.types.has(Types::STRING)
-        && !schema.lists_of_strings
-        && rules::is_null_word(text)
 }
 
 /// Whether a text begins as a list or an object does, whichever is wanted.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::Coercer;
 use super::context::{Context, Stability};
 use super::map_keys::{Key, coerced, is_among};
 use super::slots::Slots;
-use super::{Coercer, stands_for_nothing};
+use super::stand_in::may_be_meant;
 use crate::arguments::limits;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
@@ -195,18 +196,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Whether a value of a declared property is as if it had not been sent.
     fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
         let schema = self.compiled.schema(property.schema);
-        let mode = context.under(schema).mode;
+        let context = context.under(schema);
         if property.required || schema.types.has(Types::NULL) {
             return false;
         }
         match node {
-            Node::Null => match mode {
+            Node::Null => match context.mode {
                 // To serde null may be absence, to JSON Schema it is not.
                 Mode::Schema | Mode::Exact if !self.compiled.is_typed() => false,
                 Mode::Schema | Mode::Strict => !property.has_default,
                 Mode::Lenient | Mode::Lossless | Mode::Exact => true,
             },
-            Node::Text(text) => stands_for_nothing(text, schema, mode),
+            Node::Text(text) => self.stands_for_nothing(text, schema, context),
             _ => false,
         }
     }
@@ -221,7 +222,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> Slot<'a> {
         if self.is_absence(node, property, context) {
             if property.has_default || !matches!(node, Node::Null) {
-                self.report_missing(node, at);
+                self.report_missing(node, property.schema, at);
             }
             return Slot::Missing;
         }
@@ -231,20 +232,26 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a value is `null`, or a text for it, for a key of a map whose keys are an enum, and may be left out.
-    fn is_missing_entry(&self, key: &str, node: &Node<'_>, object: &Object, context: Context) -> bool {
+    /// The schema that refuses `null`, or a text for it, for a key of a map whose keys are an enum, if the key may be left out.
+    fn missing_entry(
+        &self,
+        key: &str,
+        node: &Node<'_>,
+        object: &Object,
+        context: Context,
+    ) -> Option<SchemaId> {
         // The keys of a Rust enum are declared.
         let names = || self.compiled.schema(object.names?).plain()?.values.as_ref();
         let is_required = || object.also_required.iter().any(|name| **name == *key);
         if !matches!(node, Node::Null | Node::Text(_)) || names().is_none() || is_required() {
-            return false;
+            return None;
         }
-        let refuses = |schema: SchemaId| {
-            let schema = self.compiled.schema(schema);
-            let mode = context.entry().under(schema).mode;
+        let refuses = |schema: &SchemaId| {
+            let schema = self.compiled.schema(*schema);
+            let context = context.entry().under(schema);
             let is_null = match node {
-                Node::Text(text) => stands_for_nothing(text, schema, mode),
-                _ => mode.coerces(),
+                Node::Text(text) => self.stands_for_nothing(text, schema, context),
+                _ => context.mode.coerces(),
             };
             is_null && !schema.types.has(Types::NULL)
         };
@@ -252,15 +259,20 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             .patterns
             .iter()
             .filter(|(pattern, _)| pattern.is_match(key))
+            .map(|(_, schema)| *schema)
             .peekable();
         match object.additional {
-            _ if matching.peek().is_some() => matching.any(|(_, schema)| refuses(*schema)),
-            Additional::Of(schema) => refuses(schema),
-            _ => false,
+            _ if matching.peek().is_some() => matching.find(refuses),
+            Additional::Of(schema) => Some(schema).filter(refuses),
+            _ => None,
         }
     }
 
-    fn report_missing(&mut self, node: &Node<'_>, at: &Path<'_>) {
+    /// Reports a value, `null` or a text for it, that was read as a missing key.
+    fn report_missing(&mut self, node: &Node<'_>, schema: SchemaId, at: &Path<'_>) {
+        if matches!(node, Node::Text(_)) && may_be_meant(self.compiled.schema(schema)) {
+            self.report.lose();
+        }
         let code = match node {
             Node::Null => Code::NullTreatedAsMissing,
             _ => Code::EmptyStringTreatedAsNull,
@@ -287,8 +299,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         let at = Path::Key(at, key);
         self.report_duplicates(members, place, &at);
-        if self.is_missing_entry(key, node, object, context) {
-            self.report_missing(node, &at);
+        if let Some(schema) = self.missing_entry(key, node, object, context) {
+            self.report_missing(node, schema, &at);
             edits.set(place, Slot::Missing);
             return;
         }

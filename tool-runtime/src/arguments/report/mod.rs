@@ -4,6 +4,7 @@ pub(super) mod path;
 pub(super) mod schema_hint;
 pub(super) mod expected;
 pub(super) mod messages;
+pub(super) mod advice;
 
 use std::collections::HashSet;
 use std::ops::AddAssign;
