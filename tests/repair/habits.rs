@@ -179,7 +179,8 @@ fn a_double_quote_too_many() {
             let inch = before.ends_with(|last: char| last.is_ascii_digit())
                 && behind.starts_with([' ', ',', '.', ';', ')']);
             let quotation = before.ends_with(['=', '(', '[']) && behind.contains("\\\"");
-            if inch || quotation {
+            let closes = |(_, word): (&str, &str)| !word.contains(['"', '\\']);
+            if inch || quotation || before.rsplit_once("\\\"").is_some_and(closes) {
                 return None;
             }
             let mut after = text.to_owned();

@@ -166,7 +166,7 @@ fn fits(code: FixCode, at: &str) -> bool {
         FixCode::PythonNumber => "+-.0123456789".contains(first),
         FixCode::Tuple | FixCode::Parentheses => first == '(',
         FixCode::TrailingComma | FixCode::DoubleComma => first == ',',
-        FixCode::MissingColon => "\"{[-tfnTFN".contains(first) || first.is_ascii_digit(),
+        FixCode::MissingColon => "\"{[tfnTFN".contains(first) || first.is_ascii_digit(),
         FixCode::MissingComma | FixCode::MissingBracket | FixCode::TextAfter | FixCode::Packaging => true,
         FixCode::DoubledBraces => first == '{',
         FixCode::Comment => "#/".contains(first),

@@ -58,9 +58,11 @@ fn is_certain_alone(parser: &Parser<'_>, end: usize) -> bool {
     let is_quote = |(escaped, _): &(char, &str)| *escaped == quote;
     let last_before = escape::escapes(&before).filter(is_quote).enumerate().last();
     let first_after = escape::escapes(after).find(is_quote);
-    let even_after = escape::escapes(after).filter(is_quote).count() % 2 == 0;
+    let even_after = !after.trim().is_empty() && escape::escapes(after).filter(is_quote).count() % 2 == 0;
+    // With a colon or a bracket it may be the end of one value, and the beginning of another.
+    let structure = after.contains([':', '{', '}', '[', ']']);
     match (last_before, first_after) {
-        (Some((index, (_, between))), _) if index % 2 == 0 && even_after => {
+        (Some((index, (_, between))), _) if index % 2 == 0 && even_after && !after.contains(r"\\\") => {
             let (before, _) = before.split_at(before.len() - between.len() - 2);
             opens_quotation(before.chars().next_back(), between.chars().next())
                 && closes_quotation(Some(between), after.chars().next())
@@ -70,7 +72,7 @@ fn is_certain_alone(parser: &Parser<'_>, end: usize) -> bool {
                 && opens_quotation(before.chars().next_back(), after.chars().next())
                 && closes_quotation(after.get(..after.len() - rest.len() - 2), rest.chars().next())
         }
-        _ => is_inch_mark(parser) && after.contains(char::is_alphabetic),
+        _ => !structure && is_inch_mark(parser) && after.contains(char::is_alphabetic),
     }
 }
 

@@ -107,12 +107,12 @@ fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {
         parser.copy(1);
         return Ok(State::Value);
     }
-    let gap = parser.out.get(key.closed + 1..).unwrap_or_default();
+    let gap = parser.text.get(key.end + 1..at).unwrap_or_default();
     let is_last = !gap.is_empty() && gap.trim_matches(SPACE).is_empty();
     // Quote and colon may have changed places: `"a:" 1`, `"a" ":b"`.
     let ends = parser.backwards(key.end).next() != Some(':') && !parser.rest().starts_with(b"\":");
     let is_key = key.key && key.form == Form::DOUBLE && is_last && ends;
-    let is_value = byte.is_ascii_digit() || b"\"{[-tfnTFN".contains(&byte);
+    let is_value = byte.is_ascii_digit() || b"\"{[tfnTFN".contains(&byte);
     parser.refuse_if(!is_key || !is_value, at, "expected a colon")?;
     parser.slip(FixCode::MissingColon, at)?;
     parser.out.insert(key.closed + 1, ':');
