@@ -575,17 +575,15 @@ async fn a_response_that_never_came_has_no_line() {
     assert_eq!(lines.load(Ordering::SeqCst), 1);
 }
 
-/// It has the paths of one API only.
+/// It has no path of the Responses API.
 #[tokio::test]
 async fn a_script_answers_in_its_own_words() {
     let script = ScriptUpstream::embedded();
     let app = Gateway::new(ToolRegistry::new(), script).router();
-    for path in [CHAT, RESPONSES] {
-        let response = app.clone().oneshot(post(path, "{}", &[])).await.unwrap();
-        assert_eq!(response.status(), StatusCode::NOT_FOUND);
-        let error: Value = serde_json::from_str(&body(response).await).unwrap();
-        assert_eq!(error["error"]["type"], "not_found_error", "{error}");
-    }
+    let response = app.oneshot(post(RESPONSES, "{}", &[])).await.unwrap();
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    let error: Value = serde_json::from_str(&body(response).await).unwrap();
+    assert_eq!(error["error"]["type"], "not_found_error", "{error}");
 }
 
 async fn body(response: Response<Body>) -> String {
