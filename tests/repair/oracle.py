@@ -80,7 +80,11 @@ def judge_literal(text, meant, status, result):
         return "valid"
     if status != "repaired":
         return status if result == text else "wrong"
-    return "repaired" if same(meant, result) else "wrong"
+    if same(meant, result):
+        return "repaired"
+    # Beside another backslash, in a text with nothing of Python, `\a` and `\v` are no control characters.
+    of_json = re.search(r"\\[av]", text) and "'" not in re.sub(r'"(?:[^"\\]|\\.)*"|#[^\n]*', "", text)
+    return "excluded: backslashes of JSON" if of_json and re.search(r"\\\\[av]", result) else "wrong"
 
 
 def judge_grammar(text, meant, status, result):
