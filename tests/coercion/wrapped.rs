@@ -104,7 +104,7 @@ fn envelope_is_ambiguous_for_a_tool_with_a_name() {
         (json!({ "name": "Bo", "arguments": { "other": 1 } }), false),
         (json!({ "name": "Bo", "arguments": {} }), false),
         (
-            json!({ "name": "Bo", "email": "b@example.org", "arguments": { "email": "" } }),
+            json!({ "name": "Bo", "email": "b@example.org", "arguments": { "email": "b@example.org" } }),
             false,
         ),
     ] {

@@ -98,7 +98,8 @@ impl<'s> Envelope<'s> {
     fn find<'a>(&self, members: &Members<'a>, level: Level) -> Option<Finding<'a>> {
         let entries = members.entries.as_slice();
         if entries.iter().any(|(key, _)| !self.is_unknown(key)) {
-            return self.ambiguous(members);
+            let ambiguous = self.ambiguous(members);
+            return ambiguous.or_else(|| (level == Level::Top).then(|| self.partly_wrapped(members))?);
         }
         match (entries, envelope(members)) {
             ([(key, value)], _) => self.inside(key, value, ENVELOPES.contains(&&**key)),
@@ -154,6 +155,21 @@ impl<'s> Envelope<'s> {
         let (parameters, _) = object(value).ok()??;
         let (held, _) = parameters.entries.iter().find(|(key, _)| self.declares(key))?;
         Some(Finding::Refused(ambiguous(key, held)))
+    }
+
+    /// An envelope beside declared keys, with parameters that are not among these: either of two values may be what was meant, and a
+    /// parameter in the envelope alone would be lost.
+    fn partly_wrapped<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
+        members.entries.iter().find_map(|(key, value)| {
+            let is_envelope = ENVELOPES.contains(&&**key) && self.is_unknown(key);
+            let (parameters, _) = is_envelope.then(|| object(value).ok()?)??;
+            let mut held = self.declared_among(&parameters);
+            held.retain(|name| {
+                let sent = |members: &Members<'a>| members.get(name).cloned();
+                sent(members) != sent(&parameters)
+            });
+            (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
+        })
     }
 
     fn declared_among(&self, members: &Members<'_>) -> Vec<String> {
