@@ -10,7 +10,7 @@ use tool_runtime::{RegisteredTool, SessionValues, ToolRegistry};
 
 use crate::wire::error::ApiError;
 
-/// By the paths of their types, as [`SessionValues`](tool_runtime::SessionValues) writes them.
+/// By the paths of their types, as [`SessionValues`] writes them.
 pub(crate) type State = Map<String, Value>;
 
 /// Whether calls of this tool run one after the other, in the order of the model.
