@@ -20,7 +20,7 @@ pub trait ErrorText {
     /// The causes that are not in `text`, the error's own.
     fn causes(&self, text: &str) -> String;
 
-    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`](super::tool_error::ToolError::retry)(crate::ToolError::retry).
+    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`](super::tool_error::ToolError::retry).
     fn is_retryable(&self) -> bool;
 }
 
