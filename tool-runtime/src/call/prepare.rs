@@ -52,7 +52,7 @@ pub struct ToolCallRequest {
     /// The defaults of missing arguments. Empty for a dynamic tool.
     #[serde(skip)]
     pub defaults: Map<String, Value>,
-    /// Arguments that were changed or ignored.
+    /// Arguments that were changed, ignored, or kept although the schema does not declare them.
     pub warnings: Vec<Issue>,
     /// Why the call would be rejected; empty if it is valid.
     pub errors: Vec<Issue>,

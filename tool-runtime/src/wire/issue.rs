@@ -112,7 +112,7 @@ impl fmt::Display for Issue {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// The argument was changed or ignored, and the call continued.
+    /// The argument was changed, ignored, or kept although the schema does not declare it, and the call continued.
     Warning,
     /// The call was rejected.
     Error,
@@ -261,7 +261,7 @@ pub(crate) fn log(tool: &str, issues: &[Issue]) {
         if issue.is_error() {
             tracing::warn!(tool, code, path, "an argument was refused");
         } else {
-            tracing::info!(tool, code, path, "an argument was changed or ignored");
+            tracing::info!(tool, code, path, "an argument was not as expected");
         }
     }
 }

@@ -433,7 +433,7 @@ impl FromIterator<Block> for Blocks {
 pub struct ToolOutcome {
     /// The result for the model.
     pub result: ToolResult,
-    /// Arguments that were changed or ignored; the call continued.
+    /// Arguments that were changed, ignored, or kept although the schema does not declare them; the call continued.
     pub warnings: Vec<Issue>,
     /// Why the arguments were rejected; empty if the function ran.
     pub errors: Vec<Issue>,
