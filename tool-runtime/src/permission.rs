@@ -302,7 +302,11 @@ pub enum Decision {
     AllowWith(Map<String, Value>),
     /// The call is passed on, and so is every later call of the session that the rule allows, without a question:
     /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps its
-    /// [rules](AllowRules).
+    /// [rules](AllowRules); calls without a session share theirs, so give each user's calls a [session](Context::with_session).
+    /// Calls that already wait for a decision are still asked about.
+    ///
+    /// A rule counts in every [`Permission`] around the tool. A policy that has to see every call must not be a [`Permission`], since
+    /// a user's rule would answer its questions: make it a layer of another kind, such as tower's `FilterLayer`.
     AllowAlways(AllowRule),
     /// The call fails with [`Failure::Denied`] and this text, which the model reads.
     Deny(String),
@@ -334,7 +338,7 @@ impl PermissionRequest {
     }
 
     /// The rule that allows the calls of this tool with the same arguments. It never allows a call with a number that 64 bits cannot
-    /// represent.
+    /// represent, or that is not in its shortest form (`1.50`, `1e3`): such a call is asked about again.
     pub fn rule_for_call(&self) -> AllowRule {
         AllowRule::for_call(self.tool.qualified_name.as_str(), self.call.complete_arguments())
     }

@@ -9,8 +9,11 @@
 //! [`tower`]: https://docs.rs/tower
 //!
 //! ```toml
-//! tower = { version = "0.5", features = ["filter", "limit", "util"] }
+//! [dependencies]
+//! tool-runtime = { path = "../tool-runtime/tool-runtime" }
 //! tool-builtins = { path = "../tool-runtime/tool-builtins" } # for long results
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }
+//! tower = { version = "0.5", features = ["buffer", "filter", "limit", "timeout", "util"] }
 //! ```
 //!
 //! # Permission
@@ -111,7 +114,13 @@
 //! | `AllowAlways(rule)` | The call runs, and the session keeps the rule: later calls that it allows run without a question. [`rule_for_tool`](crate::permission::PermissionRequest::rule_for_tool) allows every call of the tool, [`rule_for_call`](crate::permission::PermissionRequest::rule_for_call) those with equal arguments. |
 //!
 //! The rules of a session are a session state, [`AllowRules`](crate::permission::AllowRules): it is stored with the others (see
-//! [sessions](super::_14_sessions)), and the host can show the rules and remove them.
+//! [sessions](super::_14_sessions)), and the host can show the rules and remove them. Their limits:
+//!
+//! - Calls that already wait for a decision are still asked about.
+//! - Calls without a session share their rules: give each user's calls a session of their own with
+//!   [`with_session`](crate::Context::with_session).
+//! - A rule counts in every `Permission` around the tool. A policy that has to see every call must not be a `Permission`, since a
+//!   user's rule would answer its questions: make it a [filter](#filters).
 //!
 //! ```
 //! use tool_runtime::permission::{AllowRules, Decision, Permission, PermissionRequest};
@@ -235,8 +244,9 @@
 //! # }
 //! ```
 //!
-//! A layer may change a call before it passes it on, or make one itself: the registry looks the name up again after the last
-//! layer, so what was asked about another name does not count for it. Outside of layers,
+//! A layer may change a call before it passes it on, or make one itself. It may also change the name of a call: the registry looks the
+//! name up again after the last layer. If such a layer is inside of a `Permission`, the new tool runs **without having been asked
+//! about**: put layers that change calls outside of it. Outside of layers,
 //! [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) reads the arguments of a call without running it, for a permission
 //! dialog or to pass them on. Its `arguments` are those that were sent, coerced; `defaults` has the values of the
 //! parameters that were not sent, and `argument(name)` looks in both.
@@ -245,11 +255,6 @@
 //!
 //! Layers stand around every way to call. What a layer refuses or stops becomes the result of the call;
 //! the other calls of the turn are not affected. (A timeout for one tool is [`#[tool(timeout = "30s")]`](super::_5_host#time).)
-//!
-//! ```toml
-//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "time"] }
-//! tower = { version = "0.5", features = ["timeout"] }
-//! ```
 //!
 //! ```
 //! use std::time::Duration;
