@@ -58,8 +58,38 @@
 //! ```
 //!
 //! A handler returns a `Result` of anything that a function with `#[tool]` may return, or a `String`, a `&'static str`, a
-//! `Value`, `Blocks`, a `ToolOutput` or `()`. It clones what it captures for each call, since calls run side by side;
-//! [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
+//! `Value`, `Blocks`, a `ToolOutput` or `()`. An `async` closure cannot capture a client: write a closure that clones it for
+//! each call, since calls run side by side.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tool_runtime::serde_json::{Value, json};
+//! use tool_runtime::{ToolDefinition, ToolRegistry};
+//!
+//! /// The connection to another library: cheap to clone.
+//! #[derive(Clone)]
+//! struct Client(Arc<str>);
+//!
+//! impl Client {
+//!     async fn send(&self, arguments: Value) -> Result<String, String> {
+//!         Ok(format!("{} got {arguments}", self.0))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::RegistryError> {
+//! let client = Client("Oslo".into());
+//! let definition = ToolDefinition::new("ask_oslo", "Ask another library.", json!({ "type": "object" }));
+//! let mut registry = ToolRegistry::new();
+//! registry.register_dynamic(definition, move |arguments, _context| {
+//!     let client = client.clone();
+//!     async move { client.send(arguments).await }
+//! })?;
+//! let result = registry.execute_tool("toolu_01", "ask_oslo", r#"{ "title": "Emma" }"#).await;
+//! assert_eq!(result.text(), Some(r#"Oslo got {"title":"Emma"}"#));
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! Two differences from annotated functions: unknown arguments reach the handler, and defaults in the schema do not. It
 //! reads what is absent as it likes. What attributes say of a function is said of a tool by its name:

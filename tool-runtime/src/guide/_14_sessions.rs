@@ -9,7 +9,7 @@
 //!
 //! /// The books that a reader wants to borrow.
 //! #[derive(Default, Serialize, Deserialize)]
-//! # #[serde(crate = "tool_runtime::serde")]
+//! #[serde(crate = "tool_runtime::serde")]
 //! struct Basket {
 //!     titles: Vec<String>,
 //! }

@@ -49,6 +49,7 @@
 //!
 //! Some callers are programs: a client of MCP reads values, not texts. [`Structured`](crate::Structured) is for a type that also has a
 //! [`JsonSchema`](crate::schemars::JsonSchema): the definition gets an `output_schema`, and the result the value beside the text.
+//! (`format::mcp` needs the feature `formats`: `tool-runtime = { .., features = ["formats"] }`.)
 //!
 //! ```
 //! use tool_runtime::schemars::JsonSchema;
@@ -191,7 +192,7 @@
 //! as the `source()` of your own error. So that a model does not try for ever, `tool_builtins::AttemptLimit` is a
 //! [layer](super::_7_layers) that counts the attempts in a row of each session and tool, refused calls included. It refuses nothing:
 //! from the last allowed attempt on, a note below the answer names the number of attempts, and says to call the tool no more and to tell
-//! the user what went wrong.
+//! the user what went wrong. (In the manifest: `tool-builtins = { path = "../tool-runtime/tool-builtins" }`.)
 //!
 //! ```
 //! use tool_builtins::AttemptLimit;

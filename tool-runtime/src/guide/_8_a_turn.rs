@@ -2,7 +2,7 @@
 //!
 //! An agent is a loop: ask the model, run the calls, send the results, until the model calls nothing more. The answer arrives
 //! as a stream, so that its text can be shown at once; a [`ResponseReader`](crate::format::anthropic::ResponseReader)
-//! puts it together. `format` needs the feature `formats`, the reader `stream`:
+//! puts it together. `format` needs the feature `formats`; the reader also needs the feature `stream`:
 //!
 //! ```
 //! use std::error::Error;
@@ -84,11 +84,12 @@
 //!
 //! `examples/live` in the repository is this loop, with `reqwest`, on a real server of this API or of Chat Completions.
 //!
-//! The whole loop, with a local server that is as strict as the API, and answers that were written beforehand:
+//! The whole loop, with a local server that is as strict as the API, and answers that were written beforehand. `run` is the loop
+//! above; `StrictServer` and `stream` stand for a server of your own, and what follows them is a test:
 //!
 //! ```
 //! use std::sync::Mutex;
-//! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions};
+//! use tool_builtins::offload::{MemoryWriter, OffloadLayer, OffloadOptions, Reader, read_offloaded};
 //! use tool_runtime::layer::BoxError;
 //! use tool_runtime::serde_json::{Value, json, to_value};
 //! use tool_runtime::{Context, ToolCall, ToolError, ToolRegistry, tools};
@@ -135,7 +136,7 @@
 //! }
 //!
 //! // A call that the user does not allow does not run, and the model reads why.
-//! fn permission(call: ToolCall) -> Result<ToolCall, BoxError> {
+//! fn refuse_discard(call: ToolCall) -> Result<ToolCall, BoxError> {
 //!     match call.name.as_str() {
 //!         "discard" => Err("only the librarian discards books; offer to ask her".into()),
 //!         _ => Ok(call),
@@ -201,9 +202,14 @@
 //! let mut books: Vec<_> = (1..=400).map(|volume| (format!("Annals, volume {volume}"), None)).collect();
 //! books.push(("Ulysses".to_owned(), None));
 //! let files = MemoryWriter::new();
-//! let offload = OffloadLayer::new(OffloadOptions::new("guests", "/offloaded")).with_writer(files.clone());
-//! let mut registry = ToolRegistry::new().layer(offload).layer(FilterLayer::new(permission));
-//! registry.register_all(Desk(Mutex::new(books)))?;
+//! let options = OffloadOptions::new("guests", "/offloaded");
+//! let offload = OffloadLayer::new(options.clone()).with_writer(files.clone());
+//! let mut registry = ToolRegistry::new()
+//!     .with_state(options)
+//!     .with_state(Reader::new(files))
+//!     .layer(offload)
+//!     .layer(FilterLayer::new(refuse_discard));
+//! registry.register_all(Desk(Mutex::new(books)))?.register::<read_offloaded>()?; // the model reads what was offloaded
 //!
 //! let server = StrictServer::start([
 //!     // Two calls at once, the second a little sloppy: a Python dict, and a key in the wrong case.

@@ -41,7 +41,8 @@
 //! ```
 //!
 //! The loop is that of [the chapter before](super::_8_a_turn), with the reader of this API. Compatible servers differ in their streams: some
-//! omit `index` or `id`, repeat them, or say `stop` although there are calls. The reader tells the pieces apart, or it is an error:
+//! omit `index` or `id`, repeat them, or say `stop` although there are calls. The reader tells the pieces apart, or it is an error.
+//! `http` is your HTTP client; `StrictServer` and `stream` stand for a server of your own, and what follows the loop is a test:
 //!
 //! ```
 //! use tool_runtime::format::Delta;
@@ -49,7 +50,8 @@
 //! use tool_runtime::serde_json::{Value, json};
 //! use tool_runtime::{ToolRegistry, tool};
 //! # use strict_api::{StrictServer, http};
-//! # type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+//!
+//! type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 //!
 //! async fn run(registry: &ToolRegistry, url: &str, question: &str) -> Result<Vec<Value>> {
 //!     let tools: Vec<_> = registry.tool_definitions().into_iter().map(chat::tool).collect();

@@ -20,9 +20,9 @@
 //! | [13. Repair](_13_repair) | text that is not JSON, without a registry |
 //! | [14. Sessions](_14_sessions) | state that belongs to a conversation |
 //!
-//! The chapters share a story, the lending desk of a library, and none needs another one's code. For reference there
-//! are [`#[tool]`](macro@crate::tool) with every key, [`ToolRegistry`](crate::ToolRegistry) with every method, and the
-//! [rules of coercion](crate::coercion).
+//! The chapters share a story, the lending desk of a library, and none needs another one's code; within a chapter, an
+//! example may use the code of an earlier one. For reference there are [`#[tool]`](macro@crate::tool) with every key,
+//! [`ToolRegistry`](crate::ToolRegistry) with every method, and the [rules of coercion](crate::coercion).
 
 pub mod _1_first_tool;
 pub mod _2_arguments;
