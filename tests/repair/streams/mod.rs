@@ -10,6 +10,7 @@ mod mutated;
 mod wild;
 mod read;
 mod whole;
+mod deviations;
 mod apart;
 mod limits;
 mod linear;

@@ -19,11 +19,11 @@ use super::wild;
 
 /// A response, in the words that all APIs share.
 #[derive(Debug)]
-struct Read {
+pub struct Read {
     /// The message, or the items.
-    message: Value,
-    calls: Vec<ToolCall>,
-    stop: String,
+    pub message: Value,
+    pub calls: Vec<ToolCall>,
+    pub stop: String,
 }
 
 /// Pushes pieces into a reader, and then finishes it.
@@ -36,7 +36,7 @@ macro_rules! read {
     }};
 }
 
-fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Read, StreamError> {
+pub fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Read, StreamError> {
     match dialect {
         Dialect::Anthropic => read!(anthropic::ResponseReader::new(), pieces).map(|response| Read {
             message: serde_json::to_value(&response.message).unwrap(),

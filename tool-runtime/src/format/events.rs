@@ -5,7 +5,7 @@ use tool_repair::sse::{Frame, SseDecoder};
 
 use super::stream_error::StreamError;
 
-/// The events of one stream. Comments are skipped.
+/// The events of one stream. Comments and events without data are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     decoder: SseDecoder,
@@ -57,6 +57,9 @@ impl Events {
                 _ => continue,
             };
             let Some(data) = event.data() else { continue };
+            if data.trim_ascii().is_empty() {
+                continue;
+            }
             let data = String::from_utf8(data.into_owned())
                 .map_err(|_| StreamError::invalid("the data of an event is not UTF-8"))?;
             let name = event.name().map(str::to_owned);

@@ -147,6 +147,10 @@ impl ResponseReader {
             .get("stop_reason")
             .and_then(Value::as_str)
             .is_some_and(is_cut_off);
+        let is_call = |block: &StreamedBlock| block.fields.get("type").is_some_and(|kind| kind == "tool_use");
+        if is_cut && self.blocks.last().is_some_and(is_call) {
+            self.blocks.pop(); // also one of which no argument has arrived
+        }
         let is_complete = |block: &StreamedBlock| {
             let status = block.read.as_ref().map(|read| read.status);
             !(is_cut && status == Some(Status::Truncated))
@@ -157,6 +161,9 @@ impl ResponseReader {
     }
 
     fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        if self.stopped || incoming.is_done() {
+            return Ok(()); // servers of several APIs end each stream with `[DONE]`
+        }
         let mut event = incoming.json()?;
         let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
         let kind = event.get("type").and_then(Value::as_str);

@@ -135,10 +135,12 @@ impl ResponseReader {
         }
         let is_cut = self.parts.finish_reason.as_deref().is_some_and(is_cut_off);
         let mut extras = self.extras;
+        let last = self.read.keys().next_back().copied();
         for (number, call) in self.read {
             let Some(call) = call else { continue };
             let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-            let is_cut = is_cut && call.status == Status::Truncated && !is_object;
+            let is_bare = last == Some(number) && call.arguments.trim().is_empty();
+            let is_cut = is_cut && (is_bare || call.status == Status::Truncated && !is_object);
             self.parts.calls.push(PartCall {
                 id: call.id,
                 name: call.tool,

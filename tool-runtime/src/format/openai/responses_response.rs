@@ -96,50 +96,53 @@ impl Response {
         let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
         let (mut ids, mut calls, mut output) = (CallIds::default(), Vec::new(), Vec::new());
         let mut is_cut = false;
-        let mut take = |mut item: Value, sent: Option<StreamedCall>, output: &mut Vec<Value>| {
-            let text = |field| item.get(field).and_then(Value::as_str).map(str::to_owned);
-            let is_incomplete = text("status").is_some_and(|status| status == "incomplete");
-            let (id, name) = (text("call_id"), text("name"));
-            let sent = sent.unwrap_or_else(|| {
-                let arguments = match item.get("arguments") {
-                    Some(Value::String(text)) => text.clone(),
-                    None | Some(Value::Null) => String::new(),
-                    Some(other) => other.to_string(),
-                };
-                let is_object = serde_json::from_str::<Map<String, Value>>(&arguments).is_ok();
-                StreamedCall {
-                    id: id.clone(),
-                    name: name.clone().unwrap_or_default(),
-                    arguments,
-                    is_cut: is_incomplete && !is_object,
-                }
-            });
-            if sent.is_cut {
-                is_cut = true;
-                return Ok(());
-            }
-            let name = name.filter(|name| !name.is_empty()).unwrap_or(sent.name);
-            if name.is_empty() {
-                return Err(FormatError::Missing {
-                    what: "a `function_call` item",
-                    field: "name",
-                    wanted: "a string",
+        let mut take =
+            |mut item: Value, sent: Option<StreamedCall>, is_last: bool, output: &mut Vec<Value>| {
+                let text = |field| item.get(field).and_then(Value::as_str).map(str::to_owned);
+                let is_incomplete = text("status").is_some_and(|status| status == "incomplete");
+                let (id, name) = (text("call_id"), text("name"));
+                let sent = sent.unwrap_or_else(|| {
+                    let arguments = match item.get("arguments") {
+                        Some(Value::String(text)) => text.clone(),
+                        None | Some(Value::Null) => String::new(),
+                        Some(other) => other.to_string(),
+                    };
+                    let is_object = serde_json::from_str::<Map<String, Value>>(&arguments).is_ok();
+                    StreamedCall {
+                        id: id.clone(),
+                        name: name.clone().unwrap_or_default(),
+                        arguments,
+                        is_cut: is_incomplete && !is_object,
+                    }
                 });
-            }
-            let id = ids.unique(id.or(sent.id));
-            if let Value::Object(item) = &mut item {
-                item.insert("call_id".to_owned(), id.as_str().into());
-                item.insert("name".to_owned(), name.as_str().into());
-                item.insert("arguments".to_owned(), sent_back(&sent.arguments).into());
-                item.shift_remove("parsed_arguments");
-            }
-            calls.push(ToolCall::new(id, name, called(sent.arguments)));
-            output.push(item);
-            Ok(())
-        };
+                let is_bare = is_last && status == "incomplete" && sent.arguments.trim().is_empty();
+                if sent.is_cut || is_bare {
+                    is_cut = true;
+                    return Ok(());
+                }
+                let name = name.filter(|name| !name.is_empty()).unwrap_or(sent.name);
+                if name.is_empty() {
+                    return Err(FormatError::Missing {
+                        what: "a `function_call` item",
+                        field: "name",
+                        wanted: "a string",
+                    });
+                }
+                let id = ids.unique(id.or(sent.id));
+                if let Value::Object(item) = &mut item {
+                    item.insert("call_id".to_owned(), id.as_str().into());
+                    item.insert("name".to_owned(), name.as_str().into());
+                    item.insert("arguments".to_owned(), sent_back(&sent.arguments).into());
+                    item.shift_remove("parsed_arguments");
+                }
+                calls.push(ToolCall::new(id, name, called(sent.arguments)));
+                output.push(item);
+                Ok(())
+            };
+        let mut pairs = Vec::with_capacity(items.len());
         for item in items {
             if !is_call(&item) {
-                output.push(item);
+                pairs.push((item, None));
                 continue;
             }
             let id = item.get("call_id").and_then(Value::as_str);
@@ -148,10 +151,17 @@ impl Response {
             let sent = own
                 .or(id.is_none().then_some(0))
                 .and_then(|at| streamed.remove(at));
-            take(item, sent, &mut output)?;
+            pairs.push((item, sent));
         }
-        for sent in streamed {
-            take(json!({ "type": "function_call" }), Some(sent), &mut output)?;
+        let added = streamed.into_iter();
+        pairs.extend(added.map(|sent| (json!({ "type": "function_call" }), Some(sent))));
+        let last = pairs.len().saturating_sub(1);
+        for (at, (item, sent)) in pairs.into_iter().enumerate() {
+            if is_call(&item) {
+                take(item, sent, at == last, &mut output)?;
+            } else {
+                output.push(item);
+            }
         }
         while is_cut
             && output

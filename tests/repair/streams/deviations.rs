@@ -1,0 +1,134 @@
+//! Whole responses of streams with the deviations that servers show at the end: trailing events, calls without arguments.
+
+use serde_json::{Value, json};
+use tool_runtime::format::StreamError;
+use tool_runtime::format::openai::responses;
+use tool_runtime::repair::stream::Dialect;
+
+use super::recorded::recorded;
+use super::whole::{Read, read};
+
+fn sse(events: &[Value]) -> String {
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+fn read_events(dialect: Dialect, events: &[Value]) -> Result<Read, StreamError> {
+    read(dialect, [sse(events).as_bytes()])
+}
+
+/// The names and the arguments of the calls.
+fn called(read: &Read) -> Vec<(String, String)> {
+    let calls = read.calls.iter();
+    calls
+        .map(|call| (call.name.clone(), call.input.to_string()))
+        .collect()
+}
+
+/// A stream of the Messages API with these blocks: the block at its start, and the pieces of its `input`.
+fn anthropic(blocks: &[(Value, &[&str])], stop_reason: &str) -> Vec<Value> {
+    let mut events =
+        vec![json!({ "type": "message_start", "message": { "role": "assistant", "content": [] } })];
+    for (index, (block, pieces)) in blocks.iter().enumerate() {
+        events.push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
+        for piece in *pieces {
+            let delta = json!({ "type": "input_json_delta", "partial_json": piece });
+            events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        }
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    events.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop_reason } }));
+    events.push(json!({ "type": "message_stop" }));
+    events
+}
+
+fn tool_use(id: &str, name: &str) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": name, "input": {} })
+}
+
+#[test]
+fn events_without_data_and_after_the_end_are_no_part_of_a_response() {
+    let mut compared = 0;
+    for stream in recorded() {
+        let Ok(whole) = read(stream.dialect, [&*stream.bytes]) else {
+            continue;
+        };
+        let Ok(text) = String::from_utf8(stream.bytes.clone()) else {
+            continue;
+        };
+        let blank = text
+            .replace("\n\n", "\n\ndata:\n\n")
+            .replace("\r\n\r\n", "\r\n\r\ndata: \r\n\r\n");
+        let done = text + "\n\ndata: [DONE]\n\n";
+        for text in [blank, done] {
+            let read = read(stream.dialect, [text.as_bytes()]);
+            assert_eq!(format!("{read:?}"), format!("Ok({whole:?})"), "{}", stream.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 150, "{compared}");
+
+    let mut events = anthropic(&[(tool_use("toolu_1", "now"), &["{\"a\": 1}"])], "tool_use");
+    let whole = read_events(Dialect::Anthropic, &events).unwrap();
+    events.extend(anthropic(&[(tool_use("toolu_2", "now"), &["{}"])], "max_tokens"));
+    events.push(json!({ "type": "error", "error": { "type": "api_error", "message": "late" } }));
+    let read = read_events(Dialect::Anthropic, &events).unwrap();
+    assert_eq!(format!("{read:?}"), format!("{whole:?}"));
+}
+
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
+    let first = ("now".to_owned(), "{}".to_owned());
+    for stop in ["max_tokens", "model_context_window_exceeded"] {
+        for pieces in [&[][..], &[""], &[" "]] {
+            let blocks = [
+                (tool_use("toolu_1", "now"), &[][..]),
+                (tool_use("toolu_2", "remove"), pieces),
+            ];
+            let read = read_events(Dialect::Anthropic, &anthropic(&blocks, stop)).unwrap();
+            assert_eq!(called(&read), [first.clone()], "{stop} {pieces:?}");
+            assert_eq!(read.message["content"].as_array().unwrap().len(), 1);
+        }
+    }
+    let with_text = [
+        (tool_use("toolu_1", "now"), &[][..]),
+        (json!({ "type": "text", "text": "And" }), &[]),
+    ];
+    let read = read_events(Dialect::Anthropic, &anthropic(&with_text, "max_tokens")).unwrap();
+    assert_eq!(called(&read), [first], "a text follows it");
+    let chunk = |index: u64, name: &str, reason: Option<&str>| {
+        let function = json!({ "name": name, "arguments": "" });
+        let call = json!({ "index": index, "id": name, "type": "function", "function": function });
+        let delta = if name.is_empty() {
+            json!({})
+        } else {
+            json!({ "tool_calls": [call] })
+        };
+        json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] })
+    };
+    for (reason, calls) in [("length", 1), ("tool_calls", 2)] {
+        let events = [
+            chunk(0, "now", None),
+            chunk(1, "remove", None),
+            chunk(0, "", Some(reason)),
+        ];
+        let read = read_events(Dialect::ChatCompletions, &events).unwrap();
+        assert_eq!(called(&read).len(), calls, "{reason}");
+        assert_eq!(read.message["tool_calls"].as_array().unwrap().len(), calls);
+    }
+
+    let item = |name: &str| json!({ "type": "function_call", "id": name, "call_id": name, "name": name, "arguments": "" });
+    let added = |index: u64, name: &str| json!({ "type": "response.output_item.added", "output_index": index, "item": item(name) });
+    for (status, calls) in [("incomplete", 1), ("completed", 2)] {
+        for output in [json!([]), json!([item("now"), item("remove")])] {
+            let body = json!({ "status": status, "output": output });
+            let end = json!({ "type": format!("response.{status}"), "response": body });
+            let read = read_events(Dialect::Responses, &[added(0, "now"), added(1, "remove"), end]).unwrap();
+            assert_eq!(called(&read).len(), calls, "{status} {output}");
+            assert_eq!(read.message.as_array().unwrap().len(), calls);
+            if output != json!([]) {
+                let whole = responses::Response::try_from(body).unwrap();
+                assert_eq!(whole.calls.len(), calls, "a body, {status}");
+            }
+        }
+    }
+}
