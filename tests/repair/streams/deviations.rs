@@ -1,8 +1,9 @@
-//! Whole responses of streams with the deviations that servers show at the end: trailing events, calls without arguments.
+//! Whole responses of streams with the deviations that servers show at the end: trailing events, calls without arguments, ids that
+//! change.
 
 use serde_json::{Value, json};
-use tool_runtime::format::StreamError;
 use tool_runtime::format::openai::responses;
+use tool_runtime::format::{Delta, StreamError};
 use tool_runtime::repair::stream::Dialect;
 
 use super::recorded::recorded;
@@ -130,5 +131,98 @@ fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
                 assert_eq!(whole.calls.len(), calls, "a body, {status}");
             }
         }
+    }
+}
+
+/// <https://github.com/vllm-project/vllm/pull/47916>
+#[test]
+fn calls_that_come_back_with_other_ids_are_given_once() {
+    let item = |item: &str, id: &str, arguments: &str| {
+        json!({
+            "type": "function_call", "id": item, "call_id": id, "name": "now", "arguments": arguments, "status": "completed",
+        })
+    };
+    let streamed = |index: u64, id: &str, arguments: &str| {
+        let own = format!("fc_{index}");
+        [
+            json!({ "type": "response.output_item.added", "output_index": index, "item": item(&own, id, "") }),
+            json!({
+                "type": "response.function_call_arguments.delta", "output_index": index, "item_id": own, "delta": arguments,
+            }),
+            json!({ "type": "response.output_item.done", "output_index": index, "item": item(&own, id, arguments) }),
+        ]
+    };
+    let (one, two) = (r#"{"a": 1}"#, r#"{"a": 2}"#);
+    let cases = [
+        ("another id", vec![("a", one)], vec![("x", one)], vec![("x", one)]),
+        (
+            "other spaces",
+            vec![("a", one)],
+            vec![("x", "{\"a\":1}")],
+            vec![("x", one)],
+        ),
+        (
+            "repaired",
+            vec![("a", "{'a': 1}")],
+            vec![("x", "{'a': 1}")],
+            vec![("x", one)],
+        ),
+        (
+            "two equal calls",
+            vec![("a", one), ("b", one)],
+            vec![("x", one), ("y", one)],
+            vec![("x", one), ("y", one)],
+        ),
+        (
+            "one of two has another id",
+            vec![("a", one), ("b", one)],
+            vec![("x", one), ("a", one)],
+            vec![("x", one), ("a", one)],
+        ),
+        (
+            "other arguments",
+            vec![("a", one), ("b", two)],
+            vec![("x", two), ("y", one)],
+            vec![("x", two), ("y", one)],
+        ),
+        (
+            "only at the end",
+            vec![],
+            vec![("x", "{'a': 1}")],
+            vec![("x", one)],
+        ),
+        (
+            "one is not at the end",
+            vec![("a", one), ("b", two)],
+            vec![("x", one)],
+            vec![("x", one), ("b", two)],
+        ),
+    ];
+    for ((name, sent, output, expected), prefix) in
+        cases.iter().flat_map(|case| [(case, "fc_"), (case, "other_")])
+    {
+        let mut events: Vec<Value> = Vec::new();
+        for (index, (id, arguments)) in (0..).zip(sent) {
+            events.extend(streamed(index, id, arguments));
+        }
+        let output = (0..).zip(output);
+        let output: Vec<Value> = output
+            .map(|(index, (id, arguments)): (u64, _)| item(&format!("{prefix}{index}"), id, arguments))
+            .collect();
+        let body = json!({ "status": "completed", "output": output });
+        events.push(json!({ "type": "response.completed", "response": body }));
+        let mut reader = responses::ResponseReader::new();
+        let deltas = reader.push(sse(&events).as_bytes()).unwrap();
+        let response = reader.finish().unwrap();
+        let calls: Vec<(String, String)> = response
+            .calls
+            .iter()
+            .map(|call| (call.id.clone(), call.input.to_string()))
+            .collect();
+        let calls: Vec<(&str, &str)> = calls.iter().map(|(id, input)| (&**id, &**input)).collect();
+        assert_eq!(&calls, expected, "{name}");
+        assert_eq!(response.output.len(), calls.len(), "{name}");
+        let begun = deltas.iter().filter(|delta| matches!(delta, Delta::Call { .. }));
+        assert_eq!(begun.count(), calls.len(), "{name}: each call is shown once");
     }
 }

@@ -48,6 +48,8 @@ pub struct ResponseReader {
     text: String,
     /// The whole response of the last event.
     response: Option<Map<String, Value>>,
+    /// The number of the first call that only the last event names.
+    first_of_end: Option<u64>,
 }
 
 impl Default for ResponseReader {
@@ -66,6 +68,7 @@ impl ResponseReader {
             items: BTreeMap::new(),
             text: String::new(),
             response: None,
+            first_of_end: None,
         }
     }
 
@@ -132,10 +135,12 @@ impl ResponseReader {
             output.insert(output.iter().position(is_call).unwrap_or(output.len()), message);
         }
         let is_incomplete = fields.get("status").is_some_and(|status| status == "incomplete");
+        let first_of_end = self.first_of_end;
         let calls = self.read.into_values().flatten().map(|call| {
             let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
             StreamedCall {
                 is_cut: is_incomplete && call.status == Status::Truncated && !is_object,
+                is_of_end: first_of_end.is_some_and(|first| call.call >= first),
                 id: call.id,
                 name: call.tool,
                 arguments: call.arguments,
@@ -189,11 +194,19 @@ impl ResponseReader {
     }
 
     fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let mut shown = None;
         for event in calls {
             match event {
                 CallEvent::Begun { call, tool, .. } => {
                     self.read.insert(call, None);
-                    deltas.push(Delta::Call { name: tool });
+                    if self.response.is_some() {
+                        self.first_of_end.get_or_insert(call);
+                    }
+                    let shown = shown.get_or_insert_with(|| self.shown_with_other_ids());
+                    match shown.iter().position(|name| *name == tool) {
+                        Some(at) => drop(shown.swap_remove(at)),
+                        None => deltas.push(Delta::Call { name: tool }),
+                    }
                 }
                 CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
                     return Err(StreamError::unattributed());
@@ -208,5 +221,21 @@ impl ResponseReader {
             }),
             None => Ok(()),
         }
+    }
+
+    /// The tools of the calls that the last event has with other ids, if at all: they were shown when they began.
+    fn shown_with_other_ids(&self) -> Vec<String> {
+        let output = self.response.as_ref().and_then(|response| response.get("output"));
+        let Some(Value::Array(output)) = output else {
+            return Vec::new();
+        };
+        let has = |id: &str| {
+            output
+                .iter()
+                .any(|item| item.get("call_id").is_some_and(|own| own == id))
+        };
+        let read = self.read.values().flatten();
+        let others = read.filter(|call| !call.id.as_deref().is_some_and(has));
+        others.map(|call| call.tool.clone()).collect()
     }
 }

@@ -1,11 +1,9 @@
 //! [`Response`]: the items to send back, and what only responses carry.
 
-use std::collections::VecDeque;
-
 use serde_json::{Map, Value, json};
 
 use crate::call::tool_call::ToolCall;
-use crate::format::call_arguments::{called, sent_back};
+use crate::format::call_arguments::{called, object, sent_back};
 use crate::format::call_ids::CallIds;
 use crate::format::fields::FormatError;
 
@@ -50,6 +48,20 @@ pub(super) struct StreamedCall {
     pub(super) arguments: String,
     /// The call ends in the middle.
     pub(super) is_cut: bool,
+    /// The event that ends the stream is the first that names the call.
+    pub(super) is_of_end: bool,
+}
+
+impl StreamedCall {
+    /// Whether it is the call of an item but for the ids: some servers make new ones for the item.
+    fn equals(&self, item: &Value) -> bool {
+        let text = |field| item.get(field).and_then(Value::as_str).unwrap_or_default();
+        let is_same = |sent: &str| match (object(&self.arguments), object(sent)) {
+            (Some(own), Some(sent)) => own == sent,
+            _ => self.arguments == sent,
+        };
+        self.name == text("name") && is_same(text("arguments"))
+    }
 }
 
 impl TryFrom<Value> for Response {
@@ -72,16 +84,16 @@ impl TryFrom<Value> for Response {
         let Some(Value::Array(output)) = fields.shift_remove("output") else {
             return Err(missing());
         };
-        Self::new(output, VecDeque::new(), fields)
+        Self::new(output, Vec::new(), fields)
     }
 }
 
 impl Response {
-    /// Puts a response together. Calls of a stream are those of the items, found by their ids or else in their order; the others
-    /// are added.
+    /// Puts a response together. Calls of a stream are those of the items, found by their ids, or else equal, or else in their
+    /// order; the others are added.
     pub(super) fn new(
         items: Vec<Value>,
-        mut streamed: VecDeque<StreamedCall>,
+        streamed: Vec<StreamedCall>,
         mut fields: Map<String, Value>,
     ) -> Result<Self, FormatError> {
         let status = match fields.shift_remove("status") {
@@ -93,7 +105,6 @@ impl Response {
             _ => Map::new(),
         };
         fields.shift_remove("object");
-        let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
         let (mut ids, mut calls, mut output) = (CallIds::default(), Vec::new(), Vec::new());
         let mut is_cut = false;
         let mut take =
@@ -113,6 +124,7 @@ impl Response {
                         name: name.clone().unwrap_or_default(),
                         arguments,
                         is_cut: is_incomplete && !is_object,
+                        is_of_end: false,
                     }
                 });
                 let is_bare = is_last && status == "incomplete" && sent.arguments.trim().is_empty();
@@ -139,22 +151,7 @@ impl Response {
                 output.push(item);
                 Ok(())
             };
-        let mut pairs = Vec::with_capacity(items.len());
-        for item in items {
-            if !is_call(&item) {
-                pairs.push((item, None));
-                continue;
-            }
-            let id = item.get("call_id").and_then(Value::as_str);
-            let same = |call: &StreamedCall| id.is_some() && call.id.as_deref() == id;
-            let own = streamed.iter().position(same);
-            let sent = own
-                .or(id.is_none().then_some(0))
-                .and_then(|at| streamed.remove(at));
-            pairs.push((item, sent));
-        }
-        let added = streamed.into_iter();
-        pairs.extend(added.map(|sent| (json!({ "type": "function_call" }), Some(sent))));
+        let pairs = paired(items, streamed);
         let last = pairs.len().saturating_sub(1);
         for (at, (item, sent)) in pairs.into_iter().enumerate() {
             if is_call(&item) {
@@ -178,4 +175,36 @@ impl Response {
             rest: fields,
         })
     }
+}
+
+fn is_call(item: &Value) -> bool {
+    item.get("type").is_some_and(|kind| kind == "function_call")
+}
+
+/// Whether an item is a call of the stream.
+type Rule<'a> = &'a dyn Fn(&Value, &StreamedCall) -> bool;
+
+/// The items, each with its call of the stream. Calls that are in no item are added.
+fn paired(items: Vec<Value>, mut streamed: Vec<StreamedCall>) -> Vec<(Value, Option<StreamedCall>)> {
+    let mut pairs: Vec<(Value, Option<StreamedCall>)> = items.into_iter().map(|item| (item, None)).collect();
+    let id = |item: &Value| item.get("call_id").and_then(Value::as_str).map(str::to_owned);
+    let by_id = |item: &Value, call: &StreamedCall| call.id.is_some() && call.id == id(item);
+    let rules: [Rule<'_>; 4] = [
+        &|item, call| !call.is_of_end && by_id(item, call),
+        &|item, call| !call.is_of_end && call.equals(item),
+        &|item, call| call.is_of_end && by_id(item, call),
+        &|item, _| id(item).is_none(),
+    ];
+    for is_own in rules {
+        for (item, own) in pairs
+            .iter_mut()
+            .filter(|(item, own)| is_call(item) && own.is_none())
+        {
+            let at = streamed.iter().position(|call| is_own(item, call));
+            *own = at.map(|at| streamed.remove(at));
+        }
+    }
+    let others = streamed.into_iter().filter(|call| !call.is_of_end);
+    pairs.extend(others.map(|call| (json!({ "type": "function_call" }), Some(call))));
+    pairs
 }
