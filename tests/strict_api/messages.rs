@@ -54,6 +54,12 @@ pub fn check(request: &Value) -> Result<(), String> {
         if !["user", "assistant"].contains(&role) || (at == 0 && role != "user") {
             return Err(format!("{place}.role: unexpected role `{role}`"));
         }
+        let is_empty = message["content"].as_array().is_some_and(Vec::is_empty);
+        if is_empty && (role != "assistant" || at + 1 < messages.len()) {
+            return Err(format!(
+                "{place}: all messages must have non-empty content except for the optional final assistant message"
+            ));
+        }
         open = content(message, &place, role, &open)?;
     }
     if !open.is_empty() {

@@ -55,7 +55,7 @@ async fn run_messages(registry: &ToolRegistry, question: &str) -> Result<()> {
         stream(request, |bytes| Ok(reader.push(bytes)?)).await?;
         let response = reader.finish()?;
         match response.stop_reason.as_str() {
-            "tool_use" | "pause_turn" => messages.push(response.message),
+            "tool_use" | "pause_turn" if !response.message.is_empty() => messages.push(response.message),
             "end_turn" | "stop_sequence" => return Ok(()),
             other => return Err(format!("the model stopped early: {other}").into()),
         }

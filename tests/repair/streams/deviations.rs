@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use tool_runtime::format::openai::responses;
 use tool_runtime::format::{Delta, StreamError};
+use tool_runtime::message::Message;
 use tool_runtime::repair::stream::Dialect;
 
 use super::recorded::recorded;
@@ -130,6 +131,30 @@ fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
                 let whole = responses::Response::try_from(body).unwrap();
                 assert_eq!(whole.calls.len(), calls, "a body, {status}");
             }
+        }
+    }
+}
+
+#[test]
+fn an_answer_without_content_is_an_empty_message() {
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    for (blocks, is_empty) in [
+        (vec![], true),
+        (vec![text("")], true),
+        (vec![text("\n\n")], true),
+        (vec![text("Noon.")], false),
+        (vec![tool_use("toolu_1", "now")], false),
+    ] {
+        let blocks: Vec<(Value, &[&str])> = blocks.into_iter().map(|block| (block, &[][..])).collect();
+        let read = read_events(Dialect::Anthropic, &anthropic(&blocks, "end_turn")).unwrap();
+        let message: Message = serde_json::from_value(read.message.clone()).unwrap();
+        assert_eq!(message.is_empty(), is_empty, "{}", read.message);
+        if is_empty {
+            let user = json!({ "role": "user", "content": "?" });
+            let messages = json!([user, read.message, user]);
+            let request = json!({ "model": "m", "max_tokens": 9, "messages": messages });
+            let refused = strict_api::check("/v1/messages", &request, &[]).unwrap_err();
+            assert!(refused.contains("non-empty content"), "{refused}");
         }
     }
 }

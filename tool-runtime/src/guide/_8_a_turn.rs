@@ -20,9 +20,13 @@
 //!     loop {
 //!         let response = ask(registry, url, &messages).await?;
 //!         match response.stop_reason.as_str() {
-//!             "tool_use" | "pause_turn" | "end_turn" | "stop_sequence" => messages.push(response.message),
+//!             "tool_use" | "pause_turn" | "end_turn" | "stop_sequence" => {}
 //!             // `max_tokens`, `refusal` …: the answer has no end. Nothing of it runs, and nothing is sent back.
 //!             other => return Err(format!("the model stopped early: {other}").into()),
+//!         }
+//!         // A model may answer nothing; the API refuses a message without content.
+//!         if !response.message.is_empty() {
+//!             messages.push(response.message);
 //!         }
 //!         match response.stop_reason.as_str() {
 //!             "tool_use" => {}
@@ -73,11 +77,14 @@
 //! # assert_eq!(messages.len(), 2);
 //! # let cut = run(&registry, &server.url(), Message::user_text("What time is it?"), Context::new()).await;
 //! # assert_eq!(cut.unwrap_err().to_string(), "the model stopped early: max_tokens");
+//! # let server = strict_api::StrictServer::start([answer("end_turn").replace("Noon.", "")]);
+//! # let empty = run(&registry, &server.url(), Message::user_text("Say nothing."), Context::new()).await?;
+//! # assert_eq!(empty.len(), 1);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The [`Response`](crate::format::anthropic::Response) is split: `message` is what the next request sends back, as it is, and
+//! The [`Response`](crate::format::anthropic::Response) is split: `message` is what the next request sends back, unless it is empty, and
 //! `id`, `model` or `usage`, which the API refuses there, are beside it. A body without `stream` is split in the same way:
 //! `Response::try_from(from_slice::<Message>(&body)?)`. Calls run only after `tool_use`: another `stop_reason` may
 //! have cut the last one in the middle. A stream that ends early, or with an `error` event, is an error of the reader.

@@ -124,6 +124,26 @@ impl Message {
         }
     }
 
+    /// Whether it has no content: no blocks, or texts of white space alone. A model that answers nothing gives such a message, and
+    /// the API refuses it in later requests: leave it out.
+    ///
+    /// ```
+    /// use tool_runtime::message::{Block, Message};
+    ///
+    /// assert!(Message::assistant([]).is_empty());
+    /// assert!(Message::assistant([Block::text("\n")]).is_empty());
+    /// assert!(!Message::assistant_text("Noon.").is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        let is_blank = |text: &str| text.trim().is_empty();
+        match &self.content {
+            MessageContent::Text(text) => is_blank(text),
+            MessageContent::Blocks(blocks) => blocks
+                .iter()
+                .all(|block| block.kind() == "text" && block.str("text").is_none_or(is_blank)),
+        }
+    }
+
     /// The same message with another content.
     #[must_use]
     pub fn with_content(&self, content: MessageContent) -> Self {

@@ -39,7 +39,8 @@ use crate::wire::message::{Block, Message, MessageContent};
 pub struct Response {
     /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of white space
     /// alone, and what a response that was cut off ended in, a call or a thinking block without its signature. Each call
-    /// has an id of its own, and an object as its `input`, also if the arguments could not be read.
+    /// has an id of its own, and an object as its `input`, also if the arguments could not be read. If nothing is left, the message
+    /// [is empty](Message::is_empty), and the API refuses it: the next request goes without it.
     pub message: Message,
     /// The calls in the message, in order, with their arguments as the model sent them, repaired if that was no guess. Each needs a
     /// result in the next message. Arguments that cannot be read are still here, so that the registry's result says why.
