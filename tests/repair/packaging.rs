@@ -28,6 +28,8 @@ fn records_the_name_of_a_tool() {
         "<function=web_search>{\"a\": 1}</function>",
         "<invoke name=\"web_search\">\n{\"a\": 1}\n</invoke>",
         "<tool_call>web_search\n{\"a\": 1}\n</tool_call>",
+        "<|start|>assistant<|channel|>commentary to=functions.web_search <|constrain|>json<|message|>{\"a\": 1}",
+        "<function=default_api.web_search>{\"a\": 1}</function>",
     ] {
         assert_eq!(tool_name(text).as_deref(), Some("web_search"), "{text}");
     }
@@ -46,6 +48,7 @@ fn takes_nothing_else_for_a_name() {
         "<tool_call>json\n{\"a\": 1}",
         "<tool_call id=\"call_1\">{\"a\": 1}</tool_call>",
         "<tool_call>Here it is:\n{\"a\": 1}",
+        "<tool_input>\nHere\n{\"a\": 1}",
         "options\n{\"a\": 1}",
         "Arguments: {\"a\": 1}",
         "<|im_start|>assistant\n{\"a\": 1}",

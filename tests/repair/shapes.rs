@@ -54,6 +54,12 @@ const fn nested(name: &'static str, unit: &'static str, inside: &'static str, cl
 
 /// Every shape.
 pub(crate) const SHAPES: &[Shape] = &[
+    shape(
+        "escaped backslashes beside one that is not",
+        r#"{"a": "\d"#,
+        r"\\",
+        r#"x"}"#,
+    ),
     shape("objects that begin with a quote", "", "{'", ""),
     shape("objects as the value of a key", "", "{'a':{", ""),
     shape("opening brackets", "", "[", ""),

@@ -38,7 +38,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
             let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
             tool = tool_name(named).or(tool);
-            names_tool = has_word(tag, "tool call function");
+            names_tool = has_word(tag, "tool call function") && !has_word(tag, "input arg param");
             tag
         } else {
             let line = line(rest, &['\n', '\r', '{', '[', '<']);
@@ -48,6 +48,9 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
                 (tool, rest) = (Some(named), after);
                 continue;
             }
+            // Harmony's header: `commentary to=functions.search`.
+            let addressee = line.split_once("to=").and_then(|(_, to)| to.split(' ').next());
+            tool = addressee.and_then(tool_name).or(tool);
             if !may_precede(line, after.starts_with(['{', '['])) {
                 return Err((at, "text before the value that may be more than a sentence"));
             }
@@ -166,12 +169,12 @@ fn has_word(tag: &str, words: &str) -> bool {
     words.split(' ').any(|word| tag.contains(word))
 }
 
-/// The name of a tool, if this is one: `functions.search:0` names `search`.
+/// The name of a tool, if this is one: `functions.search:0` and `default_api.search` name `search`.
 fn tool_name(text: &str) -> Option<&str> {
     let name = text.trim_matches([' ', '"', '\'']);
-    let name = name.strip_prefix("functions.").unwrap_or(name);
     let name = name.split(':').next().unwrap_or_default();
     let is_name = name.chars().all(|part| is_part_of_word(part) || part == '.');
+    let name = name.rsplit('.').next().unwrap_or_default();
     Some(name).filter(|name| is_name && !is_label(name))
 }
 

@@ -195,7 +195,8 @@ fn has_ambiguous_escape(contents: &str) -> bool {
         match escape {
             'b' | 'f' | '/' => return true,
             '\\' => {
-                let next = after.trim_start_matches('\\').chars().next();
+                // The last pair of a run of backslashes decides for all of them.
+                let next = after.strip_prefix('\\').unwrap_or(after).chars().next();
                 let ambiguous = next.is_none_or(|next| next.is_whitespace() || "ntr\"'".contains(next));
                 if ambiguous || after.len() + 2 == contents.len() {
                     return true;
