@@ -227,3 +227,24 @@ fn other_texts_are_kept() {
         }
     }
 }
+
+/// A word for nothing that a schema lists for items is one of them, wherever the schema lists it.
+#[test]
+fn listed_words_are_items() {
+    let colors = json!({ "enum": ["none", "red"] });
+    for items in [
+        colors.clone(),
+        json!({ "anyOf": [colors, { "type": "null" }] }),
+        json!({ "anyOf": [colors, { "type": "integer" }] }),
+        json!({ "oneOf": [colors, { "type": "object" }] }),
+        json!({ "allOf": [colors, { "type": "string" }] }),
+    ] {
+        for required in [json!([]), json!(["x"])] {
+            let properties = json!({ "x": { "type": "array", "items": items } });
+            let schema = json!({ "type": "object", "properties": properties, "required": required });
+            let registry = tests::dynamic_tool::registry(&schema);
+            let request = tests::dynamic_tool::prepare(&registry, json!({ "x": "none" }), Policy::Lenient);
+            assert_eq!(request.arguments.get("x"), Some(&json!(["none"])), "{schema}");
+        }
+    }
+}

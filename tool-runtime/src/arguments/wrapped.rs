@@ -4,11 +4,13 @@
 //! unknown key that holds declared ones is an error, since the tool would otherwise run without its arguments.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::arguments::report::expected::several;
 use crate::arguments::report::messages;
+use crate::arguments::rules;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::schema::CompiledSchema;
@@ -71,7 +73,7 @@ impl<'s> Envelope<'s> {
             return Layout::AsSent;
         };
         let envelope = Self { compiled, tool };
-        match envelope.find(members, Level::Top) {
+        match envelope.find(members) {
             None => Layout::AsSent,
             Some(Finding::Refused(issue)) => Layout::Refused(issue),
             Some(Finding::Wrapped(wrapped)) if policy == Policy::Strict => match &*wrapped.held {
@@ -95,11 +97,13 @@ impl<'s> Envelope<'s> {
         }
     }
 
-    fn find<'a>(&self, members: &Members<'a>, level: Level) -> Option<Finding<'a>> {
+    fn find<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let entries = members.entries.as_slice();
-        if entries.iter().any(|(key, _)| !self.is_unknown(key)) {
+        let is_declared =
+            |(key, value): &(Cow<'a, str>, Node<'a>)| !is_nothing(value) && !self.is_unknown(key);
+        if entries.iter().any(is_declared) {
             let ambiguous = self.ambiguous(members);
-            return ambiguous.or_else(|| (level == Level::Top).then(|| self.partly_wrapped(members))?);
+            return ambiguous.or_else(|| self.partly_wrapped(members));
         }
         match (entries, envelope(members)) {
             ([(key, value)], _) => self.inside(key, value, ENVELOPES.contains(&&**key)),
@@ -110,23 +114,27 @@ impl<'s> Envelope<'s> {
                 }
                 self.inside(key, value, true)
             }
-            _ if level == Level::Top => entries.iter().find_map(|(key, value)| {
-                let (parameters, _) = object(value).ok()??;
-                let held = self.declared_among(&parameters);
-                (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
-            }),
-            _ => None,
+            _ => {
+                let unknown = entries.iter().filter(|(key, _)| self.is_unknown(key));
+                unknown
+                    .into_iter()
+                    .find_map(|(key, value)| self.inside(key, value, false))
+            }
         }
     }
 
     /// The parameters in the value of an unknown key; an `envelope` is unwrapped.
     fn inside<'a>(&self, key: &Cow<'a, str>, value: &Node<'a>, is_envelope: bool) -> Option<Finding<'a>> {
         let (parameters, decoded) = match object(value) {
-            Ok(found) => found?,
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                let is_unreadable = ENVELOPES.contains(&&**key) && may_hold_object(value);
+                return is_unreadable.then(|| Finding::Refused(unreadable(key)));
+            }
             Err(TooDeep) => return Some(Finding::Refused(messages::too_deep())),
         };
         let held = self.declared_among(&parameters);
-        let nested = match self.find(&parameters, Level::Inside) {
+        let nested = match self.find(&parameters) {
             Some(Finding::Refused(issue)) => Some(issue),
             Some(Finding::Wrapped(wrapped)) if !wrapped.held.is_empty() => {
                 Some(holds_parameters(&wrapped.key, &wrapped.held))
@@ -160,14 +168,16 @@ impl<'s> Envelope<'s> {
     /// An envelope beside declared keys, with parameters that are not among these: either of two values may be what was meant, and a
     /// parameter in the envelope alone would be lost.
     fn partly_wrapped<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
+        let mut beside = None;
         members.entries.iter().find_map(|(key, value)| {
             let is_envelope = ENVELOPES.contains(&&**key) && self.is_unknown(key);
             let (parameters, _) = is_envelope.then(|| object(value).ok()?)??;
-            let mut held = self.declared_among(&parameters);
-            held.retain(|name| {
-                let sent = |members: &Members<'a>| members.get(name).cloned();
-                sent(members) != sent(&parameters)
-            });
+            let beside = beside.get_or_insert_with(|| by_key(members));
+            let is_lost = |(key, value): &&(Cow<'a, str>, Node<'a>)| {
+                self.declares(key) && beside.get(&**key).is_none_or(|sent| *sent != value)
+            };
+            let lost = parameters.entries.iter().filter(is_lost);
+            let held: Vec<_> = lost.map(|(key, _)| key.to_string()).collect();
             (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
         })
     }
@@ -213,13 +223,6 @@ impl<'s> Envelope<'s> {
     }
 }
 
-/// Where an object is that may have an envelope in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Top,
-    Inside,
-}
-
 /// Parameters that are not at the top level.
 enum Finding<'a> {
     Wrapped(Wrapped<'a>),
@@ -246,6 +249,31 @@ fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, st
     match name {
         Node::Text(name) if is_named && ENVELOPES.contains(&&**key) => Some((name, key, value)),
         _ => None,
+    }
+}
+
+/// The values by their keys, of which there may be many.
+fn by_key<'m>(members: &'m Members<'_>) -> HashMap<&'m str, &'m Node<'m>> {
+    members.entries.iter().map(|(key, node)| (&**key, node)).collect()
+}
+
+/// Whether a value is `null` or a word for it.
+fn is_nothing(value: &Node<'_>) -> bool {
+    match value {
+        Node::Null => true,
+        Node::Text(text) => rules::is_null_word(text),
+        _ => false,
+    }
+}
+
+/// Whether a value that is no object, and whose text is none, was meant to hold one: it begins with a bracket or a fence.
+fn may_hold_object(value: &Node<'_>) -> bool {
+    match value {
+        Node::Text(text) => ["{", "[", "```"]
+            .iter()
+            .any(|start| text.trim_start().starts_with(start)),
+        Node::List(items) => items.iter().any(|item| matches!(item, Node::Object(_))),
+        _ => false,
     }
 }
 
@@ -283,6 +311,12 @@ fn holds_parameters(key: &str, held: &[String]) -> Issue {
     let _ = several(&mut names, held.len(), quoted);
     let message =
         format!("unknown parameter that holds {names}; send all parameters at the top level, outside of it");
+    Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
+}
+
+/// An envelope whose value holds no object that can be read.
+fn unreadable(key: &str) -> Issue {
+    let message = "unknown parameter without an object that can be read; send all parameters at the top level, outside of it";
     Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
 }
 

@@ -71,14 +71,25 @@ impl<'a> Coercer<'_, 'a, '_> {
 
     /// Whether a list has a text among the values that are listed for its items.
     fn has_item(&self, text: &str, list: &Schema, context: Context) -> bool {
-        let values = || {
-            let item = list.plain()?.list.as_ref()?.item(0)?;
-            self.compiled.schema(item).plain()?.values.as_ref()
-        };
+        let item = || list.plain()?.list.as_ref()?.item(0);
         list.types.has(Types::ARRAY)
-            && values().is_some_and(|values| {
+            && item().is_some_and(|item| self.lists_word(text, item, context, MAX_LEVELS))
+    }
+
+    /// Whether a schema lists a text among its values, in one of its alternatives or one of its parts.
+    fn lists_word(&self, text: &str, schema: SchemaId, context: Context, levels: usize) -> bool {
+        let each = |inner: &SchemaId| match levels.checked_sub(1) {
+            Some(levels) => self.lists_word(text, *inner, context, levels),
+            None => true,
+        };
+        match &self.compiled.schema(schema).kind {
+            Kind::Any => false,
+            Kind::Plain(plain) => plain.values.as_ref().is_some_and(|values| {
                 limits::membership(values, &Node::Text(text.into()), context.respells()) != Membership::IsNot
-            })
+            }),
+            Kind::Union(union) => union.schemas.iter().any(each),
+            Kind::AllOf(all_of) => all_of.schemas.iter().any(each),
+        }
     }
 }
 
