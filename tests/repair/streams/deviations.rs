@@ -87,7 +87,7 @@ fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
                 (tool_use("toolu_2", "remove"), pieces),
             ];
             let read = read_events(Dialect::Anthropic, &anthropic(&blocks, stop)).unwrap();
-            assert_eq!(called(&read), [first.clone()], "{stop} {pieces:?}");
+            assert_eq!(called(&read), std::slice::from_ref(&first), "{stop} {pieces:?}");
             assert_eq!(read.message["content"].as_array().unwrap().len(), 1);
         }
     }
