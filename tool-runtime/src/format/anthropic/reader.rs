@@ -15,6 +15,8 @@ use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord
 /// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
 ///
+/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+///
 /// ```
 /// use tool_runtime::format::Delta;
 /// use tool_runtime::format::anthropic::ResponseReader;

@@ -14,6 +14,8 @@ use crate::format::stream_error::StreamError;
 /// Reads a stream of the chat completions API, whatever the pieces it comes in, to a whole [`Response`]: the first choice. The arguments
 /// of calls are repaired where that is no guess; pieces find their call also in streams of servers that repeat or omit `index` or `id`.
 ///
+/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+///
 /// ```
 /// use tool_runtime::format::Delta;
 /// use tool_runtime::format::openai::chat::ResponseReader;

@@ -14,6 +14,8 @@ use crate::format::stream_error::StreamError;
 /// Reads a stream of the Responses API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
 ///
+/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+///
 /// ```
 /// use tool_runtime::format::Delta;
 /// use tool_runtime::format::openai::responses::ResponseReader;
