@@ -161,6 +161,112 @@ fn enforces_the_corrected_schema() {
 }
 
 #[test]
+fn enums_with_values_of_another_type_take_the_values_of_the_type() {
+    for (schema, sent, read) in [
+        (
+            json!({ "type": ["integer", "null"], "enum": ["1", "2", null] }),
+            json!(1),
+            json!(1),
+        ),
+        (
+            json!({ "type": ["integer", "null"], "enum": ["1", "2", null] }),
+            json!("2"),
+            json!(2),
+        ),
+        (
+            json!({ "type": ["integer", "null"], "enum": ["1", "2", null] }),
+            json!(null),
+            json!(null),
+        ),
+        (
+            json!({ "type": ["boolean", "null"], "enum": ["true", null] }),
+            json!(true),
+            json!(true),
+        ),
+        (json!({ "type": "integer", "enum": ["1", 2] }), json!(1), json!(1)),
+        (json!({ "type": "integer", "enum": ["1", 2] }), json!(2), json!(2)),
+        (
+            json!({ "type": ["array", "null"], "enum": ["a", "b", null] }),
+            json!(["a"]),
+            json!(["a"]),
+        ),
+        (
+            json!({ "type": ["array", "null"], "enum": ["a", "b", null] }),
+            json!(null),
+            json!(null),
+        ),
+    ] {
+        let registry = dynamic_tool::registry(
+            &json!({ "type": "object", "properties": { "x": schema }, "required": ["x"] }),
+        );
+        let request = dynamic_tool::prepare(&registry, json!({ "x": sent }), Policy::Lenient);
+        assert!(request.errors.is_empty(), "{schema}: {:?}", request.errors);
+        assert_eq!(Value::Object(request.arguments), json!({ "x": read }), "{schema}");
+    }
+}
+
+/// A value that is not of the type cannot be read as one: the schema has the meaning of JSON Schema.
+#[test]
+fn enums_without_texts_of_values_are_left_alone() {
+    for schema in [
+        json!({ "type": "integer", "enum": ["one", 2] }),
+        json!({ "type": "integer", "enum": [1, null] }),
+        json!({ "type": ["integer", "object"], "enum": ["1", { "a": 1 }] }),
+        json!({ "type": ["integer", "null"], "enum": [1, null] }),
+        json!({ "type": ["array", "null"], "items": {}, "enum": [["a"], null] }),
+        json!({ "type": ["array", "null"], "items": {}, "enum": [null] }),
+        json!({ "type": "array", "items": {}, "enum": ["a", null] }),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "x": schema } });
+        let (shown, _) = corrected(&schema);
+        assert_eq!(shown, schema);
+    }
+}
+
+/// A schema that no value satisfies has a meaning where a value need not conform.
+#[test]
+fn enums_in_conditions_are_left_alone() {
+    for (schema, sent) in [
+        (
+            json!({ "not": { "type": "array", "items": {}, "enum": ["a"] } }),
+            json!(["a"]),
+        ),
+        (
+            json!({ "if": { "type": "integer", "enum": ["1"] }, "then": false }),
+            json!(1),
+        ),
+        (
+            json!({ "oneOf": [{ "type": "integer", "enum": ["1"] }, { "type": "integer" }] }),
+            json!(1),
+        ),
+        (
+            json!({ "anyOf": [{ "type": "integer", "enum": ["1"] }, { "type": "integer", "minimum": 2 }] }),
+            json!(2),
+        ),
+        (
+            json!({ "contains": { "type": "integer", "enum": ["1"] }, "minContains": 0, "maxContains": 0 }),
+            json!([1]),
+        ),
+        (
+            json!({ "not": { "type": "object", "properties": { "y": { "type": "integer", "enum": ["1"] } } } }),
+            json!({ "y": 1 }),
+        ),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "x": schema } });
+        let (shown, warnings) = corrected(&schema);
+        assert_eq!(shown, schema);
+        let is_correction = |warning: &String| warning.contains(" read as ");
+        assert!(!warnings.iter().any(is_correction), "{warnings:?}");
+        let registry = dynamic_tool::registry(&schema);
+        let request = dynamic_tool::prepare(&registry, json!({ "x": sent }), Policy::Lenient);
+        assert!(request.errors.is_empty(), "{schema}: {:?}", request.errors);
+    }
+    let enums = |enumerated: Value| json!({ "type": "object", "properties": { "not": enumerated }, "not": { "type": "array", "items": {}, "enum": ["a"] } });
+    let (shown, _) = corrected(&enums(json!({ "type": "integer", "enum": ["1"] })));
+    assert_eq!(shown, enums(json!({ "type": "integer", "enum": [1] })));
+}
+
+#[test]
 fn warnings_name_the_place_and_the_reading() {
     let schema = json!({ "type": "object", "properties": {
         "price": { "type": "float", "required": true },

@@ -1,4 +1,4 @@
-//! Corrections of an `enum` of which no value has the type.
+//! Corrections of an `enum` with values that do not have the type.
 
 use serde_json::{Map, Value};
 
@@ -6,14 +6,20 @@ use super::super::limits;
 use super::super::types::{Types, declared_types};
 use super::subschema::Subschema;
 
-/// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values.
+/// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values. A `null` among them is a value
+/// of the type.
 pub(super) fn move_to_items(subschema: &mut Subschema<'_>) {
+    if subschema.is_condition {
+        return;
+    }
     let keywords = &mut *subschema.keywords;
     let types = declared_types(keywords);
     let is_array = types.has(Types::ARRAY) && types.without(Types::ARRAY | Types::NULL) == Types::NONE;
     let Some(Value::Array(values)) = keywords.get("enum") else {
         return;
     };
+    let is_of_item = |value: &&Value| !(value.is_null() && types.has(Types::NULL));
+    let values: Vec<Value> = values.iter().filter(is_of_item).cloned().collect();
     let is_scalar = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     if !is_array || values.is_empty() || !values.iter().all(is_scalar) || keywords.contains_key("prefixItems")
     {
@@ -38,15 +44,18 @@ pub(super) fn move_to_items(subschema: &mut Subschema<'_>) {
     if values.iter().all(Value::is_string) {
         items.entry("type").or_insert_with(|| "string".into());
     }
-    if let Some(values) = keywords.shift_remove("enum") {
-        items.insert("enum".to_owned(), values);
-        keywords.insert("items".to_owned(), items.into());
-        subschema.warn("enum", "the values of an array were read as those of its items");
-    }
+    keywords.shift_remove("enum");
+    items.insert("enum".to_owned(), values.into());
+    keywords.insert("items".to_owned(), items.into());
+    subschema.warn("enum", "the values of an array were read as those of its items");
 }
 
-/// Reads the texts of an `enum` as values of the type: some APIs take an `enum` of strings only.
+/// Reads the texts of an `enum` as values of the type: some APIs take an `enum` of strings only. Other scalars of the
+/// type stay.
 pub(super) fn parse_texts(subschema: &mut Subschema<'_>) {
+    if subschema.is_condition {
+        return;
+    }
     let types = declared_types(subschema.keywords);
     if types.overlaps(Types::STRING) || !types.overlaps(Types::NUMBER | Types::BOOLEAN) {
         return;
@@ -54,15 +63,18 @@ pub(super) fn parse_texts(subschema: &mut Subschema<'_>) {
     let Some(Value::Array(texts)) = subschema.keywords.get("enum") else {
         return;
     };
-    let parse = |text: &Value| {
-        let value: Value = serde_json::from_str(text.as_str()?).ok()?;
+    let parse = |value: &Value| {
+        if types.has(limits::type_of(value)) {
+            return (!value.is_array() && !value.is_object()).then(|| value.clone());
+        }
+        let value: Value = serde_json::from_str(value.as_str()?).ok()?;
         let is_scalar = value.is_number() || value.is_boolean();
         (is_scalar && types.has(limits::type_of(&value))).then_some(value)
     };
     let Some(values) = texts.iter().map(parse).collect::<Option<Vec<Value>>>() else {
         return;
     };
-    if !values.is_empty() {
+    if values != *texts {
         subschema.keywords.insert("enum".to_owned(), values.into());
         subschema.warn(
             "enum",

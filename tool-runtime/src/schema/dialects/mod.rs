@@ -1,8 +1,9 @@
 //! Schemas of dynamic tools in other dialects, read as meant: the table of corrections.
 //!
 //! Generators, other languages and other APIs write schemas that JSON Schema does not know: `"type": "float"`, `"properties": []`,
-//! `"required": true` in a property. A correction applies where JSON Schema gives the schema no meaning, or one that no value
-//! satisfies, and a reader is sure of the meaning. So a valid schema keeps its meaning. Each correction is a warning, and the
+//! `"required": true` in a property. A correction applies where JSON Schema gives the schema no meaning, or where a value of an
+//! `enum` cannot have the type, and a reader is sure of the meaning. The second kind is left alone in conditions such as `not`: elsewhere
+//! it allows more values, not fewer. Each correction is a warning, and the
 //! corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with examples that are tests.
 
 mod type_words;
@@ -29,9 +30,9 @@ const OF_SUBSCHEMAS: [fn(&mut Subschema<'_>); 10] = [
     keywords::read_type_words,       // `"type": "float"`
     keywords::move_required,         // `"required": true` in a property
     keywords::read_exclusive_limits, // `"minimum": 0, "exclusiveMinimum": true`
-    keywords::remove_duplicates,     // `"required": ["a", "a"]`
     enums::move_to_items,            // `"type": "array", "enum": ["a"]`
     enums::parse_texts,              // `"type": "integer", "enum": ["1"]`
+    keywords::remove_duplicates,     // `"required": ["a", "a"]`
 ];
 
 /// The corrections of a whole schema.

@@ -10,6 +10,9 @@ pub(super) struct Subschema<'s> {
     /// The JSON Pointer to the subschema.
     pub(super) path: &'s str,
     pub(super) keywords: &'s mut Map<String, Value>,
+    /// Whether it is inside a keyword for which it matters that a value does not conform: there, a schema to which no value conforms
+    /// has a meaning.
+    pub(super) is_condition: bool,
     warnings: &'s mut Vec<SchemaWarning>,
 }
 
@@ -29,18 +32,22 @@ impl Subschema<'_> {
     }
 }
 
+/// The keywords for which it matters that a value does not conform to their schema.
+const CONDITIONS: [&str; 5] = ["not", "if", "oneOf", "anyOf", "contains"];
+
 /// Applies the corrections to a schema and all schemas inside it, outer ones first. Not recursive, since a schema may be deep.
 pub(super) fn visit_mut(
     root: &mut Value,
     warnings: &mut Vec<SchemaWarning>,
     corrections: &[fn(&mut Subschema<'_>)],
 ) {
-    let mut pending = vec![(String::new(), root)];
-    while let Some((path, schema)) = pending.pop() {
+    let mut pending = vec![(String::new(), false, root)];
+    while let Some((path, is_condition, schema)) = pending.pop() {
         if let Value::Object(keywords) = schema {
             let mut subschema = Subschema {
                 path: &path,
                 keywords,
+                is_condition,
                 warnings,
             };
             for correction in corrections {
@@ -48,6 +55,11 @@ pub(super) fn visit_mut(
             }
         }
         let inside = subschemas::located_children_mut(schema).into_iter();
-        pending.extend(inside.map(|(steps, child)| (format!("{path}{steps}"), child)));
+        pending.extend(inside.map(|(steps, child)| {
+            // The first step is a keyword, not the name of a property.
+            let is_inside = |keyword: &&str| steps.split('/').nth(1) == Some(keyword);
+            let is_condition = is_condition || CONDITIONS.iter().any(is_inside);
+            (format!("{path}{steps}"), is_condition, child)
+        }));
     }
 }

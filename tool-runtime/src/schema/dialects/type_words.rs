@@ -78,6 +78,7 @@ fn named(name: &str) -> Option<Map<String, Value>> {
         "none" | "nonetype" | "nil" => of_type("null"),
         "any" | "mixed" | "unknown" => Map::new(),
         "date" | "time" | "date-time" | "uuid" | "email" | "uri" => format(name),
+        "datetime" | "date_time" | "timestamp" => format("date-time"),
         "url" => format("uri"),
         _ => return None,
     })
