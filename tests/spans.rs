@@ -295,8 +295,17 @@ fn registration_warns_of_long_definitions_and_names_the_largest_types() {
         } });
         let definition = ToolDefinition::new("import", "Import it.", schema);
         registry.register_dynamic(definition, async |_, _| "").unwrap();
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "at": { "$ref": "#/$defs/Point" }, "text": { "type": "string", "description": "d".repeat(33_000) },
+            },
+            "$defs": { "Point": { "type": "object", "properties": { "x": { "type": "integer" } } } },
+        });
+        let definition = ToolDefinition::new("draw", "Draw it.", schema);
+        registry.register_dynamic(definition, async |_, _| "").unwrap();
     });
-    let [typed, dynamic] = warned.as_slice() else {
+    let [typed, dynamic, both] = warned.as_slice() else {
         panic!("{warned:?}")
     };
     assert_eq!(typed[0], "print");
@@ -305,4 +314,6 @@ fn registration_warns_of_long_definitions_and_names_the_largest_types() {
     assert!(typed[2].contains(" bytes), `Essay` (20"), "{}", typed[2]);
     assert_eq!(dynamic[0], "import");
     assert!(dynamic[2].contains("largest parts: `long` (33"), "{}", dynamic[2]);
+    assert!(both[2].contains("largest parts: `text` (33"), "{}", both[2]);
+    assert!(both[2].contains(" bytes), `Point` ("), "{}", both[2]);
 }

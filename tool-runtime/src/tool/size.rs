@@ -8,10 +8,10 @@ use crate::wire::issue::excerpt;
 /// A longer definition is worth a warning: about 8,000 tokens.
 const LONG: usize = 32 * 1024;
 
-/// How many types a warning names.
+/// How many parts a warning names.
 const NAMED: usize = 3;
 
-/// The warning about a long definition, with the largest types of its schema. `schema_of_types` is the schema in which the named types
+/// The warning about a long definition, with the largest parts of its schema. `schema_of_types` is the schema in which the named types
 /// are definitions.
 pub(crate) fn warning(
     definition: &ToolDefinition,
@@ -21,25 +21,21 @@ pub(crate) fn warning(
     if length <= LONG {
         return None;
     }
-    let types = largest(&schema_of_types());
+    let parts = largest(&schema_of_types());
     Some(format!(
         "the definition has {} KB, which every request sends; its largest parts: {}",
         length.div_ceil(1024),
-        types.join(", ")
+        parts.join(", ")
     ))
 }
 
-/// The longest definitions of a schema; without definitions, its longest properties.
+/// The longest definitions and properties of a schema.
 fn largest(schema: &Value) -> Vec<String> {
-    let named = |keyword: &str| {
-        schema
-            .get(keyword)
-            .and_then(Value::as_object)
-            .filter(|named| !named.is_empty())
-    };
-    let parts = ["$defs", "definitions", "properties"].into_iter().find_map(named);
-    let mut parts: Vec<(usize, &String)> = parts
+    let named = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
+    let parts = ["$defs", "definitions", "properties"]
         .into_iter()
+        .filter_map(named);
+    let mut parts: Vec<(usize, &String)> = parts
         .flat_map(Map::iter)
         .map(|(name, schema)| (schema.to_string().len(), name))
         .collect();
