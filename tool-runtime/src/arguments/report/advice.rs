@@ -28,6 +28,9 @@ pub(in crate::arguments) fn add(compiled: &CompiledSchema, issues: &mut [Issue])
 /// A model reads no more errors than these, and each takes a walk through the schema.
 const MOST: usize = 1_000;
 
+/// The ends of messages that say already what to leave out.
+const ADVICE: [&str; 3] = [" leave it out", "; leave the item out", "; leave one of them out"];
+
 /// Whether an error is about the value at its path, and does not say already what to do with the key.
 fn is_about_value(issue: &Issue) -> bool {
     let is_of_value = !matches!(
@@ -40,9 +43,11 @@ fn is_about_value(issue: &Issue) -> bool {
             | Code::TooDeep
             | Code::TooComplex
     );
+    // The ends of messages, since a value that was sent is quoted before.
+    let ends_with = |end: &str| issue.message.ends_with(end);
     // A branch of a condition may require what the schema itself does not.
-    let is_conditional = issue.message.contains(" (since ");
-    let is_advised = issue.message.contains("; leave ") || issue.message.ends_with(" leave it out");
+    let is_conditional = ends_with(")") && issue.message.contains(" (since ");
+    let is_advised = ADVICE.into_iter().any(ends_with);
     is_of_value && !is_conditional && !is_advised
 }
 
