@@ -26,6 +26,9 @@ pub(crate) enum PatternError {
     Ascii(regex_lite::Error),
     /// The error of `regex`; `None` without the feature.
     Unicode(Option<String>),
+    /// The pattern needs more memory than `regex` allows.
+    #[cfg(feature = "unicode-patterns")]
+    TooLarge,
 }
 
 impl fmt::Display for PatternError {
@@ -37,6 +40,8 @@ impl fmt::Display for PatternError {
             Self::Unicode(None) => {
                 f.write_str("`\\p` needs the feature `unicode-patterns` of the crate `tool-runtime`")
             }
+            #[cfg(feature = "unicode-patterns")]
+            Self::TooLarge => f.write_str("it is too large"),
         }
     }
 }
@@ -46,6 +51,8 @@ impl PatternError {
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Unicode(None) => self.to_string(),
+            #[cfg(feature = "unicode-patterns")]
+            Self::TooLarge => self.to_string(),
             _ => "it is not understood".to_owned(),
         }
     }
@@ -89,8 +96,10 @@ impl Engine {
     fn unicode(source: &str) -> Result<Self, PatternError> {
         let unsupported = || PatternError::Unicode(Some("unsupported character class".to_owned()));
         let translated = translate(source).ok_or_else(unsupported)?;
-        let regex =
-            regex::Regex::new(&translated).map_err(|error| PatternError::Unicode(Some(error.to_string())))?;
+        let regex = regex::Regex::new(&translated).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => PatternError::TooLarge,
+            error => PatternError::Unicode(Some(error.to_string())),
+        })?;
         let source = source.into();
         Ok(Self::Unicode { source, regex })
     }
@@ -206,6 +215,7 @@ mod tests {
             (r"^[[\p{L}]+$", "[a", "a]"),
             (r"^[\p{L}&&a]+$", "b&", "1"),
             (r"^\p{L}\/$", "a/", "a"),
+            (r"^[\p{L}\p{M}]{1,255}$", "é", ""),
         ] {
             let compiled = Pattern::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
             assert!(compiled.is_match(matching), "{pattern}: {matching}");
@@ -217,5 +227,7 @@ mod tests {
             assert_eq!(error.reason(), "it is not understood", "{pattern}");
             assert_eq!(error.to_string().lines().count(), 1, "{error}");
         }
+        let error = Pattern::new(r"^(\p{L}{1,99}){20}$").unwrap_err();
+        assert_eq!(error.reason(), "it is too large");
     }
 }
