@@ -10,7 +10,6 @@ use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
 use crate::arguments::report::expected::several;
 use crate::arguments::report::messages;
-use crate::arguments::rules;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::schema::CompiledSchema;
@@ -99,9 +98,7 @@ impl<'s> Envelope<'s> {
 
     fn find<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let entries = members.entries.as_slice();
-        let is_declared =
-            |(key, value): &(Cow<'a, str>, Node<'a>)| !is_nothing(value) && !self.is_unknown(key);
-        if entries.iter().any(is_declared) {
+        if entries.iter().any(|(key, _)| !self.is_unknown(key)) {
             let ambiguous = self.ambiguous(members);
             return ambiguous.or_else(|| self.partly_wrapped(members));
         }
@@ -114,12 +111,9 @@ impl<'s> Envelope<'s> {
                 }
                 self.inside(key, value, true)
             }
-            _ => {
-                let unknown = entries.iter().filter(|(key, _)| self.is_unknown(key));
-                unknown
-                    .into_iter()
-                    .find_map(|(key, value)| self.inside(key, value, false))
-            }
+            _ => entries
+                .iter()
+                .find_map(|(key, value)| self.inside(key, value, false)),
         }
     }
 
@@ -255,15 +249,6 @@ fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, st
 /// The values by their keys, of which there may be many.
 fn by_key<'m>(members: &'m Members<'_>) -> HashMap<&'m str, &'m Node<'m>> {
     members.entries.iter().map(|(key, node)| (&**key, node)).collect()
-}
-
-/// Whether a value is `null` or a word for it.
-fn is_nothing(value: &Node<'_>) -> bool {
-    match value {
-        Node::Null => true,
-        Node::Text(text) => rules::is_null_word(text),
-        _ => false,
-    }
 }
 
 /// Whether a value that is no object, and whose text is none, was meant to hold one: it begins with a bracket or a fence.
