@@ -91,7 +91,7 @@ const NAME_SHOWN: usize = 64;
 
 /// Whether a model that stopped for this reason was stopped in the middle: `finish_reason`, `stop_reason`. Servers that
 /// speak for another API leave its words in their own case.
-pub(super) fn is_cut_off(reason: &str) -> bool {
+pub(crate) fn is_cut_off(reason: &str) -> bool {
     CUT_OFF.iter().any(|word| word.eq_ignore_ascii_case(reason))
 }
 

@@ -98,41 +98,19 @@
 //! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
 //! untouched, [`StreamRepairer::bailout_reason`] says why, and `tracing` has a warning.
 
-// Up to `call_reader`, files read: they know events, and not the bytes that carry them. Those are the editor's.
-mod escapes;
+// Up to `read`, files know events, and not the bytes that carry them; those are the editor's.
 mod json;
-mod record;
-mod shared;
-mod piece;
-mod outcome;
-mod step;
-mod repairing;
 mod call;
 mod dialect;
-mod chat_event;
-mod chat_history;
-mod chat_call;
-mod chat_find;
 mod chat;
-mod anthropic_event;
-mod anthropic_block;
 mod anthropic;
-mod responses_event;
-mod responses_call;
 mod responses;
-mod reader;
-mod call_reader;
-mod payload;
-mod chat_written;
-mod anthropic_written;
-mod responses_written;
-mod editor;
-mod repairer;
-mod adapter;
+mod read;
+mod edit;
 
-pub use adapter::RepairedStream;
-pub use call_reader::{CallEvent, CallReader, ReadCall};
+pub use call::record::RepairRecord;
+pub use call::state::StreamLimits;
 pub use dialect::{Dialect, UnknownDialect};
-pub use record::RepairRecord;
-pub use repairer::StreamRepairer;
-pub use shared::StreamLimits;
+pub use edit::adapter::RepairedStream;
+pub use edit::repairer::StreamRepairer;
+pub use read::call_reader::{CallEvent, CallReader, ReadCall};

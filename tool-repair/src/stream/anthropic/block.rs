@@ -1,0 +1,94 @@
+//! One block of a stream of Anthropic's Messages that is a call.
+
+use crate::stream::call::outcome::{Ending, Outcome};
+use crate::stream::call::step::{Address, Reading, Step};
+use crate::stream::call::{Call, Position};
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) index: String,
+    /// The index that its last piece had, if that was another.
+    pub(crate) changed_index: Option<String>,
+    pub(crate) call: Call,
+    pub(crate) stop: Stop,
+}
+
+/// How far the end of a block has come.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Its `content_block_stop` has not come.
+    Open,
+    /// It has, and left: what the arguments are is known, unless the stream says that they were cut off.
+    Left(Box<Outcome>),
+    /// It has, and is kept back with what followed and must not overtake it, so many bytes: whether the arguments are
+    /// repaired depends on what the stream says next.
+    Kept(usize),
+}
+
+impl Block {
+    pub(crate) fn has(&self, index: &str) -> bool {
+        self.index == index || self.changed_index.as_deref() == Some(index)
+    }
+
+    pub(crate) fn is_open_as(&self, index: &str, id: Option<&str>) -> bool {
+        matches!(self.stop, Stop::Open) && self.index == index && self.call.id.as_deref() == id
+    }
+
+    /// It is said again that the block begins. Returns whether its arguments are complete; otherwise they pass.
+    pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
+        let (rest, complete) = self.call.leave_or_pass(reading.state);
+        self.release(rest, reading);
+        complete
+    }
+
+    pub(crate) fn give_up(mut self, reason: &str, reading: &mut Reading<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), reading.state);
+        self.release(rest, reading);
+        self.end(false, reading);
+    }
+
+    /// Ends the block. What is still held leaves; what was kept back follows.
+    pub(crate) fn end(mut self, cut: bool, reading: &mut Reading<'_>) {
+        let stop = std::mem::replace(&mut self.stop, Stop::Open);
+        let kept = match stop {
+            Stop::Kept(size) => Some(size),
+            _ => None,
+        };
+        let (outcome, has_left) = match stop {
+            Stop::Left(outcome) if cut => (Some(outcome.cut_off()), true),
+            Stop::Left(outcome) => (Some(*outcome), true),
+            Stop::Open | Stop::Kept(_) => (self.call.end(cut, reading.state), false),
+        };
+        let ending = Ending::from(outcome.as_ref());
+        if let Some(mut outcome) = outcome {
+            let rest = std::mem::take(&mut outcome.rest);
+            let message = self.record(outcome, reading);
+            if has_left {
+                return self.call.ended(ending, reading);
+            }
+            if let Some(message) = message {
+                return reading.fail(self.call.serial, message);
+            }
+            self.release(rest, reading);
+        }
+        if let Some(size) = kept {
+            let (call, copies) = (self.call.serial, None);
+            reading.state.held -= size;
+            reading.steps.push(Step::LetGo { call, copies });
+        }
+        self.call.ended(ending, reading);
+    }
+
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
+        let position = Position {
+            choice: None,
+            index: self.index.parse().ok(),
+        };
+        self.call.record(outcome, position, reading.state)
+    }
+
+    /// Lets go of what was held.
+    pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        reading.release(self.call.serial, || Address::Anthropic, rest);
+    }
+}

@@ -1,0 +1,52 @@
+//! What stands where in an event of Anthropic's Messages.
+
+use std::borrow::Cow;
+
+use crate::stream::json::cursor::{Cursor, Spanned, index, said, spanned};
+
+/// What an event says.
+#[derive(Debug, Default)]
+pub(crate) struct Located<'a> {
+    pub(crate) kind: Option<Cow<'a, str>>,
+    pub(crate) index: Option<&'a str>,
+    pub(crate) block_type: Option<Cow<'a, str>>,
+    pub(crate) id: Option<Cow<'a, str>>,
+    pub(crate) name: Option<Cow<'a, str>>,
+    pub(crate) partial_json: Option<Spanned<'a>>,
+    pub(crate) stop_reason: Option<Cow<'a, str>>,
+}
+
+impl<'a> Located<'a> {
+    pub(crate) fn of(text: &'a str) -> Option<Self> {
+        let mut located = Self::default();
+        Cursor::new(text).object(|key, cursor| match key {
+            "type" => {
+                located.kind = said(text, cursor);
+                Some(())
+            }
+            "index" => {
+                located.index = index(text, cursor);
+                Some(())
+            }
+            "content_block" => cursor.object(|key, cursor| {
+                match key {
+                    "type" => located.block_type = said(text, cursor),
+                    "id" => located.id = said(text, cursor),
+                    "name" => located.name = said(text, cursor),
+                    _ => {}
+                }
+                Some(())
+            }),
+            "delta" => cursor.object(|key, cursor| {
+                match key {
+                    "partial_json" => located.partial_json = Some(spanned(text, cursor)?),
+                    "stop_reason" => located.stop_reason = said(text, cursor),
+                    _ => {}
+                }
+                Some(())
+            }),
+            _ => Some(()),
+        })?;
+        Some(located)
+    }
+}

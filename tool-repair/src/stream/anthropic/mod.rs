@@ -1,0 +1,251 @@
+//! Anthropic's Messages: calls are blocks, told apart by `index`, and end with their `content_block_stop`. Why the
+//! model stopped comes after that, in the `message_delta`.
+
+pub(crate) mod event;
+mod block;
+pub(crate) mod encode;
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use self::block::{Block, Stop};
+use self::event::Located;
+use crate::stream::call::Call;
+use crate::stream::call::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
+use crate::stream::call::piece::Piece;
+use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::dialect::is_cut_off;
+
+/// The calls under way in a stream of Anthropic's Messages.
+#[derive(Debug, Default)]
+pub(crate) struct Anthropic {
+    blocks: Vec<Block>,
+    /// The indexes of all blocks that began beside or after a call, of whatever kind.
+    begun: Vec<Begun>,
+}
+
+/// The last block of an index.
+#[derive(Debug)]
+struct Begun {
+    index: String,
+    is_call: bool,
+}
+
+impl Anthropic {
+    /// Whether an event may say anything of calls.
+    pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
+        static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("tool_use"));
+        !self.blocks.is_empty() || CALL.find(raw).is_some()
+    }
+
+    /// Reads an event. Returns whether it is one of this dialect.
+    pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+        let Some(located) = Located::of(event.text) else {
+            return false;
+        };
+        match located.kind.as_deref().or(event.name).unwrap_or_default() {
+            "content_block_start" => self.start(&located, event, reading),
+            "content_block_delta" => self.delta(&located, event, reading),
+            "content_block_stop" => self.stop(&located, event, reading),
+            "message_delta" => self.message_delta(&located, event, reading),
+            "error" => self.end(true, reading),
+            "message_stop" => self.end(false, reading),
+            _ if !event.ended => self.end(false, reading),
+            _ => {}
+        }
+        true
+    }
+
+    /// The stream ends, or breaks off: so does every call.
+    pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
+        for block in std::mem::take(&mut self.blocks) {
+            block.end(cut, reading);
+        }
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+        for block in std::mem::take(&mut self.blocks) {
+            block.give_up(reason, reading);
+        }
+    }
+
+    /// Another block begins, so those that stopped before are complete; and so is one whose index it takes. If it takes
+    /// its id, too, it is the same one, said again.
+    fn start(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let index = located.index.unwrap_or_default();
+        let is_call = located.block_type.as_deref() == Some("tool_use");
+        if let Some(begun) = self.begun.iter_mut().find(|begun| begun.index == index) {
+            begun.is_call = is_call;
+        } else if self.begun.len() < INDEXES_KEPT {
+            let index = index.to_owned();
+            self.begun.push(Begun { index, is_call });
+        }
+        let mut same = self
+            .blocks
+            .iter_mut()
+            .filter(|block| block.is_open_as(index, located.id.as_deref()));
+        let again = same.any(|block| !block.conclude(reading));
+        let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
+        let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
+        self.blocks = others;
+        let complete: Vec<Block> = complete;
+        for block in complete {
+            block.end(false, reading);
+        }
+        if is_call {
+            let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
+            let name = owned(&located.name).unwrap_or_default();
+            let mut call = Call::new(reading.state, owned(&located.id), name);
+            call.report(None, reading);
+            if again {
+                call.pass(MORE_OF_ANOTHER, reading.state);
+            }
+            self.blocks.push(Block {
+                index: index.to_owned(),
+                changed_index: None,
+                call,
+                stop: Stop::Open,
+            });
+            if self.blocks.len() > reading.state.limits.calls {
+                let reason = reading.state.too_many_calls();
+                self.give_up(&reason, reading);
+                reading.state.lose(reason);
+            }
+        }
+        if !event.ended {
+            self.end(false, reading);
+        }
+    }
+
+    fn delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
+        let is_kept = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
+        let stray = located.partial_json.is_some() && self.open(located.index).is_none();
+        if stray || self.blocks.iter().any(is_kept) {
+            let (kept, others) = std::mem::take(&mut self.blocks).into_iter().partition(kept);
+            self.blocks = others;
+            let kept: Vec<Block> = kept;
+            for block in kept {
+                block.give_up(AFTER_END, reading);
+            }
+            let is_other = |begun: &Begun| located.index == Some(&*begun.index) && !begun.is_call;
+            let piece = located
+                .partial_json
+                .as_ref()
+                .and_then(|value| Piece::of(value.text));
+            if piece.is_some_and(|piece| !piece.is_blank()) && !self.begun.iter().any(is_other) {
+                reading.steps.push(Step::Stray);
+            }
+        } else if let Some(value) = &located.partial_json
+            && let Some(piece) = Piece::of(value.text)
+            && (piece != Piece::Text("") || self.position(located.index).is_some())
+            && let Some(block) = self.open(located.index)
+        {
+            block.changed_index = located
+                .index
+                .filter(|index| block.index != *index)
+                .map(str::to_owned);
+            let contents = block.call.push(piece, reading.state);
+            let (call, span) = (block.call.serial, value.span.clone());
+            reading.steps.push(Step::Piece { call, span, contents });
+            block.call.keep_carrier(reading);
+        }
+        if !event.ended {
+            self.end(false, reading);
+        }
+    }
+
+    fn stop(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let Some(at) = self.position(located.index) else {
+            if !event.ended {
+                return self.end(false, reading);
+            }
+            return self.keep_after(|block| located.index == Some(&*block.index), reading);
+        };
+        let mut block = self.blocks.remove(at);
+        if !event.ended {
+            block.end(false, reading);
+            return self.end(false, reading);
+        }
+        if block.call.is_repairing() {
+            if !reading.state.may_hold(reading.size) {
+                return block.give_up(HELD_TOO_MUCH, reading);
+            }
+            reading.state.held += reading.size;
+            let call = block.call.serial;
+            reading.steps.push(Step::Keep { call });
+            block.stop = Stop::Kept(reading.size);
+            return self.blocks.insert(at, block);
+        }
+        match block.call.end(false, reading.state) {
+            Some(mut outcome) => {
+                let rest = std::mem::take(&mut outcome.rest);
+                block.release(rest, reading);
+                block.call.drop_carrier(reading);
+                block.stop = Stop::Left(Box::new(outcome));
+                self.blocks.insert(at, block);
+            }
+            None => block.call.ended(Ending::default(), reading),
+        }
+    }
+
+    /// Tells whether the output was cut off, if it says why the model stopped.
+    fn message_delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        if let Some(reason) = &located.stop_reason {
+            return self.end(is_cut_off(reason), reading);
+        }
+        if !event.ended {
+            return self.end(false, reading);
+        }
+        self.keep_after(|_| true, reading);
+    }
+
+    /// Keeps an event that says nothing more than what is kept back, and must not overtake it.
+    fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
+        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
+        let Some(at) = self.blocks.iter().rposition(kept) else {
+            return;
+        };
+        if !reading.state.may_hold(reading.size) {
+            return self.give_up(HELD_TOO_MUCH, reading);
+        }
+        if let Some(Block {
+            stop: Stop::Kept(size),
+            call,
+            ..
+        }) = self.blocks.get_mut(at)
+        {
+            *size += reading.size;
+            reading.state.held += reading.size;
+            reading.steps.push(Step::Keep { call: call.serial });
+        }
+    }
+
+    /// The open block of an index; a piece of an index that no block began with goes on with the only one that is open.
+    fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
+        let open = |block: &&Block| matches!(block.stop, Stop::Open);
+        let only = self.blocks.iter().filter(open).count() == 1;
+        let goes_on = index.is_none_or(|index| only && !self.has_begun(index));
+        let last = || self.position(None).filter(|_| goes_on);
+        let at = self.position(index).or_else(last)?;
+        self.blocks.get_mut(at)
+    }
+
+    /// Whether a block began with this index; once there were too many to keep, any may have.
+    fn has_begun(&self, index: &str) -> bool {
+        self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun.index == index)
+    }
+
+    fn position(&self, index: Option<&str>) -> Option<usize> {
+        self.blocks
+            .iter()
+            .rposition(|block| matches!(block.stop, Stop::Open) && index.is_none_or(|index| block.has(index)))
+    }
+}
+
+/// More blocks than an answer has.
+const INDEXES_KEPT: usize = 256;
+const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";

@@ -1,0 +1,407 @@
+//! One call of a stream: whether it is repaired, how far its arguments may leave, and what they turned out to be.
+
+pub(crate) mod record;
+pub(crate) mod state;
+pub(crate) mod piece;
+pub(crate) mod outcome;
+pub(crate) mod step;
+mod repairing;
+
+use std::borrow::Cow;
+
+use self::outcome::{ANOTHER_BEGAN, Ending, MORE_OF_ANOTHER, Outcome};
+use self::piece::Piece;
+use self::record::RepairRecord;
+use self::repairing::Repairing;
+use self::state::StreamState;
+use self::step::{EndedCall, Reading, Step};
+use crate::fixes::Reason;
+use crate::repairer::{Repairer, Status};
+
+/// One call, whatever the dialect.
+///
+/// Whether it is repaired is decided when the first of its arguments arrive: by the name that is known then. A call
+/// whose name comes later passes untouched, unless every tool is repaired.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Tells this call from all others of the stream.
+    pub(crate) serial: u64,
+    pub(crate) id: Option<String>,
+    pub(crate) tool: String,
+    flow: Flow,
+    was_object: bool,
+    /// The size of the event that carried the last piece, which is kept while something is held.
+    carrier: usize,
+}
+
+#[derive(Debug)]
+enum Flow {
+    /// No arguments yet.
+    Undecided,
+    /// Not a tool whose arguments are repaired.
+    Foreign,
+    Repairing(Box<Repairing>),
+    /// Complete as far as anyone can tell, and all of it left.
+    Finalized(Box<Outcome>),
+    /// Passes as it comes from here on.
+    GivenUp {
+        reason: Reason,
+        not_json: bool,
+    },
+    Ended,
+}
+
+/// What becomes of a call when another one begins that may be more of it.
+#[derive(Debug)]
+pub(crate) enum Conclusion {
+    /// It is complete; this of it has not left yet.
+    Complete(String),
+    /// It is not complete, and all that comes passes; this was held.
+    Incomplete(String),
+    /// That is known when it ends.
+    Waits,
+}
+
+/// Where a call stands in its stream.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Position {
+    pub(crate) choice: Option<u64>,
+    pub(crate) index: Option<u64>,
+}
+
+impl Call {
+    pub(crate) fn new(state: &mut StreamState, id: Option<String>, tool: String) -> Self {
+        Self {
+            serial: state.serial(),
+            id,
+            tool,
+            flow: Flow::Undecided,
+            was_object: false,
+            carrier: 0,
+        }
+    }
+
+    /// Learns the name, or a further part of it as long as there are no arguments.
+    pub(crate) fn name(&mut self, name: &str) {
+        let grows = self.tool.is_empty() || (!self.begun() && self.tool != name);
+        if grows && self.tool.len() < LONGEST_NAME {
+            self.tool.push_str(name);
+        }
+    }
+
+    /// Whether any arguments came.
+    pub(crate) fn begun(&self) -> bool {
+        !matches!(self.flow, Flow::Undecided)
+    }
+
+    /// Whether the arguments stopped being JSON, so that they are repaired at the end.
+    pub(crate) fn is_repairing(&self) -> bool {
+        matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.is_repairing())
+    }
+
+    /// Whether the arguments were JSON as they came, and are a whole object or list. Also when they were taken for that
+    /// and left.
+    pub(crate) fn is_whole(&self) -> bool {
+        match &self.flow {
+            Flow::Repairing(repairing) => repairing.whole(),
+            Flow::Finalized(outcome) => outcome.closed,
+            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => false,
+        }
+    }
+
+    /// Whether anything waits for the end of the call.
+    pub(crate) fn holds(&self) -> bool {
+        matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
+    }
+
+    /// Keeps the event, which carried the last piece, while something is held that may have to leave like it.
+    pub(crate) fn keep_carrier(&mut self, reading: &mut Reading<'_>) {
+        let holds = self.holds();
+        if holds || self.carrier > 0 {
+            let call = self.serial;
+            reading.steps.push(Step::Carrier { call, holds });
+        }
+        reading.state.held -= self.carrier;
+        self.carrier = if holds { reading.size } else { 0 };
+        reading.state.held += self.carrier;
+    }
+
+    /// Nothing leaves any more that needs the event of the last piece.
+    pub(crate) fn drop_carrier(&mut self, reading: &mut Reading<'_>) {
+        let call = self.serial;
+        reading.steps.push(Step::Carrier { call, holds: false });
+        self.carrier = 0;
+    }
+
+    /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
+    /// piece itself.
+    pub(crate) fn push(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
+        if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
+            self.decide(state);
+        }
+        if let Flow::Finalized(outcome) = &mut self.flow {
+            outcome.go_on(piece);
+        }
+        let Flow::Repairing(repairing) = &mut self.flow else {
+            return None;
+        };
+        self.was_object |= matches!(piece, Piece::Object(_));
+        let Ok(mut contents) = repairing.take(piece, state) else {
+            return self.give_up_at_surrogate(piece, state);
+        };
+        if state.held > state.limits.held {
+            let reason = format!("more than {} bytes are held in all", state.limits.held);
+            let rest = self.give_up(reason, state);
+            if !rest.is_empty() {
+                contents.get_or_insert_with(|| piece.contents()).push_str(&rest);
+            }
+        }
+        contents
+    }
+
+    /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
+    /// not left yet.
+    pub(crate) fn finalize(&mut self, state: &mut StreamState) -> Option<String> {
+        let Flow::Repairing(repairing) = &mut self.flow else {
+            return None;
+        };
+        if repairing.held == 0 || !repairing.closed() || !repairing.may_ask() {
+            return None;
+        }
+        let is_repairing = repairing.repairer.is_repairing();
+        let finished = repairing.ended(Repairer::finish);
+        let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
+        let mut outcome = Outcome::of(finished, repairing.came, is_repairing, true);
+        let becomes_error = outcome.not_json && !state.fixing.fallback_on_error;
+        if !closed || outcome.status == Status::Truncated || becomes_error {
+            return None;
+        }
+        state.held -= repairing.held;
+        let rest = std::mem::take(&mut outcome.rest);
+        self.flow = Flow::Finalized(Box::new(outcome));
+        Some(rest)
+    }
+
+    /// Lets go of what is held if the arguments are complete, a whole object or list: nothing more is expected then.
+    /// Returns what has not left yet.
+    pub(crate) fn leave_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
+        match &mut self.flow {
+            Flow::Finalized(outcome) => outcome.closed.then(String::new),
+            Flow::Repairing(repairing) => {
+                let becomes_error = |outcome: &Outcome| outcome.not_json && !state.fixing.fallback_on_error;
+                let mut outcome = repairing.complete().filter(|outcome| !becomes_error(outcome))?;
+                state.held -= repairing.held;
+                let rest = std::mem::take(&mut outcome.rest);
+                self.flow = Flow::Finalized(Box::new(outcome));
+                Some(rest)
+            }
+            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => None,
+        }
+    }
+
+    /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
+    pub(crate) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
+        let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
+        if copy {
+            self.flow = Flow::Undecided;
+            reading.steps.push(Step::Restart { call: self.serial });
+        }
+        copy
+    }
+
+    /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
+    /// not complete may `wait` for its end, to be judged then.
+    pub(crate) fn conclude(&mut self, wait: bool, state: &mut StreamState) -> Conclusion {
+        if let Some(rest) = self.leave_if_complete(state) {
+            return Conclusion::Complete(rest);
+        }
+        match &self.flow {
+            Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
+            Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
+            Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Waits,
+            _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, state)),
+        }
+    }
+
+    /// Another call begins in the place of this one. Returns what leaves now, and whether the arguments are complete;
+    /// otherwise they pass as they come from here on.
+    pub(crate) fn leave_or_pass(&mut self, state: &mut StreamState) -> (String, bool) {
+        match self.conclude(false, state) {
+            Conclusion::Complete(rest) => (rest, true),
+            Conclusion::Incomplete(rest) => (rest, false),
+            Conclusion::Waits => (String::new(), false),
+        }
+    }
+
+    /// Lets the arguments pass as they come, from the first on.
+    pub(crate) fn pass(&mut self, reason: &'static str, state: &mut StreamState) {
+        self.decide(state);
+        self.give_up(reason, state);
+    }
+
+    /// Holds all of the arguments until their end, from the first on.
+    pub(crate) fn wait(&mut self, state: &mut StreamState) {
+        self.decide(state);
+        if let Flow::Repairing(repairing) = &mut self.flow {
+            repairing.withheld = Some(String::new());
+        }
+    }
+
+    /// Whether all of the arguments is held.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(&self.flow, Flow::Repairing(repairing) if repairing.withheld.is_some())
+    }
+
+    /// Stops looking at the arguments: from here on they pass as they come. Returns what was held.
+    pub(crate) fn give_up(
+        &mut self,
+        reason: impl Into<Cow<'static, str>>,
+        state: &mut StreamState,
+    ) -> String {
+        let Flow::Repairing(repairing) = &mut self.flow else {
+            return String::new();
+        };
+        let reason = Reason::new(repairing.came, reason);
+        // Of which call such a piece is, nobody can tell: that is no fault of the call.
+        let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
+        state.held -= repairing.held;
+        let rest = repairing.as_it_was();
+        self.flow = Flow::GivenUp { reason, not_json };
+        rest
+    }
+
+    /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
+    pub(crate) fn end(&mut self, cut: bool, state: &mut StreamState) -> Option<Outcome> {
+        if !matches!(self.flow, Flow::Ended) {
+            state.held -= self.carrier;
+        }
+        match std::mem::replace(&mut self.flow, Flow::Ended) {
+            Flow::Undecided | Flow::Ended => None,
+            Flow::Foreign if state.fixing.target_tools.contains(&self.tool) => {
+                let message = "the name of the tool came after its first arguments";
+                Some(Outcome::refused(String::new(), Reason::new(0, message), false))
+            }
+            Flow::Foreign => {
+                state.pass_by(&self.tool);
+                None
+            }
+            Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
+            Flow::Finalized(outcome) => Some(*outcome),
+            Flow::Repairing(mut repairing) => {
+                state.held -= repairing.held;
+                let not_json = repairing.repairer.is_repairing();
+                if repairing.half.is_some() {
+                    let reason = Reason::new(repairing.came, LONE_SURROGATE);
+                    return Some(Outcome::refused(repairing.as_it_was(), reason, not_json));
+                }
+                let closed = repairing.closed();
+                let end = if cut { Repairer::cut_off } else { Repairer::finish };
+                Some(Outcome::of(
+                    repairing.take_end(end),
+                    repairing.came,
+                    not_json,
+                    closed,
+                ))
+            }
+        }
+    }
+
+    /// Reports that the call began.
+    pub(crate) fn report(&self, choice: Option<u64>, reading: &mut Reading<'_>) {
+        reading.steps.push(Step::Begun {
+            call: self.serial,
+            choice,
+            id: self.id.clone(),
+            tool: self.tool.clone(),
+        });
+    }
+
+    /// Reports the end of the call.
+    pub(crate) fn ended(&self, ending: Ending, reading: &mut Reading<'_>) {
+        reading.steps.push(Step::Ended(Box::new(EndedCall {
+            call: self.serial,
+            id: self.id.clone(),
+            tool: self.tool.clone(),
+            ending,
+        })));
+    }
+
+    /// Writes down what the arguments turned out to be, if they were not simply JSON. Returns what to say instead of
+    /// them when they may not be sent as they came.
+    pub(crate) fn record(
+        &self,
+        outcome: Outcome,
+        position: Position,
+        state: &mut StreamState,
+    ) -> Option<String> {
+        let message = (outcome.not_json && !state.fixing.fallback_on_error)
+            .then(|| self.complaint(outcome.reason.as_ref()));
+        if outcome.status != Status::Valid || self.was_object {
+            let validated = outcome.status == Status::Valid
+                || (outcome.status == Status::Repaired && state.fixing.strict_validation);
+            state.record(RepairRecord {
+                tool: self.tool.clone(),
+                call: self.id.clone(),
+                choice: position.choice,
+                index: position.index,
+                status: outcome.status,
+                fixes: outcome.fixes,
+                reason: outcome.reason,
+                validated,
+                was_object: self.was_object,
+            });
+        }
+        message
+    }
+
+    fn complaint(&self, reason: Option<&Reason>) -> String {
+        let call = self
+            .id
+            .as_deref()
+            .map(|id| format!(" (call {id})"))
+            .unwrap_or_default();
+        let why = reason
+            .map(|reason| format!(": {} at byte {}", reason.message, reason.offset))
+            .unwrap_or_default();
+        format!(
+            "the arguments of the tool `{}`{call} are not JSON and could not be repaired{why}",
+            self.tool
+        )
+    }
+
+    fn decide(&mut self, state: &mut StreamState) {
+        if !state.fixing.target_tools.contains(&self.tool) {
+            self.flow = Flow::Foreign;
+            return;
+        }
+        let mut repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
+        if !self.tool.is_empty() {
+            repairer = repairer.for_tool(&self.tool);
+        }
+        self.flow = Flow::Repairing(Box::new(Repairing {
+            repairer,
+            half: None,
+            came: 0,
+            held: 0,
+            last: 0,
+            asked: 0,
+            withheld: None,
+        }));
+    }
+
+    /// Half a surrogate pair stands alone: what was held leaves in front of the piece, which stays as it is.
+    fn give_up_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
+        let mut contents = self.give_up(LONE_SURROGATE, state);
+        if contents.is_empty() && matches!(piece, Piece::Text(_)) {
+            return None;
+        }
+        contents.push_str(&piece.contents());
+        Some(contents)
+    }
+}
+
+/// Why calls are given up before an event that clients may read in their own way.
+pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may carry a piece of it";
+const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
+/// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.
+const LONGEST_NAME: usize = 4096;

@@ -1,0 +1,118 @@
+//! The arguments of a call on their way through the repair: out of JSON strings, and into them again.
+
+use super::outcome::Outcome;
+use super::piece::{Piece, encoded};
+use super::state::StreamState;
+use crate::repairer::{Finished, Repairer, Status};
+use crate::stream::json::escapes::{self, LoneSurrogate};
+
+/// Arguments that are repaired.
+#[derive(Debug)]
+pub(crate) struct Repairing {
+    pub(crate) repairer: Repairer,
+    /// The first half of a surrogate pair, at the end of the last piece.
+    pub(crate) half: Option<u16>,
+    /// How many bytes of the arguments came, and how many of them are held.
+    pub(crate) came: usize,
+    pub(crate) held: usize,
+    /// The last byte that is no white space.
+    pub(crate) last: u8,
+    /// How many had come when it was last asked whether they are complete.
+    pub(crate) asked: usize,
+    /// What could have left, if all is held: it may have to follow a call that is not complete yet.
+    pub(crate) withheld: Option<String>,
+}
+
+impl Repairing {
+    /// Takes the next piece. Returns what takes its place, unless that is the piece itself.
+    pub(crate) fn take(
+        &mut self,
+        piece: Piece<'_>,
+        state: &mut StreamState,
+    ) -> Result<Option<String>, LoneSurrogate> {
+        let mut half = self.half;
+        let text = &mut state.scratch;
+        text.clear();
+        match piece {
+            Piece::Text(raw) => escapes::decode(raw, &mut half, text)?,
+            Piece::Object(_) if half.is_some() => return Err(LoneSurrogate),
+            Piece::Object(raw) => text.push_str(raw),
+        }
+        let halves = half.is_some() || self.half.is_some();
+        self.half = half;
+        let mut passed = self.repairer.push(text);
+        if let Some(withheld) = &mut self.withheld {
+            withheld.push_str(std::mem::take(&mut passed));
+        }
+        self.came += text.len();
+        self.last = text.trim_ascii_end().bytes().next_back().unwrap_or(self.last);
+        let held = self.held + text.len() - passed.len();
+        state.held = state.held + held - self.held;
+        self.held = held;
+        let same = matches!(piece, Piece::Text(raw) if raw.is_empty() || !halves) && passed == text;
+        Ok((!same).then(|| encoded(passed)))
+    }
+
+    /// Whether it may be asked (again) if the arguments are complete: only when twice as many have come, so that the work
+    /// stays in proportion.
+    pub(crate) fn may_ask(&mut self) -> bool {
+        let may = self.came >= 2 * self.asked;
+        if may {
+            self.asked = self.came;
+        }
+        may
+    }
+
+    /// Whether the arguments end like an object or a list.
+    pub(crate) fn closed(&self) -> bool {
+        matches!(self.last, b'}' | b']') && self.half.is_none()
+    }
+
+    /// Whether the arguments are JSON, and a whole object or list.
+    pub(crate) fn whole(&self) -> bool {
+        self.half.is_none() && !self.repairer.is_repairing() && self.repairer.closed()
+    }
+
+    /// What the arguments are, if they are a whole object or list, or end like one and can be followed to there.
+    pub(crate) fn complete(&mut self) -> Option<Outcome> {
+        let is_repairing = self.repairer.is_repairing();
+        let plausible = if is_repairing {
+            self.closed() && self.may_ask()
+        } else {
+            self.whole()
+        };
+        if !plausible {
+            return None;
+        }
+        let finished = self.ended(Repairer::finish);
+        let complete = finished.status != Status::Truncated;
+        complete.then(|| Outcome::of(finished, self.came, is_repairing, true))
+    }
+
+    /// The end of the arguments, as if this were it.
+    pub(crate) fn ended(&self, end: fn(Repairer) -> Finished) -> Finished {
+        let mut finished = end(self.repairer.clone());
+        finished
+            .rest
+            .insert_str(0, self.withheld.as_deref().unwrap_or_default());
+        finished
+    }
+
+    /// The end of the arguments.
+    pub(crate) fn take_end(&mut self, end: fn(Repairer) -> Finished) -> Finished {
+        let mut finished = end(std::mem::take(&mut self.repairer));
+        finished
+            .rest
+            .insert_str(0, &self.withheld.take().unwrap_or_default());
+        finished
+    }
+
+    /// All that is held, as it came.
+    pub(crate) fn as_it_was(&mut self) -> String {
+        let mut rest = encoded(&self.take_end(Repairer::cut_off).rest);
+        if let Some(half) = self.half.take() {
+            let _ = std::fmt::Write::write_fmt(&mut rest, format_args!("\\u{half:04x}"));
+        }
+        rest
+    }
+}

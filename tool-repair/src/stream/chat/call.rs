@@ -1,0 +1,167 @@
+//! One call of a Chat Completions stream, and the way its pieces name it.
+
+use super::event::Delta;
+use super::history::ChoiceHistory;
+use crate::repairer::Status;
+use crate::stream::call::outcome::{Ending, MORE_OF_ANOTHER, Outcome};
+use crate::stream::call::piece::Piece;
+use crate::stream::call::step::{Address, Reading};
+use crate::stream::call::{Call, Position};
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) choice: String,
+    /// The `index` that its last piece had.
+    pub(crate) index: Option<String>,
+    /// It is a `function_call`, as streams had it before there were `tool_calls`.
+    pub(crate) legacy: bool,
+    pub(crate) named_by: NamedBy,
+    /// It has no `index`, or one that another call may have had before.
+    pub(crate) unsure: bool,
+    pub(crate) call: Call,
+}
+
+/// How clients tell the pieces of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// What is sent for it must have no id: there are clients that begin a call at an id.
+    Index,
+    /// Maybe by their id alone, so that what is sent for it must have one.
+    Id,
+    /// Nothing that comes later can name it: the call before is named like it, or it has neither `index` nor id.
+    Nothing,
+}
+
+/// What leaves at the end of a call.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    rest: String,
+    /// What to say instead, with which the stream ends.
+    error: Option<String>,
+    ending: Ending,
+}
+
+impl End {
+    pub(crate) fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+impl Entry {
+    /// Whether a delta of the same `index` begins another call: with another id, or by its name. Another id beside
+    /// arguments but without a name is the same call whose ids drift.
+    pub(crate) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
+        let another = match (&delta.id, &delta.name) {
+            (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
+            (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
+            (None, _) => false,
+        };
+        another || self.is_of_another_tool(delta) || self.comes_after_whole(delta)
+    }
+
+    /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
+    pub(crate) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
+        let own = &self.call.tool;
+        let another = |name: &str| !own.is_empty() && own != name;
+        self.call.begun() && delta.name.as_deref().is_some_and(another)
+    }
+
+    /// Whether a delta begins another call after this one, which is whole: it says the name again, and begins like
+    /// arguments. There are streams of whole calls that have the same `index`, and no ids. With the same id it is the
+    /// same call, which some say twice; an empty object is held, since it may stand before the real one.
+    pub(crate) fn comes_after_whole(&self, delta: &Delta<'_>) -> bool {
+        delta.name.as_deref() == Some(&self.call.tool)
+            && delta.id.is_none()
+            && self.call.id.is_none()
+            && delta.piece.is_some_and(Piece::begins_arguments)
+            && self.call.is_whole()
+            && !self.call.holds()
+    }
+
+    /// Notes what a delta says of the call itself.
+    pub(crate) fn merge(&mut self, delta: &Delta<'_>) {
+        if let Some(index) = delta.index
+            && self.index.as_deref() != Some(index)
+        {
+            self.index = Some(index.to_owned());
+        }
+        if let Some(id) = &delta.id
+            && self.call.id.as_deref() != Some(id)
+        {
+            if self.call.id.is_some() {
+                self.needs_id();
+            }
+            self.call.id = Some(id.clone().into_owned());
+        }
+        if let Some(name) = &delta.name {
+            self.call.name(name);
+        }
+    }
+
+    /// Its `index` says no longer that it is meant.
+    pub(crate) fn needs_id(&mut self) {
+        if self.named_by == NamedBy::Index {
+            self.named_by = NamedBy::Id;
+        }
+    }
+
+    /// Ends the call; what is still held leaves.
+    pub(crate) fn end(mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) {
+        let end = self.stop(cut, history, reading);
+        self.leave(end, reading);
+    }
+
+    /// Ends the call, and writes down what became of it. What is still held has to leave next.
+    pub(crate) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) -> End {
+        let mut end = End::default();
+        history.note(self.index.as_deref());
+        if self.call.waits() && history.doubtful {
+            end.rest = self.call.give_up(MORE_OF_ANOTHER, reading.state);
+        }
+        let Some(outcome) = self.call.end(cut, reading.state) else {
+            return end;
+        };
+        history.doubtful |= match outcome.status {
+            Status::Truncated => true,
+            Status::Refused => !outcome.closed,
+            _ => false,
+        };
+        end.ending = Ending::from(Some(&outcome));
+        end.rest.push_str(&outcome.rest);
+        end.error = self.record(outcome, reading);
+        end
+    }
+
+    /// Lets go of the end of the call.
+    pub(crate) fn leave(&self, end: End, reading: &mut Reading<'_>) {
+        if let Some(message) = end.error {
+            return reading.fail(self.call.serial, message);
+        }
+        self.release(end.rest, reading);
+        self.call.ended(end.ending, reading);
+    }
+
+    /// Lets go of what was held.
+    pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        reading.release(self.call.serial, || self.address(), rest);
+    }
+
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
+        let position = Position {
+            choice: self.choice.parse().ok(),
+            index: self.index.as_deref().and_then(|index| index.parse().ok()),
+        };
+        self.call.record(outcome, position, reading.state)
+    }
+
+    /// How clients will tell that more is of this call.
+    fn address(&self) -> Address {
+        let id = self.call.id.clone();
+        Address::Chat {
+            choice: self.choice.clone(),
+            index: self.index.clone(),
+            id: id.filter(|_| self.named_by != NamedBy::Index),
+            legacy: self.legacy,
+        }
+    }
+}

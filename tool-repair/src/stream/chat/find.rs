@@ -1,0 +1,99 @@
+//! Which call of a Chat Completions stream a piece belongs to.
+
+use super::call::Entry;
+use super::event::Delta;
+use super::history::ChoiceHistories;
+
+pub(crate) enum Found {
+    Same(usize),
+    /// This one, if it is not complete.
+    IfIncomplete(usize),
+    /// One of several calls, and nothing says which.
+    Unclear,
+    /// A call that was not there yet; it takes the place of that one, which is complete.
+    New(Option<usize>),
+}
+
+/// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
+/// names nothing goes on with the call that came last.
+pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
+    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
+    if delta.legacy {
+        return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
+    }
+    let same_id = |entry: &Entry| delta.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+    let anew = |at: &usize| {
+        calls
+            .get(*at)
+            .is_some_and(|entry| entry.is_of_another_tool(delta))
+    };
+    let by_id = || position(&same_id).filter(|at| !anew(at));
+    if let Some(index) = delta.index
+        && let Some(at) = position(&|entry| entry.index.as_deref() == Some(index))
+    {
+        return match calls.get(at) {
+            Some(entry) if entry.is_replaced_by(delta) => by_id()
+                .filter(|_| entry.call.id.as_deref() != delta.id.as_deref())
+                .map_or(Found::New(Some(at)), Found::Same),
+            _ => Found::Same(at),
+        };
+    }
+    let known_index = delta
+        .index
+        .is_some_and(|index| histories.knows(delta.choice, index));
+    if let Some(at) = by_id() {
+        let has_other_index =
+            delta.index.is_some() && calls.get(at).is_some_and(|entry| entry.index.is_some());
+        return match (has_other_index, &delta.name) {
+            (false, _) => Found::Same(at),
+            (true, None) if !known_index => Found::IfIncomplete(at),
+            (true, _) => Found::New(None),
+        };
+    }
+    // Nothing names that one any more: it ends in front of the one that has its id.
+    if delta.index.is_none()
+        && let Some(at) = position(&same_id)
+        && calls.get(at).is_some_and(|entry| entry.index.is_none())
+    {
+        return Found::New(Some(at));
+    }
+    if let Some(found) = gone_on_with(calls, delta, known_index) {
+        return found;
+    }
+    // A call that names nothing cannot be gone on with after another.
+    Found::New(position(&|entry| {
+        entry.index.is_none() && entry.call.id.is_none()
+    }))
+}
+
+/// The call that came last, if a delta that has no name of it seems to go on with it.
+fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
+    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
+    let at = position(&|_| true)?;
+    let entry = calls.get(at)?;
+    let nameless = delta.index.is_none() && delta.id.is_none();
+    let same = if nameless {
+        delta.name.is_none() || !entry.call.begun()
+    } else {
+        // Another index or id, or both: they have changed, if there is no other call that could be meant.
+        let only = position(&|other| other.call.serial != entry.call.serial).is_none();
+        only && delta.name.is_none() && delta.has_text() && !known_index
+    };
+    let later = position(&|other| other.call.serial > entry.call.serial).is_some();
+    if !same {
+        return None;
+    }
+    Some(if later {
+        Found::Unclear // clients would take the call that began last, or the one that came last
+    } else if nameless {
+        Found::Same(at)
+    } else {
+        Found::IfIncomplete(at)
+    })
+}
+
+/// The last call of a delta's choice, and of its kind, that is `wanted`.
+fn position(calls: &[Entry], delta: &Delta<'_>, wanted: &dyn Fn(&Entry) -> bool) -> Option<usize> {
+    let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+    calls.iter().rposition(|entry| own(entry) && wanted(entry))
+}

@@ -1,0 +1,297 @@
+//! Chat Completions: calls are told apart by choice and `index`, and end with their choice's `finish_reason`.
+
+mod event;
+mod history;
+mod call;
+mod find;
+pub(crate) mod encode;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use self::call::{Entry, NamedBy};
+use self::event::{Delta, Located};
+use self::find::{Found, find};
+use self::history::ChoiceHistories;
+use crate::stream::call::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
+use crate::stream::call::piece::Piece;
+use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::call::{Call, Conclusion};
+use crate::stream::dialect::is_cut_off;
+
+/// The calls under way in a Chat Completions stream.
+#[derive(Debug, Default)]
+pub(crate) struct Chat {
+    /// In the order in which their last pieces came.
+    calls: Vec<Entry>,
+    histories: ChoiceHistories,
+}
+
+impl Chat {
+    /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.
+    pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
+        static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_call"));
+        !self.calls.is_empty() || CALL.find(raw).is_some()
+    }
+
+    /// Reads an event. Returns whether it is one of this dialect.
+    pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+        let Some(located) = Located::of(event.text) else {
+            return false;
+        };
+        let limit = reading.state.limits.calls;
+        if self.calls.len() > limit || located.deltas.len() > limit {
+            let reason = reading.state.too_many_calls();
+            self.give_up(&reason, reading);
+            reading.state.lose(reason);
+            return true;
+        }
+        if located.error {
+            self.end(true, reading);
+        }
+        for delta in &located.deltas {
+            self.delta(delta, reading);
+        }
+        for (choice, reason) in &located.finished {
+            self.end_where(|entry| entry.choice == *choice, is_cut_off(reason), reading);
+        }
+        if !event.ended {
+            self.end(false, reading);
+        }
+        true
+    }
+
+    /// The stream ends, or breaks off: so does every call.
+    pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
+        self.end_where(|_| true, cut, reading);
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+        for mut entry in std::mem::take(&mut self.calls) {
+            let rest = entry.call.give_up(reason.to_owned(), reading.state);
+            entry.release(rest, reading);
+            let history = self.histories.of(&entry.choice);
+            history.ended = true;
+            entry.end(false, history, reading);
+        }
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+        let found = match find(&self.calls, &self.histories, delta) {
+            Found::IfIncomplete(at) => self.continue_if_incomplete(at, delta, reading),
+            found => found,
+        };
+        self.finalize_last(&found, delta, reading);
+        let at = match found {
+            Found::Same(at) | Found::IfIncomplete(at) => at,
+            Found::Unclear => {
+                for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
+                    let rest = entry.call.give_up(NAMES_NO_CALL, reading.state);
+                    entry.release(rest, reading);
+                }
+                reading.steps.push(Step::Stray);
+                return;
+            }
+            Found::New(replaced) => {
+                let named_by = self.named_by(delta, replaced.is_some());
+                if let Some(at) = replaced {
+                    self.replace(at, delta, reading);
+                }
+                self.begin(delta, replaced.is_some(), named_by, reading);
+                self.calls.len() - 1
+            }
+        };
+        let mut entry = self.calls.remove(at);
+        entry.merge(delta);
+        if matches!(found, Found::New(_)) {
+            entry.call.report(entry.choice.parse().ok(), reading);
+        }
+        if let Some(span) = &delta.arguments
+            && let Some(piece) = delta.piece
+        {
+            if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
+                self.conclude_earlier(&mut entry, piece, reading);
+            }
+            let first = !entry.call.begun();
+            let contents = entry.call.push(piece, reading.state);
+            let (call, span) = (entry.call.serial, span.clone());
+            reading.steps.push(Step::Piece { call, span, contents });
+            // More may follow what is not JSON; a rest that nothing names is better than half of it repaired.
+            if first
+                && entry.named_by == NamedBy::Nothing
+                && !entry.call.is_repairing()
+                && let Some(rest) = entry.call.leave_if_complete(reading.state)
+            {
+                entry.release(rest, reading);
+            }
+            entry.call.keep_carrier(reading);
+        }
+        self.calls.push(entry);
+    }
+
+    /// When a piece of another call comes, clients take the one before for done: if it is, all of it must be there.
+    fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+        let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+        let last = self.calls.iter().rposition(own);
+        let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
+        if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
+            && !(same || entry.call.waits() || entry.index.is_none() || delta.index.is_none())
+            && let Some(rest) = entry.call.finalize(reading.state)
+        {
+            entry.release(rest, reading);
+        }
+    }
+
+    /// The first arguments come of a call that may be more of one that is under way. Only what begins like arguments may
+    /// be another call while that one is not complete; what it is, is known when that one ends.
+    fn conclude_earlier(&mut self, next: &mut Entry, piece: Piece<'_>, reading: &mut Reading<'_>) {
+        let own = |entry: &&mut Entry| entry.choice == next.choice && entry.legacy == next.legacy;
+        let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
+        before.sort_by_key(|entry| entry.call.serial);
+        let (mut incomplete, mut waits) = (false, false);
+        let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
+        for entry in before {
+            let rest = if incomplete {
+                entry.call.give_up(MORE_OF_ANOTHER, reading.state)
+            } else {
+                match entry.call.conclude(may_wait, reading.state) {
+                    Conclusion::Complete(rest) => rest,
+                    Conclusion::Incomplete(rest) => {
+                        incomplete = true;
+                        rest
+                    }
+                    Conclusion::Waits => {
+                        waits = true;
+                        break;
+                    }
+                }
+            };
+            entry.release(rest, reading);
+        }
+        let history = self.histories.of(&next.choice);
+        history.doubtful |= incomplete;
+        if history.doubtful {
+            next.call.pass(MORE_OF_ANOTHER, reading.state);
+        } else if waits {
+            next.call.wait(reading.state);
+        }
+    }
+
+    /// Whether all that a delta says of its call is of no other one.
+    fn is_identified(&self, delta: &Delta<'_>) -> bool {
+        let known =
+            |entry: &Entry| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+        delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
+    }
+
+    /// Another call takes the place of this one, which ends; unless it does so only after one that came before, and its
+    /// own id still names it then.
+    fn replace(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+        let Some(entry) = self.calls.get_mut(at) else {
+            return;
+        };
+        let both = entry.call.id.as_deref().zip(delta.id.as_deref());
+        if entry.call.waits() && both.is_some_and(|(own, said)| own != said) {
+            return entry.needs_id();
+        }
+        let mut old = self.calls.remove(at);
+        if old.call.waits() {
+            let rest = old.call.give_up(MORE_OF_ANOTHER, reading.state);
+            old.release(rest, reading);
+        }
+        let history = self.histories.of(&old.choice);
+        old.end(false, history, reading);
+    }
+
+    /// How clients will tell the pieces of the call that a delta begins.
+    fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
+        let same_key = |entry: &Entry| {
+            let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
+            let same_id = delta.index.is_none()
+                && delta.id.is_some()
+                && entry.call.id.as_deref() == delta.id.as_deref();
+            own && !entry.legacy && (same_id || entry.comes_after_whole(delta))
+        };
+        let nameless = delta.index.is_none() && delta.id.is_none();
+        let reused = |index| self.histories.knows(delta.choice, index);
+        if !delta.legacy && (nameless || self.calls.iter().any(same_key)) {
+            NamedBy::Nothing
+        } else if replaces || delta.index.is_none_or(reused) {
+            NamedBy::Id
+        } else {
+            NamedBy::Index
+        }
+    }
+
+    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, reading: &mut Reading<'_>) {
+        let ended = self.histories.of(delta.choice).ended;
+        self.calls.push(Entry {
+            choice: delta.choice.to_owned(),
+            index: None,
+            legacy: delta.legacy,
+            named_by,
+            unsure: replaces || ended || !self.is_identified(delta),
+            call: Call::new(reading.state, None, String::new()),
+        });
+    }
+
+    /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
+    /// both are others and it begins like arguments itself.
+    fn continue_if_incomplete(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) -> Found {
+        let Some(entry) = self.calls.get_mut(at) else {
+            return Found::New(None);
+        };
+        if let Some(rest) = entry.call.leave_if_complete(reading.state) {
+            entry.release(rest, reading);
+            return if delta.piece.is_some_and(Piece::is_blank) {
+                Found::Same(at)
+            } else {
+                Found::New(None)
+            };
+        }
+        let other_id = delta.id.is_some() && entry.call.id.as_deref() != delta.id.as_deref();
+        if other_id && delta.index.is_some() && delta.piece.is_some_and(Piece::begins_arguments) {
+            Found::New(None)
+        } else {
+            Found::Same(at)
+        }
+    }
+
+    /// Ends calls, in the order in which they began: what becomes of one may depend on those before it. An error comes
+    /// after all that can leave.
+    fn end_where(&mut self, ended: impl Fn(&Entry) -> bool, cut: bool, reading: &mut Reading<'_>) {
+        let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
+        self.calls = others;
+        let ended: Vec<Entry> = ended;
+        let last = leaves_first(&ended);
+        let mut ends = Vec::with_capacity(ended.len());
+        let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
+        ended.sort_by_key(|(entry, _)| entry.call.serial);
+        for (mut entry, last) in ended {
+            let history = self.histories.of(&entry.choice);
+            history.ended = true;
+            let end = entry.stop(cut, history, reading);
+            ends.push((entry, last, end));
+        }
+        ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
+        for (entry, _, end) in ends {
+            entry.leave(end, reading);
+        }
+    }
+}
+
+/// Whether the rest of each call leaves first. It does if a piece of that call came last in its choice: clients take the
+/// call for done when a piece of another one comes. After a call that waits, what began first leaves first.
+fn leaves_first(ended: &[Entry]) -> Vec<bool> {
+    // Of each choice: its last call, or `None` when one of its calls waits.
+    let mut last: HashMap<&str, Option<u64>> = HashMap::new();
+    for Entry { choice, call, .. } in ended {
+        let last = last.entry(choice).or_insert(Some(call.serial));
+        *last = last.filter(|_| !call.waits()).and(Some(call.serial));
+    }
+    let is_last = |entry: &Entry| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
+    ended.iter().map(is_last).collect()
+}

@@ -1,0 +1,241 @@
+//! [`Editor`]: writes what the reader found into the bytes of a stream.
+
+use std::collections::HashMap;
+
+use crate::sse::Event;
+use crate::stream::call::UNREADABLE;
+use crate::stream::call::step::{Address, Incoming, Step};
+use crate::stream::dialect::Dialect;
+use crate::stream::json::payload::{Edit, Payload, line_end, may_be_read_by_others};
+use crate::stream::read::reader::Reader;
+use crate::stream::responses::call::copy;
+use crate::stream::{anthropic, chat, responses};
+
+/// The way out of a stream: events leave as they came, but for the strings that carry arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Editor {
+    steps: Vec<Step>,
+    /// By call, the event that carried its last piece, while something of the call is held.
+    carriers: HashMap<u64, Vec<u8>>,
+    /// By call, the events that must not leave before it is known what becomes of the call.
+    kept: HashMap<u64, Vec<Vec<u8>>>,
+    /// The stream ended with an error: nothing leaves any more.
+    failed: bool,
+}
+
+/// The event that is written.
+struct Present<'a> {
+    event: &'a Event<'a>,
+    payload: Option<Payload<'a>>,
+    edits: Vec<Edit>,
+    /// It leaves later.
+    is_kept: bool,
+}
+
+impl Editor {
+    /// Sends bytes, unless the stream has ended with an error.
+    pub(crate) fn send(&self, bytes: &[u8], out: &mut Vec<u8>) {
+        if !self.failed {
+            out.extend_from_slice(bytes);
+        }
+    }
+
+    /// Reads an event, and sends what may leave.
+    pub(crate) fn event(&mut self, event: &Event<'_>, reader: &mut Reader, out: &mut Vec<u8>) {
+        let raw = event.raw();
+        if !reader.concerns(raw) {
+            return self.send(raw, out);
+        }
+        let is_done = reader.has_done()
+            && raw.len() < SHORT
+            && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]");
+        let payload = if is_done { None } else { Payload::of(event) };
+        let is_read = payload.as_ref().is_some_and(|payload| {
+            let incoming = Incoming {
+                name: event.name(),
+                text: payload.text(),
+                ended: event.ended(),
+            };
+            reader.read(incoming, raw.len(), &mut self.steps)
+        });
+        if !is_read {
+            if is_done || !event.ended() {
+                reader.end(false, &mut self.steps);
+            } else if payload.is_none() && may_be_read_by_others(event, reader.key()) {
+                reader.give_up(UNREADABLE, &mut self.steps);
+            }
+        }
+        let mut present = Present {
+            event,
+            payload,
+            edits: Vec::new(),
+            is_kept: false,
+        };
+        self.take_steps(Some(&mut present), reader, out);
+        if self.failed || present.is_kept {
+            return;
+        }
+        match &present.payload {
+            Some(payload) => payload.write(&mut present.edits, out),
+            None => out.extend_from_slice(raw),
+        }
+    }
+
+    /// Ends all calls, and sends what is held.
+    pub(crate) fn end(&mut self, cut: bool, reader: &mut Reader, out: &mut Vec<u8>) {
+        reader.end(cut, &mut self.steps);
+        self.take_steps(None, reader, out);
+    }
+
+    /// Ends all calls, since the stream cannot be followed any more; what is held leaves as it came.
+    pub(crate) fn give_up(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
+        reader.give_up(reason, &mut self.steps);
+        self.take_steps(None, reader, out);
+    }
+
+    fn take_steps(&mut self, mut present: Option<&mut Present<'_>>, reader: &Reader, out: &mut Vec<u8>) {
+        let mut steps = std::mem::take(&mut self.steps);
+        for step in steps.drain(..) {
+            self.step(step, present.as_deref_mut(), reader, out);
+        }
+        self.steps = steps;
+    }
+
+    fn step(&mut self, step: Step, present: Option<&mut Present<'_>>, reader: &Reader, out: &mut Vec<u8>) {
+        match (step, present) {
+            (Step::Piece { call, span, contents }, Some(present)) => {
+                present.edits.push(Edit { call, span, contents });
+            }
+            (Step::Copy { span, contents }, Some(present)) => present.edits.push(Edit {
+                call: 0,
+                span,
+                contents: Some(contents),
+            }),
+            (Step::Release { call, address, rest }, present) => {
+                self.release(call, &address, &rest, present, out);
+            }
+            (Step::Carrier { call, holds: true }, Some(present)) => {
+                let carrier = self.carriers.entry(call).or_default();
+                carrier.clear();
+                carrier.extend_from_slice(present.event.raw());
+            }
+            (Step::Carrier { call, .. }, _) => {
+                self.carriers.remove(&call);
+            }
+            (Step::Keep { call }, Some(present)) => {
+                present.is_kept = true;
+                let kept = self.kept.entry(call).or_default();
+                kept.push(present.event.raw().to_vec());
+            }
+            (Step::LetGo { call, copies }, _) => {
+                for raw in self.kept.remove(&call).unwrap_or_default() {
+                    let event = Event::whole(&raw);
+                    let payload = copies.and_then(|_| Payload::of(&event));
+                    let located = payload
+                        .as_ref()
+                        .and_then(|payload| responses::event::Located::of(payload.text()));
+                    let copy = located.and_then(|located| copy(&located.item, copies, &reader.state));
+                    match (payload, copy) {
+                        (Some(payload), Some(Step::Copy { span, contents })) if !self.failed => {
+                            let contents = Some(contents);
+                            payload.write(&mut [Edit { call, span, contents }], out);
+                        }
+                        _ => self.send(&raw, out),
+                    }
+                }
+            }
+            (Step::Fail { call, message }, _) => self.fail(call, &message, reader, out),
+            (Step::Ended(ended), _) => {
+                self.carriers.remove(&ended.call);
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends held arguments: in the call's piece in the present event, or in an event like that of its last piece.
+    fn release(
+        &self,
+        call: u64,
+        address: &Address,
+        rest: &str,
+        present: Option<&mut Present<'_>>,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(present) = present
+            && let Some(payload) = &present.payload
+            && let Some(edit) = present.edits.iter_mut().rfind(|edit| edit.call == call)
+        {
+            return edit.append(rest, payload);
+        }
+        if self.failed {
+            return;
+        }
+        let carrier = self.carrier(call);
+        let event = Event::whole(carrier);
+        match address {
+            Address::Chat {
+                choice,
+                index,
+                id,
+                legacy,
+            } => {
+                let delta = chat::encode::delta(*legacy, index.as_deref(), id.as_deref(), rest);
+                if let Some(event) = chat::encode::event(carrier, choice, &delta) {
+                    out.extend_from_slice(event.as_bytes());
+                }
+            }
+            Address::Anthropic => {
+                if let Some(payload) = Payload::of(&event)
+                    && let Some(value) =
+                        anthropic::event::Located::of(payload.text()).and_then(|located| located.partial_json)
+                {
+                    let (span, contents) = (value.span, Some(rest.to_owned()));
+                    payload.write(&mut [Edit { call, span, contents }], out);
+                }
+            }
+            Address::Responses { in_pieces: false } => {}
+            Address::Responses { in_pieces: true } => {
+                let Some(payload) = Payload::of(&event) else {
+                    return;
+                };
+                let Some(located) = responses::event::Located::of(payload.text()) else {
+                    return;
+                };
+                if let Some(value) = &located.item.delta {
+                    let (span, contents) = (value.span.clone(), Some(rest.to_owned()));
+                    payload.write(&mut [Edit { call, span, contents }], out);
+                } else {
+                    let event = responses::encode::delta(&located, rest, event.name(), line_end(carrier));
+                    out.extend_from_slice(event.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// Sends an error in the stream's own form, its last event.
+    fn fail(&mut self, call: u64, message: &str, reader: &Reader, out: &mut Vec<u8>) {
+        let carrier = self.carrier(call);
+        let error = match reader.dialect() {
+            Dialect::ChatCompletions => chat::encode::error(message, carrier),
+            Dialect::Anthropic => anthropic::encode::error(message, carrier),
+            Dialect::Responses => {
+                let event = Event::whole(carrier);
+                let payload = Payload::of(&event);
+                let located = payload
+                    .as_ref()
+                    .and_then(|payload| responses::event::Located::of(payload.text()));
+                let number = located.and_then(|located| located.sequence_number);
+                responses::encode::error(message, number, line_end(carrier))
+            }
+        };
+        self.send(error.as_bytes(), out);
+        self.failed = true;
+    }
+
+    fn carrier(&self, call: u64) -> &[u8] {
+        self.carriers.get(&call).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Events above say more than `[DONE]`.
+const SHORT: usize = 128;

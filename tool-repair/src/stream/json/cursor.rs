@@ -1,0 +1,230 @@
+//! Finds values in a JSON text without taking it apart: everything is a span, so that one string can be replaced
+//! and all else stays byte for byte.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memchr2;
+
+use super::escapes;
+
+/// Walks a text that is known to be JSON. On any other it stops or finds nothing, but never fails.
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Shows each member of the object that comes next: its key, and a cursor in front of its value. A value that
+    /// is not taken is skipped, and so is anything but an object.
+    pub(crate) fn object(&mut self, mut visit: impl FnMut(&'a str, &mut Self) -> Option<()>) -> Option<()> {
+        if self.peek()? != b'{' {
+            return self.value().map(|_| ());
+        }
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    let key = self.string()?;
+                    let key = self.text.get(key)?;
+                    self.take(b':')?;
+                    self.peek()?;
+                    let before = self.at;
+                    visit(key, self)?;
+                    if self.at == before {
+                        self.value()?;
+                    }
+                }
+                b',' => self.at += 1,
+                _ => break,
+            }
+        }
+        self.take(b'}')
+    }
+
+    /// Shows each item of the array that comes next, as [`object`](Self::object) shows members.
+    pub(crate) fn array(&mut self, mut visit: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if self.peek()? != b'[' {
+            return self.value().map(|_| ());
+        }
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                b']' => break,
+                b',' => self.at += 1,
+                _ => {
+                    let before = self.at;
+                    visit(self)?;
+                    if self.at == before {
+                        self.value()?;
+                    }
+                }
+            }
+        }
+        self.take(b']')
+    }
+
+    /// The value that comes next, whatever it is.
+    pub(crate) fn value(&mut self) -> Option<Range<usize>> {
+        let mut depth = 0_usize;
+        self.peek()?;
+        let start = self.at;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.at += 1;
+                }
+                b',' | b':' => self.at += 1,
+                _ => self.word(),
+            }
+            if depth == 0 {
+                return Some(start..self.at);
+            }
+        }
+    }
+
+    /// The first byte of the value that comes next.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.as_bytes().get(self.at)?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// What stands between the quotes of the string that comes next.
+    fn string(&mut self) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + 1;
+        let mut at = start;
+        loop {
+            at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+            if bytes.get(at) == Some(&b'"') {
+                self.at = at + 1;
+                return Some(start..at);
+            }
+            at += 2;
+        }
+    }
+
+    fn word(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || *byte <= b' ';
+        // At least one byte, so that no text can make this stand still.
+        self.at += rest.iter().position(end).unwrap_or(rest.len()).max(1);
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+}
+
+/// A value, and where it is in the JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct Spanned<'a> {
+    pub(crate) span: Range<usize>,
+    pub(crate) text: &'a str,
+}
+
+/// The value that comes next.
+pub(crate) fn spanned<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Spanned<'a>> {
+    let span = cursor.value()?;
+    let text = text.get(span.clone())?;
+    Some(Spanned { span, text })
+}
+
+/// What stands between the quotes, when the text is a string of JSON.
+pub(crate) fn contents(literal: &str) -> Option<&str> {
+    literal.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// The string that comes next, unless it says nothing.
+pub(crate) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
+    let raw = text.get(cursor.value()?).and_then(contents)?;
+    if raw.is_empty() {
+        return None;
+    }
+    if !raw.contains('\\') {
+        return Some(Cow::Borrowed(raw));
+    }
+    let mut read = String::with_capacity(raw.len());
+    escapes::decode(raw, &mut None, &mut read).ok()?;
+    Some(Cow::Owned(read))
+}
+
+/// The value that comes next, unless it is `null`.
+pub(crate) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
+    text.get(cursor.value()?).filter(|value| *value != "null")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_their_spans() {
+        let text = r#" { "a" : [1, {"b\"": "x\\"}, [ ] ], "c":"}\"", "d" : null ,"e":-1.5e3} "#;
+        let mut found = Vec::new();
+        let done = Cursor::new(text).object(|key, cursor| {
+            let value = cursor.value()?;
+            found.push((key, &text[value]));
+            Some(())
+        });
+        assert_eq!(done, Some(()));
+        assert_eq!(
+            found,
+            [
+                ("a", r#"[1, {"b\"": "x\\"}, [ ] ]"#),
+                ("c", r#""}\"""#),
+                ("d", "null"),
+                ("e", "-1.5e3")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_taken_is_skipped_and_what_is_of_another_kind_too() {
+        let text = r#"{"a": {"b": 1}, "list": [[1], {"x": "y"}], "n": null, "z": 3}"#;
+        let mut keys = Vec::new();
+        let mut items = 0;
+        let done = Cursor::new(text).object(|key, cursor| {
+            keys.push(key);
+            match key {
+                "list" => cursor.array(|_| {
+                    items += 1;
+                    Some(())
+                }),
+                "n" | "z" => cursor.object(|_, _| None),
+                _ => Some(()),
+            }
+        });
+        assert_eq!((done, items), (Some(()), 2));
+        assert_eq!(keys, ["a", "list", "n", "z"]);
+    }
+
+    #[test]
+    fn no_text_makes_it_fail_or_stand_still() {
+        for text in [
+            "", "{", "[", "{\"", "{\"a", "{\"a\"", "{\"a\":", "]", "}", "[}", "{]", ",", "\"\\", "{:::",
+            "[\"a\\",
+        ] {
+            let _ = Cursor::new(text).object(|_, cursor| cursor.value().map(|_| ()));
+            let _ = Cursor::new(text).array(|cursor| cursor.value().map(|_| ()));
+            let _ = Cursor::new(text).value();
+        }
+    }
+}

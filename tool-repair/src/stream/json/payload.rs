@@ -1,0 +1,181 @@
+//! An event and the JSON in it: a place in the one is a place in the other, so that a string can be replaced where
+//! it stands and every other byte of the event stays.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::cursor::contents;
+use crate::scan::is_json;
+use crate::sse::Event;
+
+/// The JSON that the `data:` lines of an event make.
+pub(crate) struct Payload<'a> {
+    raw: &'a [u8],
+    text: Cow<'a, str>,
+    lines: Lines,
+}
+
+/// Where the JSON stands in the raw bytes.
+enum Lines {
+    One(usize),
+    /// For each line: where it begins in the JSON, and where in the raw bytes.
+    Several(Vec<(usize, usize)>),
+}
+
+/// A value of the JSON and the string that takes its place.
+pub(crate) struct Edit {
+    /// The call that it belongs to.
+    pub(crate) call: u64,
+    /// The value with its quotes, if it has any.
+    pub(crate) span: Range<usize>,
+    /// What stands between the quotes; `None` leaves the value as it is.
+    pub(crate) contents: Option<String>,
+}
+
+impl Edit {
+    /// Adds to what stands between the quotes.
+    pub(crate) fn append(&mut self, rest: &str, payload: &Payload<'_>) {
+        if !rest.is_empty() {
+            let value = payload.slice(&self.span);
+            self.contents
+                .get_or_insert_with(|| contents(value).unwrap_or_default().to_owned())
+                .push_str(rest);
+        }
+    }
+}
+
+impl<'a> Payload<'a> {
+    /// The JSON of an event; `None` when it has none, or something else.
+    pub(crate) fn of(event: &Event<'a>) -> Option<Self> {
+        let mut lines = event.fields().filter(|field| field.name == b"data");
+        let first = lines.next()?;
+        let mut text = Cow::Borrowed(std::str::from_utf8(first.value).ok()?);
+        let mut places = Lines::One(first.span.start);
+        for line in lines {
+            if let Lines::One(first) = places {
+                places = Lines::Several(vec![(0, first)]);
+            }
+            let text = text.to_mut();
+            text.push('\n');
+            if let Lines::Several(places) = &mut places {
+                places.push((text.len(), line.span.start));
+            }
+            text.push_str(std::str::from_utf8(line.value).ok()?);
+        }
+        is_json(&text).then(|| Self {
+            raw: event.raw(),
+            text,
+            lines: places,
+        })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn slice(&self, span: &Range<usize>) -> &str {
+        self.text.get(span.clone()).unwrap_or_default()
+    }
+
+    /// Writes the event with the edits made.
+    pub(crate) fn write(&self, edits: &mut [Edit], out: &mut Vec<u8>) {
+        edits.sort_by_key(|edit| edit.span.start);
+        let mut written = 0;
+        for edit in edits.iter() {
+            let Some(contents) = &edit.contents else { continue };
+            let place = self.place(&edit.span);
+            out.extend_from_slice(self.raw.get(written..place.start).unwrap_or_default());
+            out.push(b'"');
+            out.extend_from_slice(contents.as_bytes());
+            out.push(b'"');
+            written = place.end;
+        }
+        out.extend_from_slice(self.raw.get(written..).unwrap_or_default());
+    }
+
+    /// The raw bytes of a span that is not empty.
+    fn place(&self, span: &Range<usize>) -> Range<usize> {
+        let of = |at: usize| match &self.lines {
+            Lines::One(start) => start + at,
+            Lines::Several(lines) => {
+                let line = lines.partition_point(|(start, _)| *start <= at);
+                let (start, place) = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+                place + (at - start)
+            }
+        };
+        of(span.start)..of(span.end.saturating_sub(1)) + 1
+    }
+}
+
+/// Whether an event that has no payload may carry a piece of arguments for those who read bytes that are not UTF-8 as
+/// characters that stand for them.
+pub(crate) fn may_be_read_by_others(event: &Event<'_>, key: &str) -> bool {
+    let raw = event.raw();
+    std::str::from_utf8(raw).is_err() && memmem::find(raw, key.as_bytes()).is_some()
+}
+
+/// The line end that a stream uses, read off one of its events.
+pub(crate) fn line_end(raw: &[u8]) -> &'static str {
+    if raw.ends_with(b"\r\n") {
+        "\r\n"
+    } else if raw.ends_with(b"\r") {
+        "\r"
+    } else {
+        "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cursor::Cursor;
+    use super::*;
+
+    #[test]
+    fn a_value_is_replaced_where_it_stands_whatever_lines_it_is_on() {
+        let raw = b"event: e\ndata: {\"a\":\ndata:  {\"b\":\ndata: 1}, \"c\": \"x\"\ndata:}\n\n";
+        let event = Event::whole(raw);
+        let payload = Payload::of(&event).unwrap();
+        let mut spans = Vec::new();
+        Cursor::new(payload.text())
+            .object(|_, cursor| {
+                spans.push(cursor.value()?);
+                Some(())
+            })
+            .unwrap();
+        let mut edits: Vec<Edit> = spans
+            .into_iter()
+            .rev()
+            .map(|span| Edit {
+                call: 0,
+                contents: Some(payload.slice(&span).len().to_string()),
+                span,
+            })
+            .collect();
+        let mut out = Vec::new();
+        payload.write(&mut edits, &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "event: e\ndata: {\"a\":\ndata:  \"8\", \"c\": \"3\"\ndata:}\n\n"
+        );
+    }
+
+    #[test]
+    fn payload_may_be_nested_to_any_depth() {
+        let raw = format!("data: {}{}\n\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(Payload::of(&Event::whole(raw.as_bytes())).is_some());
+    }
+
+    #[test]
+    fn what_is_no_json_has_no_payload() {
+        for raw in [
+            &b"data: [DONE]\n\n"[..],
+            b"data: {\"a\":\n\n",
+            b"event: e\n\n",
+            b"data: \"\xff\"\n\n",
+        ] {
+            assert!(Payload::of(&Event::whole(raw)).is_none());
+        }
+    }
+}

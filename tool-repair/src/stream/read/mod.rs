@@ -1,0 +1,4 @@
+//! Reads the calls of a stream from its events, whatever the dialect. Knows no bytes.
+
+pub(crate) mod reader;
+pub(crate) mod call_reader;

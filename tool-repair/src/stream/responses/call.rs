@@ -1,0 +1,266 @@
+//! One call of a Responses stream, from its first piece to the last copy of its arguments.
+
+use super::event::Item;
+use crate::repairer::Status;
+use crate::stream::call::outcome::{Ending, Outcome};
+use crate::stream::call::piece::{Piece, repaired_copy};
+use crate::stream::call::state::StreamState;
+use crate::stream::call::step::{Address, Reading, Step};
+use crate::stream::call::{Call, Position};
+use crate::stream::json::cursor::Spanned;
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The id of the item; `call.id` is what the answer will name.
+    pub(crate) id: Option<String>,
+    pub(crate) output_index: Option<String>,
+    pub(crate) call: Call,
+    /// Pieces of the arguments came, so that clients put them together.
+    in_pieces: bool,
+    /// One of the pieces had its own id or place.
+    pub(crate) named: bool,
+    /// All that came of them is what its item was announced with, whole and JSON.
+    announced: bool,
+    pub(crate) stop: Stop,
+}
+
+/// How far the end of a call has come.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Its arguments are not done.
+    Open,
+    /// They are, and this left: what they are is known, unless the stream says that they were cut off.
+    Left(Box<Outcome>),
+    /// They are, and the events that say so are kept back: whether the arguments are repaired depends on what the
+    /// stream says next.
+    Kept(Kept),
+    /// All is known; `None` for a call that is not repaired.
+    Finalized(Option<Status>),
+}
+
+/// The events that are kept back for a call.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    events: usize,
+    size: usize,
+}
+
+impl Entry {
+    pub(crate) fn new(item: &Item<'_>, reading: &mut Reading<'_>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let tool = item.name.as_deref().unwrap_or_default().to_owned();
+        let call = Call::new(reading.state, owned(item.call_id.as_deref()), tool);
+        call.report(None, reading);
+        Self {
+            id: owned(item.id.as_deref()),
+            output_index: owned(item.output_index),
+            call,
+            in_pieces: false,
+            named: false,
+            announced: false,
+            stop: Stop::Open,
+        }
+    }
+
+    /// Whether an item is this call by any of its names, and not another's by the one that answers go by.
+    pub(crate) fn is_meant_by(&self, item: &Item<'_>) -> bool {
+        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        let both = self.call.id.as_deref().zip(item.call_id.as_deref());
+        if !matches!(self.stop, Stop::Open) && both.is_some_and(|(own, said)| own != said) {
+            return false;
+        }
+        same(self.id.as_deref(), item.id.as_deref())
+            || same(self.call.id.as_deref(), item.call_id.as_deref())
+            || same(self.output_index.as_deref(), item.output_index)
+    }
+
+    /// Takes a piece of the arguments.
+    pub(crate) fn push(&mut self, value: Option<&Spanned<'_>>, reading: &mut Reading<'_>) {
+        if let Some(value) = value
+            && let Some(piece) = Piece::of(value.text)
+        {
+            if self.announced && !piece.is_blank() {
+                self.announced = false;
+                let _ = piece.begins_arguments() && self.call.start_over(reading);
+            }
+            let contents = self.call.push(piece, reading.state);
+            let (call, span) = (self.call.serial, value.span.clone());
+            reading.steps.push(Step::Piece { call, span, contents });
+            self.in_pieces |= self.call.begun();
+            self.call.keep_carrier(reading);
+        }
+    }
+
+    /// The item was announced. If it has arguments that are JSON and whole, all of them leave with it: they may be said
+    /// again.
+    pub(crate) fn announce(&mut self, reading: &mut Reading<'_>) {
+        self.announced = self.call.is_whole();
+        if self.announced
+            && let Some(rest) = self.call.leave_if_complete(reading.state)
+        {
+            self.release(rest, reading);
+            self.call.keep_carrier(reading);
+        }
+    }
+
+    /// Takes the arguments as a whole, if none came in pieces.
+    pub(crate) fn take_whole(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
+        if !matches!(self.stop, Stop::Open) {
+            return;
+        }
+        if self.announced && item.arguments.is_some() {
+            self.in_pieces &= !self.call.start_over(reading);
+        }
+        if self.call.begun() {
+            return;
+        }
+        if self.call.tool.is_empty()
+            && let Some(name) = &item.name
+        {
+            name.as_ref().clone_into(&mut self.call.tool);
+        }
+        if let Some(value) = &item.arguments
+            && let Some(piece) = Piece::of(value.text)
+        {
+            let contents = self.call.push(piece, reading.state);
+            let contents = contents.unwrap_or_else(|| piece.contents());
+            let call = self.call.serial;
+            reading.steps.push(Step::Whole { call, contents });
+        }
+    }
+
+    /// The stream says that the arguments are done, but not yet whether they were cut off. Its event is kept back, or what
+    /// they are is known.
+    pub(crate) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
+        match &mut self.stop {
+            Stop::Open if !self.call.is_repairing() => {
+                self.stop = match self.call.end(false, reading.state) {
+                    None => {
+                        self.call.ended(Ending::default(), reading);
+                        Stop::Finalized(None)
+                    }
+                    Some(mut outcome) => {
+                        let rest = std::mem::take(&mut outcome.rest);
+                        self.release(rest, reading);
+                        self.call.drop_carrier(reading);
+                        Stop::Left(Box::new(outcome))
+                    }
+                };
+                return false;
+            }
+            Stop::Open => self.stop = Stop::Kept(Kept::default()),
+            Stop::Kept(_) => {}
+            Stop::Left(_) | Stop::Finalized(_) => return false,
+        }
+        match &mut self.stop {
+            Stop::Kept(kept) if kept.events < EVENTS_KEPT && reading.state.may_hold(reading.size) => {
+                kept.events += 1;
+                kept.size += reading.size;
+                reading.state.held += reading.size;
+                let call = self.call.serial;
+                reading.steps.push(Step::Keep { call });
+                true
+            }
+            _ => {
+                let reason = "more is held than may be until the stream says whether it is complete";
+                self.give_up(reason, reading);
+                self.finalize(false, reading);
+                false
+            }
+        }
+    }
+
+    /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
+    pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
+        match &self.stop {
+            Stop::Open | Stop::Kept(_) => {
+                let (rest, complete) = self.call.leave_or_pass(reading.state);
+                self.release(rest, reading);
+                complete
+            }
+            Stop::Left(outcome) => outcome.status == Status::Valid,
+            Stop::Finalized(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
+        }
+    }
+
+    /// Stops looking at the arguments: what is held leaves as it came.
+    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+        let rest = self.call.give_up(reason.to_owned(), reading.state);
+        self.release(rest, reading);
+    }
+
+    /// It is known whether the arguments were cut off. What is still held leaves, and then what was kept back.
+    pub(crate) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
+        let kept = match std::mem::replace(&mut self.stop, Stop::Finalized(None)) {
+            Stop::Finalized(status) => {
+                self.stop = Stop::Finalized(status);
+                return;
+            }
+            Stop::Left(outcome) => {
+                let outcome = if cut { outcome.cut_off() } else { *outcome };
+                let ending = Ending::from(Some(&outcome));
+                self.stop = Stop::Finalized(ending.status);
+                self.record(outcome, reading);
+                return self.call.ended(ending, reading);
+            }
+            Stop::Open => None,
+            Stop::Kept(kept) => Some(kept),
+        };
+        reading.state.held -= kept.as_ref().map_or(0, |kept| kept.size);
+        let mut ending = Ending::default();
+        if let Some(mut outcome) = self.call.end(cut, reading.state) {
+            ending = Ending::from(Some(&outcome));
+            self.stop = Stop::Finalized(ending.status);
+            let rest = std::mem::take(&mut outcome.rest);
+            if let Some(message) = self.record(outcome, reading) {
+                return reading.fail(self.call.serial, message);
+            }
+            self.release(rest, reading);
+        }
+        self.call.drop_carrier(reading);
+        if kept.is_some() {
+            let (call, copies) = (self.call.serial, ending.status);
+            reading.steps.push(Step::LetGo { call, copies });
+        }
+        self.call.ended(ending, reading);
+    }
+
+    /// The event repeats the arguments.
+    pub(crate) fn copy(&self, item: &Item<'_>, reading: &mut Reading<'_>) {
+        let status = match &self.stop {
+            Stop::Finalized(status) => *status,
+            Stop::Left(outcome) => Some(outcome.status),
+            Stop::Open | Stop::Kept(_) => None,
+        };
+        reading.steps.extend(copy(item, status, reading.state));
+    }
+
+    /// Lets go of what was held.
+    pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+        let in_pieces = self.in_pieces;
+        reading.release(self.call.serial, || Address::Responses { in_pieces }, rest);
+    }
+
+    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
+        let position = Position {
+            choice: None,
+            index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
+        };
+        self.call.record(outcome, position, reading.state)
+    }
+}
+
+/// What takes the place of a copy of arguments that turned out to be this, if anything does.
+pub(crate) fn copy(item: &Item<'_>, status: Option<Status>, state: &StreamState) -> Option<Step> {
+    let (status, value) = (status?, item.arguments.as_ref()?);
+    let piece = Piece::of(value.text)?;
+    let contents = match piece {
+        Piece::Text(_) if status != Status::Repaired => return None,
+        _ => repaired_copy(piece, state)?,
+    };
+    let span = value.span.clone();
+    Some(Step::Copy { span, contents })
+}
+
+/// How many events of one call are kept back: more than a stream has, so that none grows without end.
+const EVENTS_KEPT: usize = 4;

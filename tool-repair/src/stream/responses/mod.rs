@@ -1,0 +1,272 @@
+//! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
+//! the arguments, the item and the response are done. All copies say the same after the repair, too.
+
+pub(crate) mod event;
+pub(crate) mod call;
+pub(crate) mod encode;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use self::call::{Entry, Stop};
+use self::event::{Item, Located};
+use crate::stream::call::outcome::{AFTER_END, MORE_OF_ANOTHER};
+use crate::stream::call::piece::Piece;
+use crate::stream::call::step::{Incoming, Reading, Step};
+
+/// The calls of a Responses stream, those that have ended too: copies of their arguments come until the end.
+#[derive(Debug, Default)]
+pub(crate) struct Responses {
+    entries: Vec<Entry>,
+    names: Names,
+}
+
+/// Where the last call of each name is among the entries: a whole response names all of them again.
+#[derive(Debug, Default)]
+struct Names {
+    ids: HashMap<String, usize>,
+    call_ids: HashMap<String, usize>,
+    output_indexes: HashMap<String, usize>,
+}
+
+impl Names {
+    fn add(&mut self, entry: &Entry, at: usize) {
+        for (names, name) in [
+            (&mut self.ids, &entry.id),
+            (&mut self.call_ids, &entry.call.id),
+            (&mut self.output_indexes, &entry.output_index),
+        ] {
+            names.extend(name.clone().map(|name| (name, at)));
+        }
+    }
+}
+
+impl Responses {
+    /// Whether an event may say anything of calls.
+    pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
+        static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
+        let is_over = |entry: &Entry| matches!(entry.stop, Stop::Finalized(_));
+        !self.entries.iter().all(is_over) || CALL.find(raw).is_some()
+    }
+
+    /// Reads an event. Returns whether it is one of this dialect.
+    pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+        let Some(located) = Located::of(event.text) else {
+            return false;
+        };
+        let limit = reading.state.limits.calls;
+        if self.entries.len() > limit || located.output.len() > limit {
+            let reason = reading.state.too_many_calls();
+            self.give_up(&reason, reading);
+            reading.state.lose(reason);
+            return true;
+        }
+        match located.kind.as_deref().or(event.name).unwrap_or_default() {
+            "response.output_item.added" => self.added(&located.item, reading),
+            "response.function_call_arguments.delta" => self.delta(&located.item, reading),
+            "response.function_call_arguments.done" => self.done(&located.item, event, reading),
+            "response.output_item.done" if located.item.is_call() => {
+                self.done(&located.item, event, reading);
+            }
+            "response.completed" => self.whole(false, &located, reading),
+            "response.incomplete" | "response.failed" | "response.cancelled" | "error" => {
+                self.whole(true, &located, reading);
+            }
+            _ => {}
+        }
+        if !event.ended {
+            self.end(false, reading);
+        }
+        true
+    }
+
+    /// The stream ends, or breaks off: so does every call.
+    pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
+        for entry in &mut self.entries {
+            entry.finalize(cut, reading);
+        }
+    }
+
+    /// The stream cannot be followed any more: what is held leaves as it came.
+    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+        for entry in &mut self.entries {
+            entry.give_up(reason, reading);
+        }
+        self.end(false, reading);
+    }
+
+    /// An item begins, so those that are done are complete; and so is one whose place it takes. If that one is not, this
+    /// may be more of it.
+    fn added(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
+        let mut doubtful = false;
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
+            doubtful |= !entry.conclude(reading);
+        }
+        let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || entry.is_meant_by(item);
+        for entry in self.entries.iter_mut().filter(|entry| complete(entry)) {
+            entry.finalize(false, reading);
+        }
+        if item.is_call() {
+            let mut entry = Entry::new(item, reading);
+            if doubtful {
+                entry.call.pass(MORE_OF_ANOTHER, reading.state);
+            }
+            entry.push(item.arguments.as_ref(), reading);
+            entry.announce(reading);
+            self.add(entry);
+        }
+    }
+
+    fn delta(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
+        let before = self.entries.len();
+        let at = self.find_or_begin(item, reading);
+        if at == before && item.output_index.is_none() {
+            self.conclude_earlier(reading);
+        }
+        let Some(entry) = self.entries.get_mut(at) else {
+            return;
+        };
+        match &entry.stop {
+            Stop::Open => entry.push(item.delta.as_ref(), reading),
+            Stop::Kept(_) => {
+                entry.give_up(AFTER_END, reading);
+                entry.finalize(false, reading);
+            }
+            Stop::Left(_) | Stop::Finalized(_) => {
+                let piece = item.delta.as_ref().and_then(|value| Piece::of(value.text));
+                if piece.is_some_and(|piece| !piece.is_blank()) {
+                    reading.steps.push(Step::Stray);
+                }
+            }
+        }
+    }
+
+    /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
+    /// piece, it is more of the one before, unless that is complete.
+    fn conclude_earlier(&mut self, reading: &mut Reading<'_>) {
+        let Some((last, before)) = self.entries.split_last_mut() else {
+            return;
+        };
+        let mut doubtful = false;
+        for entry in before {
+            doubtful |= !entry.conclude(reading);
+        }
+        if doubtful {
+            last.call.pass(MORE_OF_ANOTHER, reading.state);
+        }
+    }
+
+    /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says
+    /// whether they are complete: the item does, or what follows it.
+    fn done(&mut self, item: &Item<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let at = self.find_or_begin(item, reading);
+        let Some(entry) = self.entries.get_mut(at) else {
+            return;
+        };
+        entry.take_whole(item, reading);
+        let cut = match item.status.as_deref() {
+            Some("completed") => Some(false),
+            Some("incomplete") => Some(true),
+            _ if !event.ended => Some(false),
+            _ => None,
+        };
+        match cut {
+            Some(cut) => entry.finalize(cut, reading),
+            None if entry.keep(reading) => return,
+            None => {}
+        }
+        entry.copy(item, reading);
+    }
+
+    /// The response is done, one way or another, and says everything again.
+    fn whole(&mut self, cut: bool, located: &Located<'_>, reading: &mut Reading<'_>) {
+        self.end(cut, reading);
+        for item in &located.output {
+            let at = self.find(item).unwrap_or_else(|| self.begin(item, reading));
+            if let Some(entry) = self.entries.get_mut(at) {
+                entry.take_whole(item, reading);
+                entry.finalize(item.status.as_deref() == Some("incomplete"), reading);
+                entry.copy(item, reading);
+            }
+        }
+    }
+
+    fn find_or_begin(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> usize {
+        let nameless = item.id.is_none() && item.output_index.is_none() && item.call_id.is_none();
+        let found = self.find(item);
+        if let Some(entry) = found.and_then(|at| self.entries.get_mut(at)) {
+            entry.named |= item.delta.is_some();
+        }
+        let last = || {
+            self.entries
+                .iter()
+                .rposition(|entry| matches!(entry.stop, Stop::Open))
+        };
+        let found = found.or_else(|| last().filter(|_| nameless));
+        let found = found.or_else(|| self.only_open(item, reading));
+        found.unwrap_or_else(|| self.begin(item, reading))
+    }
+
+    /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
+    /// was announced, is not complete, and no piece named it itself.
+    fn only_open(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> Option<usize> {
+        let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
+        let at = self.entries.iter().position(open)?;
+        let only = self.entries.iter().rposition(open) == Some(at);
+        let entry = self.entries.get_mut(at)?;
+        if item.kind.is_some()
+            || item.output_index.is_some()
+            || !only
+            || entry.named
+            || entry.call.tool.is_empty()
+        {
+            return None;
+        }
+        if item.delta.is_some()
+            && let Some(rest) = entry.call.leave_if_complete(reading.state)
+        {
+            entry.release(rest, reading);
+            return None;
+        }
+        Some(at)
+    }
+
+    /// The call that is meant: by the item's id, by the call's, or by its place in the output. There are streams that
+    /// say the call's where the item's belongs.
+    fn find(&self, item: &Item<'_>) -> Option<usize> {
+        let known = |names: &HashMap<String, usize>, said: Option<&str>| names.get(said?).copied();
+        let (id, call_id) = (item.id.as_deref(), item.call_id.as_deref());
+        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        let other =
+            |own: Option<&str>, said: Option<&str>| own.zip(said).is_some_and(|(own, said)| own != said);
+        let is_another = |entry: &Entry| {
+            let ids = other(entry.call.id.as_deref(), call_id) && other(entry.id.as_deref(), id);
+            ids || other(entry.output_index.as_deref(), item.output_index)
+        };
+        let crosswise = |entry: &Entry| {
+            let crossed = same(entry.call.id.as_deref(), id) || same(entry.id.as_deref(), call_id);
+            crossed && !is_another(entry)
+        };
+        let names = &self.names;
+        known(&names.ids, id)
+            .or_else(|| known(&names.call_ids, call_id))
+            .or_else(|| known(&names.output_indexes, item.output_index))
+            .or_else(|| {
+                known(&names.call_ids, id).or_else(|| known(&names.ids, call_id))?;
+                self.entries.iter().rposition(crosswise)
+            })
+    }
+
+    fn begin(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> usize {
+        self.add(Entry::new(item, reading))
+    }
+
+    fn add(&mut self, entry: Entry) -> usize {
+        let at = self.entries.len();
+        self.names.add(&entry, at);
+        self.entries.push(entry);
+        at
+    }
+}
