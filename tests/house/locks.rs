@@ -50,7 +50,10 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
     // One list: a connection is taken or put back in one step. Who closes the expired says in the same step whether any are left.
-    ("tool-gateway/src/upstream/pool.rs", &["Mutex", "MutexGuard"]),
+    (
+        "tool-gateway/src/upstream/transport/pool.rs",
+        &["Mutex", "MutexGuard"],
+    ),
     // Two counters that know nothing of each other.
     (
         "tool-gateway/src/upstream/script/mod.rs",

@@ -12,8 +12,8 @@ use hyper_util::rt::TokioExecutor;
 use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::Handle;
 
-use crate::upstream::connector::Connector;
-use crate::upstream::first_cause::first_cause;
+use crate::upstream::transport::connector::Connector;
+use crate::upstream::transport::first_cause::first_cause;
 
 /// A client on the runtime of the program: the exporter has a thread of its own, which has none.
 pub(super) struct OtlpClient {

@@ -2,11 +2,7 @@
 
 // Dependencies first: a module uses only modules declared before it.
 mod service;
-mod hop_by_hop;
-pub(crate) mod first_cause;
-pub(crate) mod connector;
-mod connection;
-mod pool;
+pub(crate) mod transport;
 pub mod anthropic;
 pub mod script;
 

@@ -33,21 +33,21 @@ const MAX_IDLE: usize = 256;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
-pub(super) struct Pool {
+pub(in crate::upstream) struct Pool {
     connector: Connector,
     server: Uri,
     idle: Arc<Idle>,
 }
 
 /// Why there is no response.
-pub(super) enum SendError {
+pub(in crate::upstream) enum SendError {
     Connecting(BoxError),
     /// The connection ended before it.
     NoResponse(hyper::Error),
 }
 
 impl SendError {
-    pub(super) fn as_error(&self) -> &(dyn Error + 'static) {
+    pub(in crate::upstream) fn as_error(&self) -> &(dyn Error + 'static) {
         match self {
             Self::Connecting(error) => &**error,
             Self::NoResponse(error) => error,
@@ -56,7 +56,7 @@ impl SendError {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector, server: Uri) -> Self {
+    pub(in crate::upstream) fn new(connector: Connector, server: Uri) -> Self {
         Self {
             connector,
             server,
@@ -66,7 +66,10 @@ impl Pool {
 
     /// Sends a request, whose URI is a path and a query. One that meets a connection which the server has just closed is sent on another,
     /// if nothing of it was sent.
-    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, SendError> {
+    pub(in crate::upstream) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, SendError> {
         loop {
             let idle = self.idle.take();
             let is_new = idle.is_none();
@@ -251,8 +254,8 @@ mod tests {
     use super::*;
 
     /// Of the name `localhost`, and for this test alone.
-    const CERTIFICATE: &[u8] = include_bytes!("../../tests/upstream/localhost.certificate.der");
-    const KEY: &[u8] = include_bytes!("../../tests/upstream/localhost.key.der");
+    const CERTIFICATE: &[u8] = include_bytes!("../../../tests/upstream/localhost.certificate.der");
+    const KEY: &[u8] = include_bytes!("../../../tests/upstream/localhost.key.der");
     const REQUESTS: usize = 3;
 
     #[tokio::test]

@@ -10,11 +10,11 @@ use bytes::Bytes;
 use http_body_util::Full;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::connector::Connector;
-use super::first_cause::first_cause;
-use super::hop_by_hop::remove_hop_by_hop;
-use super::pool::{Pool, SendError};
 use super::service::{Upstream, UpstreamError, UpstreamFuture};
+use super::transport::connector::Connector;
+use super::transport::first_cause::first_cause;
+use super::transport::hop_by_hop::remove_hop_by_hop;
+use super::transport::pool::{Pool, SendError};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
