@@ -5,7 +5,7 @@ use std::env;
 
 use crate::cli::config::{ClientConfig, Sha256};
 use crate::cli::ending::Failure;
-use crate::server::access::principal::{can_be_sent, sha256};
+use crate::server::access::client_key::{can_be_sent, sha256};
 use crate::server::http::gateway::Gateway;
 
 /// A client's name, and its key or the digest of it.

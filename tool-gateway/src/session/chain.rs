@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::canonical;
+use super::principal::Principal;
 use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 
@@ -105,8 +106,8 @@ impl ChainKey {
         Digest(*hasher.finalize().as_bytes())
     }
 
-    /// Where the conversations of a principal begin.
-    pub(crate) fn beginning(&self, principal: &str) -> Digest {
+    /// Computes the digest at the beginning of a principal's conversations.
+    pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
@@ -287,7 +288,7 @@ mod tests {
     fn chain(body: &str) -> Vec<(String, Digest)> {
         let key = ChainKey::new([7; 32]);
         let request = MessagesRequest::parse(body).unwrap();
-        let groups = groups(&key, key.beginning("p"), &request);
+        let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
         groups
             .into_iter()
             .map(|group| (group.role, group.digest))
@@ -307,7 +308,7 @@ mod tests {
     #[test]
     fn point_of_an_answer_is_that_of_the_next_request() {
         let key = ChainKey::new([7; 32]);
-        let beginning = key.beginning("p");
+        let beginning = key.beginning(&Principal::from_key_name("p"));
         for (before, after) in [
             (
                 r#"{"messages":[{"role":"user","content":"a"}]}"#,
@@ -418,7 +419,7 @@ mod tests {
         let key = ChainKey::new([7; 32]);
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();
-            let groups = groups(&key, key.beginning("p"), &request);
+            let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
             groups.into_iter().map(|group| group.digest).collect::<Vec<_>>()
         };
         let first = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
@@ -439,10 +440,14 @@ mod tests {
         let request = MessagesRequest::parse(body).unwrap();
         let of = |secret: u8, principal: &str| {
             let key = ChainKey::new([secret; 32]);
-            groups(&key, key.beginning(principal), &request)
-                .last()
-                .unwrap()
-                .digest
+            groups(
+                &key,
+                key.beginning(&Principal::from_key_name(principal)),
+                &request,
+            )
+            .last()
+            .unwrap()
+            .digest
         };
         assert_ne!(of(1, "p"), of(2, "p"));
         assert_ne!(of(1, "p"), of(1, "q"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::chain::{AnswerContent, ChainKey, Digest, Group, groups};
+use super::principal::Principal;
 use super::record::{SessionId, Turn};
 use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::Block;
@@ -40,8 +41,7 @@ impl Found {
 /// The client, as far as sessions are concerned.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// The name of its key, or a digest of its credential.
-    pub(crate) principal: String,
+    pub(crate) principal: Principal,
     /// The session keys that it sends.
     pub(crate) keys: Vec<String>,
 }
@@ -85,17 +85,17 @@ impl Recognized {
 }
 
 /// The digest under which a store has the call of this id.
-pub(crate) fn call_digest(key: &ChainKey, principal: &str, id: &str) -> Digest {
+pub(crate) fn call_digest(key: &ChainKey, principal: &Principal, id: &str) -> Digest {
     key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
 }
 
 /// The digest under which a store counts what a client has.
-pub(crate) fn client_digest(key: &ChainKey, principal: &str) -> Digest {
+pub(crate) fn client_digest(key: &ChainKey, principal: &Principal) -> Digest {
     key.digest(&[b"client", principal.as_bytes()])
 }
 
 /// The digest under which a store has a session by a client's key.
-pub(crate) fn key_digest(key: &ChainKey, principal: &str, name: &str) -> Digest {
+pub(crate) fn key_digest(key: &ChainKey, principal: &Principal, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
 }
 

@@ -60,6 +60,7 @@ use super::restore::{self, Restored};
 use super::rules::{IdSource, Rules};
 use crate::session::chain::{AnswerContent, ChainKey};
 use crate::session::memory::MemoryStore;
+use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Recognized, call_digest, recognize};
 use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
@@ -92,7 +93,7 @@ impl Explorer {
         let mut explorer = Self {
             key: ChainKey::new([3; 32]),
             client: Client {
-                principal: "p".to_owned(),
+                principal: Principal::from_key_name("p"),
                 keys: Vec::new(),
             },
             with_thinking,

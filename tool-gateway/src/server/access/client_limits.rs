@@ -7,6 +7,7 @@ use std::time::Instant;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
 /// Limits for each client, and what each has used of them.
@@ -14,7 +15,7 @@ use crate::wire::error::ApiError;
 pub(crate) struct ClientLimits {
     pub(crate) concurrency: Option<usize>,
     pub(crate) per_minute: Option<u32>,
-    used: Arc<Mutex<HashMap<String, Used>>>,
+    used: Arc<Mutex<HashMap<Principal, Used>>>,
 }
 
 /// What a client has used.
@@ -31,14 +32,14 @@ const MAX_IDLE: usize = 10_000;
 
 impl ClientLimits {
     /// Admits a request, until the permit is dropped. Over a limit, the error is as the API answers 429, with the time to wait.
-    pub(crate) fn admit(&self, principal: &str) -> Result<Permit, Refused> {
+    pub(crate) fn admit(&self, principal: &Principal) -> Result<Permit, Refused> {
         let now = Instant::now();
         let per_minute = self.per_minute.map(f64::from);
         let mut all = lock(&self.used);
         if all.len() > MAX_IDLE {
             all.retain(|_, used| used.running > 0 || now.duration_since(used.at).as_secs() < 60);
         }
-        let used = all.entry(principal.to_owned()).or_insert_with(|| Used {
+        let used = all.entry(principal.clone()).or_insert_with(|| Used {
             running: 0,
             left: per_minute.unwrap_or_default(),
             at: now,
@@ -71,12 +72,12 @@ impl ClientLimits {
         used.running += 1;
         Ok(Permit {
             used: Arc::clone(&self.used),
-            principal: principal.to_owned(),
+            principal: principal.clone(),
         })
     }
 }
 
-fn lock(used: &Mutex<HashMap<String, Used>>) -> MutexGuard<'_, HashMap<String, Used>> {
+fn lock(used: &Mutex<HashMap<Principal, Used>>) -> MutexGuard<'_, HashMap<Principal, Used>> {
     // No change can panic half-way.
     used.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -84,8 +85,8 @@ fn lock(used: &Mutex<HashMap<String, Used>>) -> MutexGuard<'_, HashMap<String, U
 /// A request that is being answered.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    used: Arc<Mutex<HashMap<String, Used>>>,
-    principal: String,
+    used: Arc<Mutex<HashMap<Principal, Used>>>,
+    principal: Principal,
 }
 
 impl Drop for Permit {
@@ -125,18 +126,19 @@ mod tests {
             per_minute: Some(3),
             ..ClientLimits::default()
         };
-        let first = limits.admit("ada").unwrap();
-        let second = limits.admit("ada").unwrap();
-        assert!(limits.admit("ada").unwrap_err().message.starts_with("2 requests"));
+        let [ada, bo] = ["ada", "bo"].map(Principal::from_key_name);
+        let first = limits.admit(&ada).unwrap();
+        let second = limits.admit(&ada).unwrap();
+        assert!(limits.admit(&ada).unwrap_err().message.starts_with("2 requests"));
         drop((first, second));
-        let third = limits.admit("ada").unwrap();
+        let third = limits.admit(&ada).unwrap();
         drop(third);
-        let refused = limits.admit("ada").unwrap_err();
+        let refused = limits.admit(&ada).unwrap_err();
         assert_eq!(refused.message, "this client may send 3 requests in a minute");
         assert!((15..=20).contains(&refused.wait), "{refused:?}");
-        limits.admit("bo").unwrap();
+        limits.admit(&bo).unwrap();
         // A third of a minute later.
-        lock(&limits.used).get_mut("ada").unwrap().left += 1.0;
-        limits.admit("ada").unwrap();
+        lock(&limits.used).get_mut(&ada).unwrap().left += 1.0;
+        limits.admit(&ada).unwrap();
     }
 }

@@ -1,6 +1,6 @@
-//! Access: the principal of a request, limits for each client, the hop count. The entry is [`principal`].
+//! Access: the principal of a request, limits for each client, the hop count. The entry is [`client_key::authenticate`].
 
 pub(crate) mod hop;
-pub(crate) mod principal;
+pub(crate) mod client_key;
 pub(crate) mod client_limits;
 pub(crate) mod unknown_tool;

@@ -6,20 +6,21 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
-use crate::server::access::principal::principal;
+use crate::server::access::client_key::authenticate;
 use crate::server::body::flushed::FlushedBody;
 use crate::server::body::holding::HoldingBody;
 use crate::server::turns::shared::Shared;
+use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
 /// Answers a request of a client that is served, within its limits.
 pub(crate) async fn limited<F: Future<Output = Result<Response, ApiError>>>(
     shared: Arc<Shared>,
     request: Request,
-    answer: impl FnOnce(Arc<Shared>, String, Request) -> F,
+    answer: impl FnOnce(Arc<Shared>, Principal, Request) -> F,
 ) -> Result<Response, ApiError> {
     admitted(&shared)?;
-    let principal = principal(&shared.secret, &shared.keys, request.headers())?;
+    let principal = authenticate(&shared.secret, &shared.keys, request.headers())?;
     let metrics = shared.metrics.clone();
     match shared.client_limits.admit(&principal) {
         Ok(permit) => {

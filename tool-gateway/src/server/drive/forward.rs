@@ -6,8 +6,8 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 
+use crate::server::access::client_key;
 use crate::server::access::hop;
-use crate::server::access::principal;
 use crate::server::body::idle::IdleBody;
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
@@ -26,7 +26,7 @@ pub(crate) async fn send(
     request.headers_mut().insert(hop::HOP, hops.into());
     if !shared.keys.is_empty() {
         // It is for the gateway, and none of the upstream's business.
-        principal::remove_key(&shared.secret, &shared.keys, request.headers_mut());
+        client_key::remove_key(&shared.secret, &shared.keys, request.headers_mut());
     }
     let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");

@@ -12,8 +12,8 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::routes;
+use crate::server::access::client_key::ClientKey;
 use crate::server::access::client_limits::ClientLimits;
-use crate::server::access::principal::ClientKey;
 use crate::server::access::unknown_tool::UnknownTool;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;

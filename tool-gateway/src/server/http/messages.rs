@@ -29,6 +29,7 @@ use crate::server::turns::job::Job;
 use crate::server::turns::running_turns::Joined;
 use crate::server::turns::shared::Shared;
 use crate::session::chain::Digest;
+use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
 use crate::turn::ownership::{Tools, classify};
@@ -45,7 +46,7 @@ pub(crate) async fn messages(
     limited(shared, request, message).await
 }
 
-async fn message(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
+async fn message(shared: Arc<Shared>, principal: Principal, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     let request = MessagesRequest::parse(body)?;
     let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
@@ -143,7 +144,7 @@ pub(crate) async fn count_tokens(
 }
 
 /// Counts what would be sent.
-async fn count(shared: Arc<Shared>, principal: String, request: Request) -> Result<Response, ApiError> {
+async fn count(shared: Arc<Shared>, principal: Principal, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(body)?;
@@ -169,7 +170,7 @@ async fn count(shared: Arc<Shared>, principal: String, request: Request) -> Resu
 /// Whose its tools are, and which conversation it goes on with.
 async fn look_up(
     shared: &Shared,
-    principal: String,
+    principal: Principal,
     parts: &Parts,
     request: &MessagesRequest,
 ) -> Result<(Client, Tools, Recognized), ApiError> {

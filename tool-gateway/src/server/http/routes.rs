@@ -11,13 +11,14 @@ use axum::{Json, Router, middleware};
 use serde_json::json;
 
 use super::messages;
-use crate::server::access::principal::principal;
+use crate::server::access::client_key::authenticate;
 use crate::server::admit::admission::{admitted, limited};
 use crate::server::admit::guard::{GuardedRoute, guard};
 use crate::server::admit::request_body::read_text;
 use crate::server::drive::forward;
 use crate::server::openai::repairing;
 use crate::server::turns::shared::Shared;
+use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
 /// All routes of a gateway.
@@ -53,14 +54,18 @@ async fn forwarded(State(shared): State<Arc<Shared>>, request: Request) -> Resul
     limited(shared, request, forward_unchanged).await
 }
 
-async fn forward_unchanged(shared: Arc<Shared>, _: String, request: Request) -> Result<Response, ApiError> {
+async fn forward_unchanged(
+    shared: Arc<Shared>,
+    _: Principal,
+    request: Request,
+) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     forward::send(&shared, &parts, body.into()).await
 }
 
 /// `GET /v1/tools`: what the gateway offers, as a client may declare it.
 async fn tools(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    principal(&shared.secret, &shared.keys, &headers)?;
+    authenticate(&shared.secret, &shared.keys, &headers)?;
     Ok(Json(json!({ "data": shared.definitions(), "has_more": false })).into_response())
 }
 
@@ -74,7 +79,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiErr
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    principal(&shared.secret, &shared.keys, &headers)?;
+    authenticate(&shared.secret, &shared.keys, &headers)?;
     let size = shared.store.size().await.ok().flatten();
     let headers = [(
         "content-type",

@@ -8,6 +8,7 @@ use super::{Folder, Random, digest, is_long, save, save_with, turn, work};
 use crate::session::chain::{ChainKey, groups};
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
+use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, recognize};
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{MAX_TURNS_OF_POINT, SessionStore};
@@ -32,11 +33,11 @@ async fn looks_at_calls(answers: usize) -> usize {
     let request = MessagesRequest::parse(body).unwrap();
     let key = ChainKey::new([1; 32]);
     let client = Client {
-        principal: "ada".to_owned(),
+        principal: Principal::from_key_name("ada"),
         keys: Vec::new(),
     };
     let store = MemoryStore::new();
-    for group in groups(&key, key.beginning("ada"), &request) {
+    for group in groups(&key, key.beginning(&client.principal), &request) {
         let turn = Turn {
             point: group.digest,
             context: key.context(&request),

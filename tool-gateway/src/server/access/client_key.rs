@@ -1,9 +1,10 @@
-//! The principal of a request: the name of the client's key, or a digest of the credential that it sent.
+//! [`authenticate`]: from a request's credential to its principal.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use ring::digest::{SHA256, digest};
 
 use crate::session::chain::ChainKey;
+use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
 /// A key that a client may use, and the name under which its sessions are kept, so that keys can be changed.
@@ -30,21 +31,22 @@ pub(crate) fn sha256(key: &str) -> [u8; 32] {
     bytes
 }
 
-/// Whether a client can send this as its key: a header carries it, and neither HTTP nor [`principal`] takes anything away from it.
+/// Whether a client can send this as its key: a header carries it, and neither HTTP nor [`authenticate`] takes anything away from it.
 pub(crate) fn can_be_sent(key: &str) -> bool {
     key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
 }
 
-/// Finds the principal. Where keys are configured, a request needs one of them.
-pub(crate) fn principal(
+/// Finds the principal of a request: the name of the client's key, or a digest of the credential that it sent. Where keys are
+/// configured, a request needs one of them.
+pub(crate) fn authenticate(
     secret: &ChainKey,
     keys: &[ClientKey],
     headers: &HeaderMap,
-) -> Result<String, ApiError> {
+) -> Result<Principal, ApiError> {
     let mut sent = credentials(headers);
     if keys.is_empty() {
         let digest = secret.digest(&[b"credential", sent.next().unwrap_or_default().as_bytes()]);
-        return Ok(format!("credential {}", digest.to_hex()));
+        return Ok(Principal::from_credential(&digest.to_hex()));
     }
     let mut sent = sent.peekable();
     let advice = if sent.peek().is_none() {
@@ -54,7 +56,7 @@ pub(crate) fn principal(
     };
     let known = sent.find_map(|sent| known(secret, keys, sent));
     known
-        .map(|key| format!("key {}", key.name))
+        .map(|key| Principal::from_key_name(&key.name))
         .ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, advice))
 }
 
