@@ -98,10 +98,10 @@
 //! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
 //! untouched, [`StreamRepairer::bailout_reason`] says why, and `tracing` has a warning.
 
-// Up to `read`, files know events, and not the bytes that carry them; those are the editor's.
+// Each dialect has a folder: its events, its calls, and the encoding of events that a repair adds. `read` joins the
+// dialects; `edit` writes the bytes of a stream and knows none of them.
 mod json;
 mod call;
-mod dialect;
 mod chat;
 mod anthropic;
 mod responses;
@@ -110,7 +110,7 @@ mod edit;
 
 pub use call::record::RepairRecord;
 pub use call::state::StreamLimits;
-pub use dialect::{Dialect, UnknownDialect};
 pub use edit::adapter::RepairedStream;
 pub use edit::repairer::StreamRepairer;
 pub use read::call_reader::{CallEvent, CallReader, ReadCall};
+pub use read::dialect::{Dialect, UnknownDialect};

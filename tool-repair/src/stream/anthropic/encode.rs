@@ -1,7 +1,19 @@
-//! Events of Anthropic's Messages that are made here.
+//! Encodes events of Anthropic's Messages.
 
+use super::event::Located;
+use crate::sse::Event;
 use crate::stream::json::escapes;
-use crate::stream::json::payload::line_end;
+use crate::stream::json::payload::{Payload, line_end};
+
+/// Appends `last` with the rest of a call's arguments as its `partial_json`.
+pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
+    let event = Event::whole(last);
+    if let Some(payload) = Payload::of(&event)
+        && let Some(value) = Located::of(payload.text()).and_then(|located| located.partial_json)
+    {
+        payload.replace(value.span, rest.to_owned(), out);
+    }
+}
 
 /// An error as streams of Messages report it.
 pub(crate) fn error(message: &str, last: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Anthropic's Messages: calls are blocks, told apart by `index`, and end with their `content_block_stop`. Why the
 //! model stopped comes after that, in the `message_delta`.
 
-pub(crate) mod event;
+mod event;
 mod block;
 pub(crate) mod encode;
 
@@ -16,7 +16,7 @@ use crate::stream::call::Call;
 use crate::stream::call::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
-use crate::stream::dialect::is_cut_off;
+use crate::stream::call::stop_reason::is_cut_off;
 
 /// The calls under way in a stream of Anthropic's Messages.
 #[derive(Debug, Default)]

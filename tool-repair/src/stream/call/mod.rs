@@ -5,6 +5,7 @@ pub(crate) mod state;
 pub(crate) mod piece;
 pub(crate) mod outcome;
 pub(crate) mod step;
+pub(crate) mod stop_reason;
 mod repairing;
 
 use std::borrow::Cow;

@@ -60,20 +60,25 @@ pub(crate) struct EndedCall {
     pub(crate) ending: Ending,
 }
 
-/// How a call is named in one more event that carries arguments of it.
+/// The names of a call in one more event that carries arguments of it.
 #[derive(Debug)]
 pub(crate) enum Address {
-    Chat {
-        choice: String,
-        index: Option<String>,
-        id: Option<String>,
-        legacy: bool,
-    },
+    Chat(ChatAddress),
     Anthropic,
     Responses {
         /// Its arguments came in pieces, so that clients put them together.
         in_pieces: bool,
     },
+}
+
+/// The names of a call of Chat Completions.
+#[derive(Debug)]
+pub(crate) struct ChatAddress {
+    pub(crate) choice: String,
+    pub(crate) index: Option<String>,
+    pub(crate) id: Option<String>,
+    /// The call is a `function_call`.
+    pub(crate) legacy: bool,
 }
 
 /// The state of a stream, for the time of one event.

@@ -5,7 +5,7 @@ use super::history::ChoiceHistory;
 use crate::repairer::Status;
 use crate::stream::call::outcome::{Ending, MORE_OF_ANOTHER, Outcome};
 use crate::stream::call::piece::Piece;
-use crate::stream::call::step::{Address, Reading};
+use crate::stream::call::step::{Address, ChatAddress, Reading};
 use crate::stream::call::{Call, Position};
 
 #[derive(Debug)]
@@ -157,11 +157,11 @@ impl Entry {
     /// How clients will tell that more is of this call.
     fn address(&self) -> Address {
         let id = self.call.id.clone();
-        Address::Chat {
+        Address::Chat(ChatAddress {
             choice: self.choice.clone(),
             index: self.index.clone(),
             id: id.filter(|_| self.named_by != NamedBy::Index),
             legacy: self.legacy,
-        }
+        })
     }
 }

@@ -1,35 +1,21 @@
-//! Events of Chat Completions that are made here.
+//! Encodes events of Chat Completions.
 
 use std::fmt::Write;
 
 use crate::sse::Event;
+use crate::stream::call::step::ChatAddress;
 use crate::stream::json::cursor::Cursor;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
 
-/// The `delta` of one piece of one call.
-pub(crate) fn delta(legacy: bool, index: Option<&str>, id: Option<&str>, rest: &str) -> String {
-    if legacy {
-        return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);
-    }
-    let mut delta = r#"{"tool_calls":[{"#.to_owned();
-    if let Some(index) = index {
-        let _ = write!(delta, r#""index":{index},"#);
-    }
-    if let Some(id) = id {
-        let mut written = String::new();
-        escapes::encode(id, &mut written);
-        let _ = write!(delta, r#""id":"{written}","#);
-    }
-    let _ = write!(delta, r#""function":{{"arguments":"{rest}"}}}}]}}"#);
-    delta
-}
-
-/// An event that is like `last` in all that stands beside the choices and has no parts of its own: id, model,
-/// creation time. What has parts, such as the usage, would be counted twice.
-pub(crate) fn event(last: &[u8], choice: &str, delta: &str) -> Option<String> {
+/// An event with the rest of a call's arguments, made like `last`; `None` if that is not an event of this dialect.
+///
+/// It repeats all members of `last` beside the choices that have no parts: id, model, creation time. A member that has
+/// parts, such as the usage, would be counted twice.
+pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<String> {
     let event = Event::whole(last);
     let payload = Payload::of(&event)?;
+    let (choice, delta) = (&address.choice, delta(address, rest));
     let mut members = String::new();
     Cursor::new(payload.text()).object(|key, cursor| {
         let first = cursor.peek()?;
@@ -51,6 +37,24 @@ pub(crate) fn event(last: &[u8], choice: &str, delta: &str) -> Option<String> {
         .unwrap_or_default();
     let members = members.trim_end_matches(',').replace(['\n', '\r'], " ");
     Some(format!("{name}data: {{{members}}}{end}{end}"))
+}
+
+/// The `delta` of one piece of one call.
+fn delta(address: &ChatAddress, rest: &str) -> String {
+    if address.legacy {
+        return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);
+    }
+    let mut delta = r#"{"tool_calls":[{"#.to_owned();
+    if let Some(index) = &address.index {
+        let _ = write!(delta, r#""index":{index},"#);
+    }
+    if let Some(id) = &address.id {
+        let mut written = String::new();
+        escapes::encode(id, &mut written);
+        let _ = write!(delta, r#""id":"{written}","#);
+    }
+    let _ = write!(delta, r#""function":{{"arguments":"{rest}"}}}}]}}"#);
+    delta
 }
 
 /// An error as Chat Completions streams report it.

@@ -18,8 +18,8 @@ use self::history::ChoiceHistories;
 use crate::stream::call::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::call::stop_reason::is_cut_off;
 use crate::stream::call::{Call, Conclusion};
-use crate::stream::dialect::is_cut_off;
 
 /// The calls under way in a Chat Completions stream.
 #[derive(Debug, Default)]

@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::FormatFixing;
-    use crate::stream::dialect::Dialect;
+    use crate::stream::read::dialect::Dialect;
 
     /// Gives what is in it, pending once before each.
     struct Body(VecDeque<Result<Vec<u8>, &'static str>>, bool);

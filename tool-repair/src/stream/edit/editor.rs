@@ -5,11 +5,8 @@ use std::collections::HashMap;
 use crate::sse::Event;
 use crate::stream::call::UNREADABLE;
 use crate::stream::call::step::{Address, Incoming, Step};
-use crate::stream::dialect::Dialect;
-use crate::stream::json::payload::{Edit, Payload, line_end, may_be_read_by_others};
+use crate::stream::json::payload::{Edit, Payload, may_be_read_by_others};
 use crate::stream::read::reader::Reader;
-use crate::stream::responses::call::copy;
-use crate::stream::{anthropic, chat, responses};
 
 /// The way out of a stream: events leave as they came, but for the strings that carry arguments.
 #[derive(Debug, Default)]
@@ -129,18 +126,8 @@ impl Editor {
             }
             (Step::LetGo { call, copies }, _) => {
                 for raw in self.kept.remove(&call).unwrap_or_default() {
-                    let event = Event::whole(&raw);
-                    let payload = copies.and_then(|_| Payload::of(&event));
-                    let located = payload
-                        .as_ref()
-                        .and_then(|payload| responses::event::Located::of(payload.text()));
-                    let copy = located.and_then(|located| copy(&located.item, copies, &reader.state));
-                    match (payload, copy) {
-                        (Some(payload), Some(Step::Copy { span, contents })) if !self.failed => {
-                            let contents = Some(contents);
-                            payload.write(&mut [Edit { call, span, contents }], out);
-                        }
-                        _ => self.send(&raw, out),
+                    if !self.failed {
+                        reader.dialect().encode_kept(&raw, copies, &reader.state, out);
                     }
                 }
             }
@@ -170,64 +157,12 @@ impl Editor {
         if self.failed {
             return;
         }
-        let carrier = self.carrier(call);
-        let event = Event::whole(carrier);
-        match address {
-            Address::Chat {
-                choice,
-                index,
-                id,
-                legacy,
-            } => {
-                let delta = chat::encode::delta(*legacy, index.as_deref(), id.as_deref(), rest);
-                if let Some(event) = chat::encode::event(carrier, choice, &delta) {
-                    out.extend_from_slice(event.as_bytes());
-                }
-            }
-            Address::Anthropic => {
-                if let Some(payload) = Payload::of(&event)
-                    && let Some(value) =
-                        anthropic::event::Located::of(payload.text()).and_then(|located| located.partial_json)
-                {
-                    let (span, contents) = (value.span, Some(rest.to_owned()));
-                    payload.write(&mut [Edit { call, span, contents }], out);
-                }
-            }
-            Address::Responses { in_pieces: false } => {}
-            Address::Responses { in_pieces: true } => {
-                let Some(payload) = Payload::of(&event) else {
-                    return;
-                };
-                let Some(located) = responses::event::Located::of(payload.text()) else {
-                    return;
-                };
-                if let Some(value) = &located.item.delta {
-                    let (span, contents) = (value.span.clone(), Some(rest.to_owned()));
-                    payload.write(&mut [Edit { call, span, contents }], out);
-                } else {
-                    let event = responses::encode::delta(&located, rest, event.name(), line_end(carrier));
-                    out.extend_from_slice(event.as_bytes());
-                }
-            }
-        }
+        address.encode_rest(rest, self.carrier(call), out);
     }
 
     /// Sends an error in the stream's own form, its last event.
     fn fail(&mut self, call: u64, message: &str, reader: &Reader, out: &mut Vec<u8>) {
-        let carrier = self.carrier(call);
-        let error = match reader.dialect() {
-            Dialect::ChatCompletions => chat::encode::error(message, carrier),
-            Dialect::Anthropic => anthropic::encode::error(message, carrier),
-            Dialect::Responses => {
-                let event = Event::whole(carrier);
-                let payload = Payload::of(&event);
-                let located = payload
-                    .as_ref()
-                    .and_then(|payload| responses::event::Located::of(payload.text()));
-                let number = located.and_then(|located| located.sequence_number);
-                responses::encode::error(message, number, line_end(carrier))
-            }
-        };
+        let error = reader.dialect().encode_error(message, self.carrier(call));
         self.send(error.as_bytes(), out);
         self.failed = true;
     }

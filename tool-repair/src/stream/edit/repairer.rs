@@ -5,7 +5,7 @@ use crate::format_fixing::FormatFixing;
 use crate::sse::{Frame, SseDecoder};
 use crate::stream::call::record::RepairRecord;
 use crate::stream::call::state::StreamLimits;
-use crate::stream::dialect::Dialect;
+use crate::stream::read::dialect::Dialect;
 use crate::stream::read::reader::Reader;
 
 /// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.

@@ -95,6 +95,19 @@ impl<'a> Payload<'a> {
         out.extend_from_slice(self.raw.get(written..).unwrap_or_default());
     }
 
+    /// Writes the event with one value replaced by a string.
+    pub(crate) fn replace(&self, span: Range<usize>, contents: String, out: &mut Vec<u8>) {
+        let contents = Some(contents);
+        self.write(
+            &mut [Edit {
+                call: 0,
+                span,
+                contents,
+            }],
+            out,
+        );
+    }
+
     /// The raw bytes of a span that is not empty.
     fn place(&self, span: &Range<usize>) -> Range<usize> {
         let of = |at: usize| match &self.lines {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::dialect::Dialect;
 use super::reader::Reader;
 use crate::format_fixing::FormatFixing;
 use crate::repairer::Status;
@@ -9,7 +10,6 @@ use crate::stream::call::piece::encoded;
 use crate::stream::call::record::RepairRecord;
 use crate::stream::call::state::StreamLimits;
 use crate::stream::call::step::{EndedCall, Incoming, Step};
-use crate::stream::dialect::Dialect;
 use crate::stream::json::cursor::contents;
 use crate::stream::json::escapes;
 

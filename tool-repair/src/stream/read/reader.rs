@@ -1,11 +1,11 @@
 //! [`Reader`]: the calls of a stream, whatever the dialect.
 
+use super::dialect::Dialect;
 use crate::format_fixing::FormatFixing;
 use crate::stream::anthropic::Anthropic;
 use crate::stream::call::state::{StreamLimits, StreamState};
 use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::chat::Chat;
-use crate::stream::dialect::Dialect;
 use crate::stream::responses::Responses;
 
 /// Tells which piece of a stream belongs to which call, and how far its arguments may leave. Knows no bytes.

@@ -232,7 +232,7 @@ impl Entry {
             Stop::Left(outcome) => Some(outcome.status),
             Stop::Open | Stop::Kept(_) => None,
         };
-        reading.steps.extend(copy(item, status, reading.state));
+        reading.steps.extend(item.copy(status, reading.state));
     }
 
     /// Lets go of what was held.
@@ -250,16 +250,18 @@ impl Entry {
     }
 }
 
-/// What takes the place of a copy of arguments that turned out to be this, if anything does.
-pub(crate) fn copy(item: &Item<'_>, status: Option<Status>, state: &StreamState) -> Option<Step> {
-    let (status, value) = (status?, item.arguments.as_ref()?);
-    let piece = Piece::of(value.text)?;
-    let contents = match piece {
-        Piece::Text(_) if status != Status::Repaired => return None,
-        _ => repaired_copy(piece, state)?,
-    };
-    let span = value.span.clone();
-    Some(Step::Copy { span, contents })
+impl Item<'_> {
+    /// Replaces a copy of the arguments as the call's status requires; `None` if it may stay unchanged.
+    pub(crate) fn copy(&self, status: Option<Status>, state: &StreamState) -> Option<Step> {
+        let (status, value) = (status?, self.arguments.as_ref()?);
+        let piece = Piece::of(value.text)?;
+        let contents = match piece {
+            Piece::Text(_) if status != Status::Repaired => return None,
+            _ => repaired_copy(piece, state)?,
+        };
+        let span = value.span.clone();
+        Some(Step::Copy { span, contents })
+    }
 }
 
 /// How many events of one call are kept back: more than a stream has, so that none grows without end.

@@ -1,15 +1,49 @@
-//! Events of Responses that are made here.
+//! Encodes events of Responses.
 
 use std::fmt::Write;
 
 use super::event::Located;
+use crate::repairer::Status;
+use crate::sse::Event;
+use crate::stream::call::state::StreamState;
+use crate::stream::call::step::Step;
 use crate::stream::json::escapes;
+use crate::stream::json::payload::{Payload, line_end};
+
+/// Appends an event with the rest of a call's arguments: `last`, if it is a delta, else a delta with its ids.
+pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
+    let event = Event::whole(last);
+    let Some(payload) = Payload::of(&event) else {
+        return;
+    };
+    let Some(located) = Located::of(payload.text()) else {
+        return;
+    };
+    if let Some(value) = &located.item.delta {
+        payload.replace(value.span.clone(), rest.to_owned(), out);
+    } else {
+        let event = delta(&located, rest, event.name(), line_end(last));
+        out.extend_from_slice(event.as_bytes());
+    }
+}
+
+/// Appends an event whose call has turned out to have this status. A copy of repaired arguments in it is repaired, too.
+pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
+    let event = Event::whole(raw);
+    let payload = status.and_then(|_| Payload::of(&event));
+    let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
+    let copy = located.and_then(|located| located.item.copy(status, state));
+    match (payload, copy) {
+        (Some(payload), Some(Step::Copy { span, contents })) => payload.replace(span, contents, out),
+        _ => out.extend_from_slice(raw),
+    }
+}
 
 /// An event with a further piece of a call's arguments, beside `last`, the one that carried the first.
 ///
 /// It repeats that one's `sequence_number`, as if the event had come in two halves: all other events keep theirs, and
 /// who takes the stream up again after it misses nothing.
-pub(crate) fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
+fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name
         .map(|_| format!("event: {KIND}{line_end}"))
@@ -31,13 +65,18 @@ pub(crate) fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end
 }
 
 /// An error as streams of Responses report it.
-pub(crate) fn error(message: &str, sequence_number: Option<&str>, line_end: &str) -> String {
+pub(crate) fn error(message: &str, last: &[u8]) -> String {
+    let event = Event::whole(last);
+    let payload = Payload::of(&event);
+    let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
+    let sequence_number = located.and_then(|located| located.sequence_number);
+    let end = line_end(last);
     let mut contents = String::new();
     escapes::encode(message, &mut contents);
     let number = sequence_number
         .map(|number| format!(r#","sequence_number":{number}"#))
         .unwrap_or_default();
     format!(
-        r#"event: error{line_end}data: {{"type":"error","code":"invalid_tool_arguments","message":"{contents}","param":null{number}}}{line_end}{line_end}"#
+        r#"event: error{end}data: {{"type":"error","code":"invalid_tool_arguments","message":"{contents}","param":null{number}}}{end}{end}"#
     )
 }

@@ -1,8 +1,8 @@
 //! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
 //! the arguments, the item and the response are done. All copies say the same after the repair, too.
 
-pub(crate) mod event;
-pub(crate) mod call;
+mod event;
+mod call;
 pub(crate) mod encode;
 
 use std::collections::HashMap;

@@ -1,0 +1,61 @@
+//! The reasons for which a model stops.
+
+/// Whether a model that stopped for this reason was stopped in the middle: `finish_reason`, `stop_reason`. Servers that
+/// speak for another API leave its words in their own case.
+pub(crate) fn is_cut_off(reason: &str) -> bool {
+    CUT_OFF.iter().any(|word| word.eq_ignore_ascii_case(reason))
+}
+
+const CUT_OFF: [&str; 19] = [
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_context_window_exceeded",
+    "content_filter",
+    "refusal",
+    "error",
+    "insufficient_system_resource",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "spii",
+    "malformed_function_call",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_an_output_that_was_cut_off_are_known_in_any_case() {
+        for word in CUT_OFF {
+            assert!(is_cut_off(word) && is_cut_off(&word.to_uppercase()), "{word}");
+        }
+        assert!(is_cut_off("Max_Tokens"));
+    }
+
+    #[test]
+    fn a_model_that_came_to_its_end_was_not_cut_off() {
+        for word in [
+            "stop",
+            "tool_calls",
+            "function_call",
+            "end_turn",
+            "tool_use",
+            "stop_sequence",
+            "eos",
+            "STOP",
+            "pause_turn",
+            "lengthy",
+            "",
+        ] {
+            assert!(!is_cut_off(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Encodes the events of a dialect that a repair adds or changes.
+
+use super::dialect::Dialect;
+use crate::repairer::Status;
+use crate::stream::call::state::StreamState;
+use crate::stream::call::step::Address;
+use crate::stream::{anthropic, chat, responses};
+
+impl Address {
+    /// Appends an event with the rest of a call's arguments, made like `last`, the one that carried its last piece.
+    pub(crate) fn encode_rest(&self, rest: &str, last: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Chat(address) => {
+                if let Some(event) = chat::encode::rest(address, rest, last) {
+                    out.extend_from_slice(event.as_bytes());
+                }
+            }
+            Self::Anthropic => anthropic::encode::rest(rest, last, out),
+            // Clients take these arguments from an event that has all of them.
+            Self::Responses { in_pieces: false } => {}
+            Self::Responses { in_pieces: true } => responses::encode::rest(rest, last, out),
+        }
+    }
+}
+
+impl Dialect {
+    /// Encodes the error that ends a stream; `last` is the event that carried the last piece of the failed call.
+    pub(crate) fn encode_error(self, message: &str, last: &[u8]) -> String {
+        match self {
+            Self::ChatCompletions => chat::encode::error(message, last),
+            Self::Anthropic => anthropic::encode::error(message, last),
+            Self::Responses => responses::encode::error(message, last),
+        }
+    }
+
+    /// Appends an event that was kept back until the status of its call was known.
+    pub(crate) fn encode_kept(
+        self,
+        raw: &[u8],
+        status: Option<Status>,
+        state: &StreamState,
+        out: &mut Vec<u8>,
+    ) {
+        match self {
+            Self::Responses => responses::encode::kept(raw, status, state, out),
+            // These streams have no copies of arguments.
+            Self::ChatCompletions | Self::Anthropic => out.extend_from_slice(raw),
+        }
+    }
+}
