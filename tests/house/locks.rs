@@ -13,8 +13,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     // What hyper-util calls watching a connection.
+    ("tool-cli/src/check/log_warnings.rs", &["Mutex"]),
     ("tool-gateway/src/cli/connections.rs", &["watch"]),
-    ("tool-gateway/src/cli/log_warnings.rs", &["Mutex"]),
     // A channel of tokio's that has how many signals came.
     ("tool-gateway/src/cli/stop_signals.rs", &["watch"]),
     // One map, changed in one step.

@@ -8,11 +8,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::tokens;
 
 /// The library crates whose floors are held.
-pub const CRATES: [&str; 5] = [
+pub const CRATES: [&str; 6] = [
     "tool-runtime",
     "tool-macros",
     "tool-repair",
     "tool-builtins",
+    "tool-cli",
     "tool-gateway",
 ];
 

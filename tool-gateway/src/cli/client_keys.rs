@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::env;
 
+use tool_cli::Failure;
+
 use crate::cli::config::{ClientConfig, Sha256};
-use crate::cli::ending::Failure;
 use crate::server::access::client_key::{can_be_sent, sha256};
 use crate::server::http::gateway::Gateway;
 

@@ -10,10 +10,9 @@ use std::time::Duration;
 use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+use tool_cli::Failure;
 use tool_runtime::repair::FormatFixing;
 
-use crate::cli::ending::Failure;
-use crate::cli::line_column::LineColumns;
 use crate::cli::server_options::{OfferName, StoreName, UpstreamKind};
 use crate::server::access::unknown_tool;
 use crate::upstream::anthropic::AnthropicUpstream;
@@ -257,7 +256,7 @@ fn in_words_of_toml(message: &str) -> String {
 
 /// The line of a byte of a text.
 fn line(text: &str, at: usize) -> usize {
-    LineColumns::of(text).find(at).line
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// The expected name that is most like the unknown one in a message of serde's.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tool_cli::Failure;
 use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 
 use crate::cli::config::{
     Config, DecisionName, OffloadConfig, OwnershipRule, PermissionConfig, SessionsConfig,
 };
-use crate::cli::ending::Failure;
 use crate::cli::server_options::{OfferName, ServeOptions, StoreName, UpstreamKind};
 use crate::cli::tools;
 use crate::server::access::unknown_tool::UnknownTool;

@@ -1,24 +1,9 @@
 //! The command line: its options, and a file for each command.
 
 // Dependencies first: a module uses only modules declared before it.
-mod ending;
 #[cfg(feature = "server")]
 mod server_options;
 mod options;
-mod terminal;
-mod source;
-mod line_column;
-mod excerpt;
-mod explain;
-mod jsonl;
-mod tally;
-mod progress;
-mod log_warnings;
-mod schemas;
-mod repair_text;
-mod repair_lines;
-mod repair_stream;
-mod check_lines;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
@@ -50,10 +35,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tool_cli::{Ending, Failure, Terminal};
 
-use ending::{Ending, Failure};
 use options::{Command, Options};
-use terminal::Terminal;
 
 /// Runs the program with its arguments, the first of which is its name, and says how it ended.
 ///
@@ -72,12 +56,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let terminal = Terminal::new(options.color);
     let ended = match &options.command {
-        Command::Repair(options) => match options.sse {
-            Some(dialect) => repair_stream::run(dialect, options, terminal),
-            None if options.jsonl => repair_lines::run(options, terminal),
-            None => repair_text::run(options, terminal),
-        },
-        Command::Check(options) => check_lines::run(options, terminal),
+        Command::Local(command) => command.run(terminal),
         #[cfg(feature = "server")]
         Command::Serve(options) => serve::run(options, terminal),
         #[cfg(feature = "server")]

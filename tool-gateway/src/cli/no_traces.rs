@@ -4,11 +4,11 @@ use std::future::Ready;
 
 use axum::Router;
 use tokio::runtime::Handle;
+use tool_cli::Failure;
 use tracing_subscriber::Layer;
 use tracing_subscriber::registry::Registry;
 
 use crate::cli::collector::Collector;
-use crate::cli::ending::Failure;
 
 /// There are none in this build.
 pub(super) enum Traces {}

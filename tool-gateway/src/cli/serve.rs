@@ -7,18 +7,17 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tool_cli::{Ending, Failure, Terminal};
 
 use crate::cli::client_keys::ClientKey;
 use crate::cli::config::{Config, LimitsConfig};
 use crate::cli::connections;
-use crate::cli::ending::{Ending, Failure};
 use crate::cli::gateway_of_config::{anthropic, configured, registry, script, with_store};
 use crate::cli::log::start_log;
 #[cfg(not(feature = "otlp"))]
 use crate::cli::no_traces::Traces;
 use crate::cli::server_options::{ServeOptions, UpstreamKind};
 use crate::cli::stop_signals::StopSignals;
-use crate::cli::terminal::Terminal;
 #[cfg(feature = "otlp")]
 use crate::cli::traces::Traces;
 use crate::server::http::gateway::{Gateway, Turns};

@@ -4,12 +4,11 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 use tool_builtins::todo::{todo_read, todo_write};
+use tool_cli::{Ending, Failure, Terminal, visible};
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 
-use crate::cli::ending::{Ending, Failure};
 use crate::cli::server_options::{CallOptions, Format, ToolsOptions};
-use crate::cli::terminal::{Terminal, visible};
 use crate::server::access::unknown_tool::UnknownTool;
 
 /// The tools that the program has.

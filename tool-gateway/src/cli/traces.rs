@@ -16,6 +16,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Handle;
+use tool_cli::Failure;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Level};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
@@ -24,7 +25,6 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::Registry;
 
 use crate::cli::collector::{Collector, set};
-use crate::cli::ending::Failure;
 use crate::cli::otlp_client::OtlpClient;
 
 /// The spans on their way to a collector.

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
-use crate::cli::ending::Failure;
-use crate::cli::terminal::{Terminal, visible};
+use crate::ending::Failure;
+use crate::terminal::{Terminal, visible};
 
 /// Input, opened.
 pub(crate) struct Source {

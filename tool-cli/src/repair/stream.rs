@@ -6,11 +6,10 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
-use crate::cli::ending::{Ending, Failure};
-use crate::cli::explain::counted;
-use crate::cli::options::{RepairOptions, StreamOptions};
-use crate::cli::source::Source;
-use crate::cli::terminal::{Palette, Terminal, visible};
+use crate::ending::{Ending, Failure};
+use crate::options::{RepairOptions, StreamOptions};
+use crate::source::Source;
+use crate::terminal::{Palette, Terminal, counted, visible};
 
 pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;

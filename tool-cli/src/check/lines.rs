@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool_runtime::{Issue, Policy, ToolCall};
 
-use crate::cli::ending::{Ending, Failure};
-use crate::cli::jsonl::{self, Answers, Line, LineError, present};
-use crate::cli::options::{CheckOptions, Deny};
-use crate::cli::progress::Progress;
-use crate::cli::schemas::{NAME, Schemas};
-use crate::cli::source::Source;
-use crate::cli::tally::Tally;
-use crate::cli::terminal::{Terminal, visible};
+use crate::check::progress::Progress;
+use crate::check::schemas::{NAME, Schemas};
+use crate::check::tally::Tally;
+use crate::ending::{Ending, Failure};
+use crate::jsonl::{self, Answers, Line, LineError, present};
+use crate::options::{CheckOptions, Deny};
+use crate::source::Source;
+use crate::terminal::{Terminal, visible};
 
 pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;

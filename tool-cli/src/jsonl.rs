@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::cli::ending::Failure;
-use crate::cli::source::{Source, not_text};
+use crate::ending::Failure;
+use crate::source::{Source, not_text};
 
 /// A line that is not blank.
 #[derive(Debug, Clone, Copy)]

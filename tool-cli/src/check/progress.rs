@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cli::terminal::Terminal;
+use crate::terminal::Terminal;
 
 /// One line on a terminal, written anew now and then.
 #[derive(Debug)]

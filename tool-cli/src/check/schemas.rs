@@ -7,8 +7,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use tool_runtime::{RegistryError, ToolDefinition, ToolRegistry};
 
-use crate::cli::jsonl::in_words;
-use crate::cli::log_warnings;
+use crate::check::log_warnings;
+use crate::jsonl::in_words;
 
 /// The name under which every schema is registered; it is shown nowhere.
 pub(crate) const NAME: &str = "call";

@@ -4,7 +4,7 @@ use std::io;
 
 /// The work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// And all is well: exit status 0.
     Fine,
     /// And something could not be repaired or read: exit status 1.
@@ -12,14 +12,15 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    pub(crate) fn fine_if(all_is_well: bool) -> Self {
+    /// `Fine` if all is well, else `WithErrors`.
+    pub fn fine_if(all_is_well: bool) -> Self {
         if all_is_well { Self::Fine } else { Self::WithErrors }
     }
 }
 
 /// The work could not be done.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Whoever read our output has gone, as `head` does: the end, and nothing to say about it.
     OutputClosed,
     /// What is wrong and what to do: exit status 2.
@@ -28,7 +29,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Output could not be written.
-    pub(crate) fn writing(error: &io::Error) -> Self {
+    pub fn writing(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::OutputClosed;
         }
@@ -38,7 +39,7 @@ impl Failure {
     }
 
     /// Input could not be read.
-    pub(crate) fn reading(name: &str, error: &io::Error) -> Self {
+    pub fn reading(name: &str, error: &io::Error) -> Self {
         Self::Message(format!(
             "{name} cannot be read: {error}; name a file that can, or `-` for standard input"
         ))

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use tool_runtime::repair::{Fix, FixCode, Fixes, Limits, Reason, Status};
 
-use crate::cli::excerpt::Excerpt;
-use crate::cli::line_column::{LineColumn, LineColumns};
-use crate::cli::terminal::{Palette, visible};
+use crate::line_column::{LineColumn, LineColumns};
+use crate::repair::excerpt::Excerpt;
+use crate::terminal::{Palette, counted, visible};
 
 /// A text that was looked at, with the name of where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -180,9 +180,4 @@ fn tally(fixes: &Fixes) -> String {
         let _ = writeln!(output, "  {count:>width$} {}", code.as_str());
     }
     output
-}
-
-/// A number with its noun.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

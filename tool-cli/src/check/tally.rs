@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use tool_runtime::ToolCallRequest;
 use tool_runtime::issue::{Code, Issue};
 
-use crate::cli::explain::counted;
-use crate::cli::terminal::Palette;
+use crate::terminal::{Palette, counted};
 
 /// What was found in all calls.
 #[derive(Debug, Default)]

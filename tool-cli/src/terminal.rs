@@ -3,11 +3,11 @@
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use crate::cli::options::When;
+use crate::options::When;
 
 /// Where messages go, and whether they are coloured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminal {
+pub struct Terminal {
     pub(crate) palette: Palette,
     /// Whether somebody is watching, on a terminal where a line can be written anew.
     pub(crate) watched: bool,
@@ -16,7 +16,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn new(color: When) -> Self {
+    /// Standard error as it is now: on a terminal or not, with `NO_COLOR` and `TERM` of the environment.
+    pub fn new(color: When) -> Self {
         let dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
         // https://no-color.org: any value but an empty one.
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -31,7 +32,7 @@ impl Terminal {
     }
 
     /// Ends the line of a result, where a message would go on with it.
-    pub(crate) fn end_line(self, result: &[u8]) {
+    pub fn end_line(self, result: &[u8]) {
         if self.shared && result.last().is_some_and(|byte| *byte != b'\n') {
             self.print("\n");
         }
@@ -39,14 +40,14 @@ impl Terminal {
 
     /// Writes a message. Where standard error is closed, nobody wants to know.
     #[allow(clippy::unused_self, reason = "messages go through here, not past it")]
-    pub(crate) fn print(self, message: &str) {
+    pub fn print(self, message: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(message.as_bytes());
         let _ = stderr.flush();
     }
 
     /// Says why there is no result.
-    pub(crate) fn fail(self, message: &str) {
+    pub fn fail(self, message: &str) {
         self.print(&format!("{} {message}\n", self.palette.bad("error:")));
     }
 }
@@ -60,7 +61,7 @@ fn is_colored(when: When, watched: bool, unwanted: bool) -> bool {
 }
 
 /// A text from outside in one line, cut to a length that people read: a terminal has nothing to obey in it.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::new();
     for (place, letter) in text.chars().enumerate() {
         if place == VISIBLE {
@@ -85,6 +86,11 @@ pub(crate) fn is_hidden(letter: char) -> bool {
 
 /// How many characters of a text from outside are shown.
 const VISIBLE: usize = 512;
+
+/// A number with its noun.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
 
 /// Colours, or none.
 #[derive(Debug, Clone, Copy)]

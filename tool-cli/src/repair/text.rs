@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};
 
-use crate::cli::ending::{Ending, Failure};
-use crate::cli::explain::Explainer;
-use crate::cli::options::RepairOptions;
-use crate::cli::source::{Source, not_text};
-use crate::cli::terminal::Terminal;
+use crate::ending::{Ending, Failure};
+use crate::options::RepairOptions;
+use crate::repair::explain::Explainer;
+use crate::source::{Source, not_text};
+use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;

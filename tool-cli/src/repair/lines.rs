@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool_runtime::repair::{Fix, Fixes, Reason, Status, repair};
 
-use crate::cli::ending::{Ending, Failure};
-use crate::cli::jsonl::{self, LineError, present};
-use crate::cli::options::RepairOptions;
-use crate::cli::source::Source;
-use crate::cli::terminal::Terminal;
+use crate::ending::{Ending, Failure};
+use crate::jsonl::{self, LineError, present};
+use crate::options::RepairOptions;
+use crate::source::Source;
+use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;

@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::cli::line_column::LineColumn;
-use crate::cli::terminal::is_hidden;
+use crate::line_column::LineColumn;
+use crate::terminal::is_hidden;
 
 /// What is shown of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn push(letter: char, shown: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::line_column::LineColumns;
+    use crate::line_column::LineColumns;
 
     fn shown(text: &str, offsets: &[usize]) -> (String, String, usize) {
         let mut places = LineColumns::of(text);

@@ -1,0 +1,8 @@
+//! `check`: recorded calls against their schemas.
+
+// Dependencies first: a module uses only modules declared before it.
+mod log_warnings;
+mod schemas;
+mod tally;
+mod progress;
+pub(crate) mod lines;

@@ -1,0 +1,8 @@
+//! `repair`: one text, texts in JSON lines, or the calls in a stream.
+
+// Dependencies first: a module uses only modules declared before it.
+mod excerpt;
+mod explain;
+pub(crate) mod text;
+pub(crate) mod lines;
+pub(crate) mod stream;
