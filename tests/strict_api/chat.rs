@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::{list, name, object, schema, text};
+use crate::fields::{definition, list, name, object, text, tools};
+use crate::open_calls::OpenCalls;
 
 /// The fault of a request. `extra` are fields that the server itself wrote into messages, and wants back.
 pub fn check(request: &Value, extra: &[&str]) -> Result<(), String> {
@@ -19,21 +20,13 @@ pub fn check(request: &Value, extra: &[&str]) -> Result<(), String> {
     ];
     let request = object(request, "request", &fields)?;
     text(request, "request", "model")?;
-    for (at, tool) in request
-        .get("tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let place = format!("tools.{at}");
+    for (place, tool) in tools(request) {
         let tool = object(tool, &place, &["type", "function"])?;
         let function = tool.get("function").unwrap_or(&Value::Null);
         let function = object(function, &place, &["name", "description", "parameters", "strict"])?;
-        name(function, &place, "name")?;
-        schema(function, &place, "parameters")?;
+        definition(function, &place, "parameters")?;
     }
-    let mut open: Vec<String> = Vec::new();
+    let mut open = OpenCalls::default();
     for (at, message) in list(request, "request", "messages")?.iter().enumerate() {
         let place = format!("messages.{at}");
         let role = message["role"].as_str().unwrap_or_default();
@@ -48,43 +41,35 @@ pub fn check(request: &Value, extra: &[&str]) -> Result<(), String> {
         if role == "tool" {
             text(message, &place, "content")?;
             let id = text(message, &place, "tool_call_id")?;
-            let before = open.len();
-            open.retain(|open| open != id);
-            if open.len() == before {
+            if !open.answer(id) {
                 return Err(format!(
                     "{place}: `tool_call_id` {id} answers no call of the message before"
                 ));
             }
             continue;
         }
-        if !open.is_empty() {
-            return Err(unanswered(&open));
-        }
+        open.check(unanswered)?;
         if role == "assistant" {
             open = assistant(message, &place)?;
         } else if message.get("content").is_none_or(Value::is_null) {
             return Err(format!("{place}.content: expected a string or a list"));
         }
     }
-    if open.is_empty() {
-        Ok(())
-    } else {
-        Err(unanswered(&open))
-    }
+    open.check(unanswered)
 }
 
-/// The ids of the calls in a message of the model.
-fn assistant(message: &Map<String, Value>, place: &str) -> Result<Vec<String>, String> {
+/// Checks a message of the model. Returns the calls that it opens.
+fn assistant(message: &Map<String, Value>, place: &str) -> Result<OpenCalls, String> {
     let Some(calls) = message.get("tool_calls") else {
         let said = ["content", "refusal"].map(|field| message.get(field).is_some_and(|text| !text.is_null()));
         return match said {
             [false, false] => Err(format!("{place}.content: expected a string, got null")),
-            _ => Ok(Vec::new()),
+            _ => Ok(OpenCalls::default()),
         };
     };
     let calls = calls.as_array().filter(|calls| !calls.is_empty());
     let calls = calls.ok_or(format!("{place}.tool_calls: expected at least 1 item"))?;
-    let mut ids: Vec<String> = Vec::new();
+    let mut open = OpenCalls::default();
     for (at, call) in calls.iter().enumerate() {
         let place = format!("{place}.tool_calls.{at}");
         let call = object(call, &place, &["id", "type", "function", "extra_content"])?;
@@ -98,17 +83,14 @@ fn assistant(message: &Map<String, Value>, place: &str) -> Result<Vec<String>, S
             ));
         }
         let id = text(call, &place, "id")?;
-        if call.get("type").is_none_or(|kind| kind != "function")
-            || id.is_empty()
-            || ids.iter().any(|known| known == id)
-        {
+        if call.get("type").is_none_or(|kind| kind != "function") || id.is_empty() || open.contains(id) {
             return Err(format!(
                 "{place}: expected `type` \"function\" and an id of its own"
             ));
         }
-        ids.push(id.to_owned());
+        open.push(id);
     }
-    Ok(ids)
+    Ok(open)
 }
 
 fn unanswered(ids: &[String]) -> String {

@@ -41,10 +41,18 @@ pub fn name(object: &Map<String, Value>, place: &str, field: &str) -> Result<(),
     Ok(())
 }
 
-/// A schema of an object.
-pub fn schema(object: &Map<String, Value>, place: &str, field: &str) -> Result<(), String> {
-    match object.get(field).and_then(|schema| schema.get("type")) {
+/// The tools of a request, each with its place.
+pub fn tools(request: &Map<String, Value>) -> impl Iterator<Item = (String, &Value)> {
+    let tools = request.get("tools").and_then(Value::as_array);
+    let tools = tools.into_iter().flatten().enumerate();
+    tools.map(|(at, tool)| (format!("tools.{at}"), tool))
+}
+
+/// Checks the name of a tool and its schema, which is one of an object.
+pub fn definition(tool: &Map<String, Value>, place: &str, schema: &str) -> Result<(), String> {
+    name(tool, place, "name")?;
+    match tool.get(schema).and_then(|schema| schema.get("type")) {
         Some(kind) if kind == "object" => Ok(()),
-        _ => Err(format!("{place}.{field}.type: Input should be 'object'")),
+        _ => Err(format!("{place}.{schema}.type: Input should be 'object'")),
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a tool of tests")]
 
 mod fields;
+mod open_calls;
 mod messages;
 mod chat;
 mod responses;

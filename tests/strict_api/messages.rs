@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::{list, name, object, schema, text};
+use crate::fields::{definition, list, name, object, text, tools};
 
 /// The fault of a request, in the words of the API.
 pub fn check(request: &Value) -> Result<(), String> {
@@ -24,14 +24,7 @@ pub fn check(request: &Value) -> Result<(), String> {
     if limit.is_none_or(|limit| limit == 0) {
         return Err("max_tokens: Field required".to_owned());
     }
-    for (at, tool) in request
-        .get("tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let place = format!("tools.{at}");
+    for (place, tool) in tools(request) {
         let known = [
             "name",
             "description",
@@ -42,8 +35,7 @@ pub fn check(request: &Value) -> Result<(), String> {
             "type",
         ];
         let tool = object(tool, &place, &known)?;
-        name(tool, &place, "name")?;
-        schema(tool, &place, "input_schema")?;
+        definition(tool, &place, "input_schema")?;
     }
     let messages = list(request, "request", "messages")?;
     let mut open: Vec<String> = Vec::new();

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::fields::{list, name, object, schema, text};
+use crate::fields::{definition, list, name, object, text, tools};
+use crate::open_calls::OpenCalls;
 
 /// The fault of a request.
 pub fn check(request: &Value) -> Result<(), String> {
@@ -19,23 +20,15 @@ pub fn check(request: &Value) -> Result<(), String> {
     ];
     let request = object(request, "request", &fields)?;
     text(request, "request", "model")?;
-    for (at, tool) in request
-        .get("tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let place = format!("tools.{at}");
+    for (place, tool) in tools(request) {
         let tool = object(
             tool,
             &place,
             &["type", "name", "description", "parameters", "strict"],
         )?;
-        name(tool, &place, "name")?;
-        schema(tool, &place, "parameters")?;
+        definition(tool, &place, "parameters")?;
     }
-    let mut open: Vec<String> = Vec::new();
+    let mut open = OpenCalls::default();
     for (at, item) in list(request, "request", "input")?.iter().enumerate() {
         let place = format!("input.{at}");
         let kind = item["type"].as_str().unwrap_or("message");
@@ -51,13 +44,11 @@ pub fn check(request: &Value) -> Result<(), String> {
             "function_call" => {
                 name(item, &place, "name")?;
                 text(item, &place, "arguments")?;
-                open.push(text(item, &place, "call_id")?.to_owned());
+                open.push(text(item, &place, "call_id")?);
             }
             "function_call_output" => {
                 let id = text(item, &place, "call_id")?;
-                let before = open.len();
-                open.retain(|open| open != id);
-                if open.len() == before {
+                if !open.answer(id) {
                     return Err(format!(
                         "No tool call found for function call output with call_id {id}."
                     ));
@@ -66,8 +57,5 @@ pub fn check(request: &Value) -> Result<(), String> {
             _ => {}
         }
     }
-    match open.first() {
-        Some(id) => Err(format!("No tool output found for function call {id}.")),
-        None => Ok(()),
-    }
+    open.check(|ids| format!("No tool output found for function call {}.", ids[0]))
 }
