@@ -11,6 +11,7 @@ mod wild;
 mod read;
 mod whole;
 mod deviations;
+mod surrogates;
 mod apart;
 mod limits;
 mod linear;

@@ -4,12 +4,14 @@ use serde_json::Value;
 use tool_repair::sse::{Frame, SseDecoder};
 
 use super::stream_error::StreamError;
+use super::surrogates::{PendingSurrogates, parse_lossy};
 
 /// The events of one stream. Comments and events without data are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     decoder: SseDecoder,
     received: usize,
+    surrogates: PendingSurrogates,
 }
 
 /// One event with data.
@@ -24,13 +26,6 @@ impl Incoming {
     /// Whether it is the end of a stream of `OpenAI`'s.
     pub(super) fn is_done(&self) -> bool {
         self.data.trim() == "[DONE]"
-    }
-
-    /// The data as JSON.
-    pub(super) fn json(&self) -> Result<Value, StreamError> {
-        serde_json::from_str(&self.data)
-            .or_else(|_| serde_json::from_str(&with_whole_characters(&self.data)))
-            .map_err(|error| StreamError::invalid(error.to_string()))
     }
 }
 
@@ -72,62 +67,20 @@ impl Events {
     pub(super) fn last(&mut self) -> Result<Option<Incoming>, StreamError> {
         self.decoder.finish();
         let last = self.next()?;
-        Ok(last.filter(|last| last.is_done() || last.json().is_ok()))
+        Ok(last.filter(|last| last.is_done() || parse_lossy(&last.data).is_ok()))
     }
-}
 
-/// JSON in which halves of surrogate pairs that stand alone are U+FFFD: servers cut texts at UTF-16 code units, and `serde_json` reads
-/// none of it then. (The arguments of calls are put together before they are read.)
-fn with_whole_characters(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = rest.find('\\') {
-        let (text, escape) = rest.split_at(at);
-        out.push_str(text);
-        let unit = |at: usize| {
-            let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-            u16::from_str_radix(digits, 16).ok()
-        };
-        let length = match (unit(0), unit(6)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
-            (Some(0xD800..=0xDFFF), _) => 0,
-            _ => 2,
-        };
-        if length == 0 {
-            out.push_str("\\ufffd");
-        }
-        let (kept, after) = escape
-            .split_at_checked(if length == 0 { 6 } else { length })
-            .unwrap_or((escape, ""));
-        if length > 0 {
-            out.push_str(kept);
-        }
-        rest = after;
+    /// The data of an event as JSON. A character that the server has cut in two is in the later event.
+    pub(super) fn json(&mut self, incoming: &Incoming) -> Result<Value, StreamError> {
+        let json = self.surrogates.parse(incoming.name.as_deref(), &incoming.data);
+        json.map_err(|error| StreamError::invalid(error.to_string()))
     }
-    out + rest
+
+    /// Ends texts. Returns events that add U+FFFD to each that ended within a character.
+    pub(super) fn end_texts(&mut self, is_ended: impl Fn(&Value) -> bool) -> Vec<Value> {
+        self.surrogates.end(is_ended)
+    }
 }
 
 /// More than an answer has.
 const LIMIT: usize = 256 << 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replaces_halves_of_characters() {
-        let event = |data: &str| Incoming {
-            name: None,
-            data: data.to_owned(),
-        };
-        for (data, text) in [
-            (r#""a\ud83d\ude00\n""#, "a😀\n"),
-            (r#""a\ud83d""#, "a\u{fffd}"),
-            (r#""\ude00\\ud83d\"""#, "\u{fffd}\\ud83d\""),
-            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
-        ] {
-            assert_eq!(event(data).json(), Ok(Value::from(text)), "{data}");
-        }
-        assert!(event("{").json().is_err());
-    }
-}

@@ -20,6 +20,8 @@ mod delta;
 #[cfg(feature = "stream")]
 mod stream_error;
 #[cfg(feature = "stream")]
+mod surrogates;
+#[cfg(feature = "stream")]
 mod events;
 pub mod strict;
 pub mod anthropic;

@@ -15,7 +15,7 @@ use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord
 /// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
 ///
-/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -166,7 +166,7 @@ impl ResponseReader {
         if self.stopped || incoming.is_done() {
             return Ok(()); // servers of several APIs end each stream with `[DONE]`
         }
-        let mut event = incoming.json()?;
+        let mut event = self.events.json(incoming)?;
         let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
         let kind = event.get("type").and_then(Value::as_str);
         let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
@@ -183,12 +183,19 @@ impl ResponseReader {
             {
                 return Err(StreamError::invalid(format!("`{kind}` before `message_start`")));
             }
-            "content_block_start" => self.start(event, deltas)?,
+            "content_block_start" => {
+                self.end_texts(Some(index(&event)), deltas)?;
+                self.start(event, deltas)?;
+            }
+            "content_block_stop" => self.end_texts(Some(index(&event)), deltas)?,
             "content_block_delta" => {
                 self.delta(event, deltas)?;
             }
             "message_delta" => self.message_delta(event),
-            "message_stop" => self.stopped = true,
+            "message_stop" => {
+                self.end_texts(None, deltas)?;
+                self.stopped = true;
+            }
             _ => {} // `ping`, and what the API may add
         }
         self.calls(calls, deltas)
@@ -265,6 +272,7 @@ impl ResponseReader {
         for (field, value) in delta {
             match (field.as_str(), &value) {
                 ("partial_json", Value::String(piece)) if block.call.is_none() => block.input.push_str(piece),
+                (_, Value::String(piece)) if piece.is_empty() => {}
                 ("text", Value::String(piece)) => deltas.push(Delta::Text(piece.clone())),
                 ("thinking", Value::String(piece)) => deltas.push(Delta::Thinking(piece.clone())),
                 _ => {}
@@ -272,6 +280,14 @@ impl ResponseReader {
             block.add(field, value);
         }
         Ok(())
+    }
+
+    /// Ends the texts of a block, or all.
+    fn end_texts(&mut self, block: Option<u64>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let ended = self
+            .events
+            .end_texts(|event| block.is_none_or(|block| index(event) == block));
+        ended.into_iter().try_for_each(|event| self.delta(event, deltas))
     }
 
     /// The fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep the values of

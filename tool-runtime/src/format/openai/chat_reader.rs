@@ -14,7 +14,7 @@ use crate::format::stream_error::StreamError;
 /// Reads a stream of the chat completions API, whatever the pieces it comes in, to a whole [`Response`]: the first choice. The arguments
 /// of calls are repaired where that is no guess; pieces find their call also in streams of servers that repeat or omit `index` or `id`.
 ///
-/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -160,10 +160,11 @@ impl ResponseReader {
         }
         let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
         if incoming.is_done() {
+            self.end_texts(deltas);
             self.done = true;
             return self.calls(calls, &[], deltas);
         }
-        let chunk = incoming.json()?;
+        let chunk = self.events.json(incoming)?;
         let error = chunk.get("error").filter(|error| !is_blank_error(error));
         let is_error = incoming.name.as_deref() == Some("error")
             || chunk.get("object").is_some_and(|kind| kind == "error");
@@ -178,8 +179,7 @@ impl ResponseReader {
             match field.as_str() {
                 "choices" => {
                     for choice in value.as_array().into_iter().flatten() {
-                        let index = choice.get("index").and_then(Value::as_u64);
-                        if index.unwrap_or_default() == 0 {
+                        if is_first(choice) {
                             self.choice(choice, deltas)?;
                             let delta = choice.get("delta").and_then(|delta| delta.get("tool_calls"));
                             sent.extend(delta.and_then(Value::as_array).into_iter().flatten().cloned());
@@ -204,9 +204,16 @@ impl ResponseReader {
             }
             self.parts.finish_reason = Some(reason.to_owned());
         }
-        let Some(delta) = choice.get("delta").and_then(Value::as_object) else {
-            return Ok(());
-        };
+        if let Some(delta) = choice.get("delta").and_then(Value::as_object) {
+            self.delta(delta, deltas);
+        }
+        if self.parts.finish_reason.is_some() {
+            self.end_texts(deltas);
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: &Map<String, Value>, deltas: &mut Vec<Delta>) {
         let mut is_shown = false; // one text may come in two fields
         for (field, value) in delta {
             match (field.as_str(), value) {
@@ -244,7 +251,18 @@ impl ResponseReader {
         if !is_shown && !text.is_empty() {
             deltas.push(Delta::Thinking(text));
         }
-        Ok(())
+    }
+
+    /// Ends the texts of the delta.
+    fn end_texts(&mut self, deltas: &mut Vec<Delta>) {
+        for chunk in self.events.end_texts(|_| true) {
+            let choices = chunk.get("choices").and_then(Value::as_array);
+            for choice in choices.into_iter().flatten().filter(|choice| is_first(choice)) {
+                if let Some(delta) = choice.get("delta").and_then(Value::as_object) {
+                    self.delta(delta, deltas);
+                }
+            }
+        }
     }
 
     /// Takes a piece of the content: a text, or parts, as some compatible servers send.
@@ -334,6 +352,12 @@ impl ResponseReader {
         }
         Ok(())
     }
+}
+
+/// Whether a choice is the one that is read.
+fn is_first(choice: &Value) -> bool {
+    let index = choice.get("index").and_then(Value::as_u64);
+    index.unwrap_or_default() == 0
 }
 
 /// Appends to a text.

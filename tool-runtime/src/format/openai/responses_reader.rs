@@ -14,7 +14,7 @@ use crate::format::stream_error::StreamError;
 /// Reads a stream of the Responses API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
 ///
-/// Halves of a surrogate pair that a server sends in two events become U+FFFD in texts; the arguments of calls keep the character.
+/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -156,19 +156,22 @@ impl ResponseReader {
             return Ok(());
         }
         let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
-        let mut event = incoming.json()?;
+        let mut event = self.events.json(incoming)?;
         let kind = event.get("type").and_then(Value::as_str);
         let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
-        let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+        let is_last = matches!(kind.as_str(), "response.completed" | "response.incomplete");
+        if is_last || kind.rsplit('.').next() == Some("done") {
+            let item = event.get("output_index");
+            for rest in self
+                .events
+                .end_texts(|rest| is_last || rest.get("output_index") == item)
+            {
+                let kind = rest.get("type").and_then(Value::as_str).unwrap_or_default();
+                self.text(kind, &rest, deltas);
+            }
+        }
+        self.text(&kind, &event, deltas);
         match kind.as_str() {
-            "response.output_text.delta" => {
-                self.text.push_str(text);
-                deltas.push(Delta::Text(text.to_owned()));
-            }
-            "response.refusal.delta" => deltas.push(Delta::Text(text.to_owned())),
-            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                deltas.push(Delta::Thinking(text.to_owned()));
-            }
             "response.output_item.done" => {
                 let last = self.items.last_key_value().map_or(0, |(last, _)| last + 1);
                 let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(last);
@@ -193,6 +196,25 @@ impl ResponseReader {
             _ => {}
         }
         self.calls(calls, deltas)
+    }
+
+    /// Takes a piece of text, if the event has one.
+    fn text(&mut self, kind: &str, event: &Value, deltas: &mut Vec<Delta>) {
+        let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+        if text.is_empty() {
+            return;
+        }
+        match kind {
+            "response.output_text.delta" => {
+                self.text.push_str(text);
+                deltas.push(Delta::Text(text.to_owned()));
+            }
+            "response.refusal.delta" => deltas.push(Delta::Text(text.to_owned())),
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                deltas.push(Delta::Thinking(text.to_owned()));
+            }
+            _ => {}
+        }
     }
 
     fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
