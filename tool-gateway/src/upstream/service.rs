@@ -1,12 +1,13 @@
-//! The trait of upstreams, and its error.
+//! [`Upstream`]: the trait of upstreams.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
 use bytes::Bytes;
+
+use super::error::UpstreamError;
 
 /// A server of the Messages API, or what stands for one. The gateway sends it the client's requests, changed or not, and reads
 /// its responses as they arrive.
@@ -24,26 +25,3 @@ pub trait Upstream: Send + Sync + 'static {
 /// The response, or why there is none.
 pub type UpstreamFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send + 'a>>;
-
-/// Why an upstream did not answer. The client may retry.
-#[derive(Debug)]
-pub struct UpstreamError {
-    message: String,
-}
-
-impl UpstreamError {
-    /// An error with a message for the client, which names the upstream and no credential.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
-    }
-}
-
-impl fmt::Display for UpstreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for UpstreamError {}

@@ -18,7 +18,7 @@ const FIELDS: [HeaderName; 10] = [
 ];
 
 /// Removes them, with those that `Connection` names.
-pub(in crate::upstream) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()

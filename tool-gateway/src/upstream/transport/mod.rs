@@ -1,8 +1,12 @@
-//! The HTTP client for upstreams: connections, their pool, and headers that are not forwarded.
+//! Servers that are asked over HTTP, whatever their API: base URL, credentials, pooled connections. The entry is [`HttpServer`](server::HttpServer).
 
 // Dependencies first: a module uses only modules declared before it.
-pub(super) mod hop_by_hop;
+pub(super) mod invalid;
+mod hop_by_hop;
 pub(crate) mod first_cause;
 pub(crate) mod connector;
 mod connection;
-pub(super) mod pool;
+mod pool;
+mod base_url;
+mod api_key;
+pub(super) mod server;

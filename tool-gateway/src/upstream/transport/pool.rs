@@ -33,21 +33,21 @@ const MAX_IDLE: usize = 256;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
-pub(in crate::upstream) struct Pool {
+pub(super) struct Pool {
     connector: Connector,
     server: Uri,
     idle: Arc<Idle>,
 }
 
 /// Why there is no response.
-pub(in crate::upstream) enum SendError {
+pub(super) enum SendError {
     Connecting(BoxError),
     /// The connection ended before it.
     NoResponse(hyper::Error),
 }
 
 impl SendError {
-    pub(in crate::upstream) fn as_error(&self) -> &(dyn Error + 'static) {
+    pub(super) fn as_error(&self) -> &(dyn Error + 'static) {
         match self {
             Self::Connecting(error) => &**error,
             Self::NoResponse(error) => error,
@@ -56,7 +56,7 @@ impl SendError {
 }
 
 impl Pool {
-    pub(in crate::upstream) fn new(connector: Connector, server: Uri) -> Self {
+    pub(super) fn new(connector: Connector, server: Uri) -> Self {
         Self {
             connector,
             server,
@@ -66,10 +66,7 @@ impl Pool {
 
     /// Sends a request, whose URI is a path and a query. One that meets a connection which the server has just closed is sent on another,
     /// if nothing of it was sent.
-    pub(in crate::upstream) async fn send(
-        &self,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Body>, SendError> {
+    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, SendError> {
         loop {
             let idle = self.idle.take();
             let is_new = idle.is_none();

@@ -1,0 +1,238 @@
+//! [`BaseUrl`]: the URL of a server, without the paths of its API.
+
+use std::error::Error;
+use std::fmt;
+
+use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use axum::http::{HeaderValue, Uri};
+
+use super::invalid::InvalidUpstream;
+
+/// A base URL: the paths of requests are appended to it.
+pub(super) struct BaseUrl {
+    scheme: Scheme,
+    pub(super) authority: Authority,
+    /// Empty, or a path that does not end in `/`.
+    prefix: String,
+}
+
+impl BaseUrl {
+    pub(super) fn parse(url: &str) -> Result<Self, InvalidUpstream> {
+        let invalid = |reason: &str| InvalidUpstream(format!("invalid base URL {}: {reason}", shown(url)));
+        if url.contains('@') {
+            return Err(invalid(
+                "it contains a user name or password; remove them, and configure the key as API key",
+            ));
+        }
+        if url.contains(['?', '#']) {
+            return Err(invalid("it contains a query or a fragment; remove it"));
+        }
+        let parsed: Uri = url.parse().map_err(|error| {
+            invalid(&format!(
+                "{error}; expected for example https://api.anthropic.com"
+            ))
+        })?;
+        let parts = parsed.into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
+            return Err(invalid(
+                "missing scheme; expected for example https://api.anthropic.com",
+            ));
+        };
+        if scheme != Scheme::HTTPS && scheme != Scheme::HTTP {
+            return Err(invalid(
+                "unknown scheme; expected for example https://api.anthropic.com",
+            ));
+        }
+        let host = authority.host();
+        if host.is_empty() {
+            return Err(invalid(
+                "missing host; expected for example https://api.anthropic.com",
+            ));
+        }
+        // What is no number between 0 and 65535 is no port for `Authority` either, and the scheme's own would be asked.
+        let has_port = authority.as_str().len() > host.len();
+        if has_port && authority.port_u16().is_none_or(|port| port == 0) {
+            return Err(invalid(
+                "invalid port; expected a number from 1 to 65535, or no colon after the host",
+            ));
+        }
+        let prefix = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
+        let prefix = prefix.trim_end_matches('/').to_owned();
+        if prefix.ends_with("/v1") || prefix.ends_with("/v1/messages") {
+            return Err(invalid(
+                "the paths of the API, such as /v1/messages, are appended to it; remove /v1 and what follows",
+            ));
+        }
+        Ok(Self {
+            scheme,
+            authority,
+            prefix,
+        })
+    }
+
+    /// Path and query of a request there; `None` for a target that is no path, as `*`.
+    pub(super) fn join(&self, request: &Uri) -> Option<PathAndQuery> {
+        let target = request.path_and_query();
+        let path = if let Some(target) = target.filter(|_| self.prefix.is_empty()) {
+            target.clone()
+        } else {
+            let target = target.map_or("/", PathAndQuery::as_str);
+            PathAndQuery::try_from(format!("{}{target}", self.prefix)).ok()?
+        };
+        path.as_str().starts_with('/').then_some(path)
+    }
+
+    /// The server, and how requests name it.
+    pub(super) fn server(&self) -> Result<(Uri, HeaderValue), InvalidUpstream> {
+        let invalid = |error: &dyn Error| InvalidUpstream(format!("invalid base URL {self}: {error}"));
+        let server = Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query("/")
+            .build()
+            .map_err(|error| invalid(&error))?;
+        let is_default = self.authority.port_u16() == Some(self.default_port());
+        let host = if is_default {
+            self.authority.host()
+        } else {
+            self.authority.as_str()
+        };
+        let host = HeaderValue::from_str(host).map_err(|error| invalid(&error))?;
+        Ok((server, host))
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.authority.port_u16().unwrap_or(self.default_port())
+    }
+
+    fn default_port(&self) -> u16 {
+        if self.scheme == Scheme::HTTPS { 443 } else { 80 }
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
+    }
+}
+
+/// A URL without what may be a credential: user name, password, query, fragment.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = url
+        .split_once("://")
+        .map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    match scheme {
+        // In `sk-1@example.com://`, the credential is in front.
+        Some(scheme) if !scheme.contains('@') => format!("{scheme}://{rest}"),
+        _ => rest.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host_and_path(base: &str, target: &str) -> String {
+        let base = BaseUrl::parse(base).unwrap();
+        let (_, host) = base.server().unwrap();
+        let path = base.join(&target.parse().unwrap()).unwrap();
+        format!("{}{path}", host.to_str().unwrap())
+    }
+
+    #[test]
+    fn appends_paths_to_the_base_url() {
+        let target = "/v1/messages?beta=true";
+        for (base, expected) in [
+            ("https://host", "host/v1/messages?beta=true"),
+            ("https://host/", "host/v1/messages?beta=true"),
+            ("https://host:443", "host/v1/messages?beta=true"),
+            ("https://host:80", "host:80/v1/messages?beta=true"),
+            ("http://host:8000", "host:8000/v1/messages?beta=true"),
+            ("https://host/a/b/", "host/a/b/v1/messages?beta=true"),
+            ("http://[::1]:80/a", "[::1]/a/v1/messages?beta=true"),
+        ] {
+            assert_eq!(host_and_path(base, target), expected);
+        }
+        // What the client's URL has besides does not count.
+        assert_eq!(
+            host_and_path("https://host", "http://other/v1/models"),
+            "host/v1/models"
+        );
+        assert!(
+            BaseUrl::parse("https://host")
+                .unwrap()
+                .join(&Uri::from_static("*"))
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn invalid_base_urls_are_refused_without_their_credentials() {
+        for (base, expected) in [
+            (
+                "localhost:8000",
+                "invalid base URL localhost:8000: missing scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "/v1",
+                "invalid base URL /v1: missing scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "",
+                "invalid base URL : empty string; expected for example https://api.anthropic.com",
+            ),
+            (
+                "ftp://host",
+                "invalid base URL ftp://host: unknown scheme; expected for example https://api.anthropic.com",
+            ),
+            (
+                "http://:8000",
+                "invalid base URL http://:8000: missing host; expected for example https://api.anthropic.com",
+            ),
+            (
+                "http://host:99999",
+                "invalid base URL http://host:99999: invalid port; expected a number from 1 to 65535, or no colon after the host",
+            ),
+            (
+                "http://host:0",
+                "invalid base URL http://host:0: invalid port; expected a number from 1 to 65535, or no colon after the host",
+            ),
+            (
+                "https://host/v1/",
+                "invalid base URL https://host/v1/: the paths of the API, such as /v1/messages, are appended to it; \
+                 remove /v1 and what follows",
+            ),
+            (
+                "https://host/a/v1/messages",
+                "invalid base URL https://host/a/v1/messages: the paths of the API, such as /v1/messages, are appended to it; \
+                 remove /v1 and what follows",
+            ),
+            (
+                "https://host/?key=secret",
+                "invalid base URL https://host/: it contains a query or a fragment; remove it",
+            ),
+            (
+                "https://host/#secret",
+                "invalid base URL https://host/: it contains a query or a fragment; remove it",
+            ),
+            (
+                "https://secret@host/x",
+                "invalid base URL https://host/x: it contains a user name or password; \
+                 remove them, and configure the key as API key",
+            ),
+            (
+                "secret@host://x?secret",
+                "invalid base URL x: it contains a user name or password; \
+                 remove them, and configure the key as API key",
+            ),
+        ] {
+            let Err(error) = BaseUrl::parse(base) else {
+                panic!("{base} is accepted");
+            };
+            assert_eq!(error.to_string(), expected);
+            assert!(!format!("{error:?}").contains("secret"));
+        }
+    }
+}

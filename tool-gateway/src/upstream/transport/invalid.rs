@@ -1,0 +1,16 @@
+//! [`InvalidUpstream`]: the error of a base URL or an API key.
+
+use std::error::Error;
+use std::fmt;
+
+/// An upstream that cannot be asked: the reason, and what to configure instead. Names no credential.
+#[derive(Debug)]
+pub struct InvalidUpstream(pub(super) String);
+
+impl fmt::Display for InvalidUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for InvalidUpstream {}

@@ -1,0 +1,168 @@
+//! [`HttpServer`]: a server that is asked over HTTP.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Request, Response, Version, header};
+use bytes::Bytes;
+use http_body_util::Full;
+use secrecy::SecretString;
+
+use super::api_key::ApiKey;
+use super::base_url::BaseUrl;
+use super::connector::Connector;
+use super::first_cause::first_cause;
+use super::hop_by_hop::remove_hop_by_hop;
+use super::invalid::InvalidUpstream;
+use super::pool::{Pool, SendError};
+use crate::upstream::error::UpstreamError;
+
+/// A server of Anthropic's or `OpenAI`'s APIs, asked over HTTP/1.1 with pooled connections.
+pub(in crate::upstream) struct HttpServer {
+    pool: Pool,
+    host: HeaderValue,
+    base: BaseUrl,
+    api_key: Option<ApiKey>,
+}
+
+impl HttpServer {
+    /// A server at a base URL. With a key, it replaces the client's credentials.
+    pub(in crate::upstream) fn new(
+        base_url: &str,
+        api_key: Option<SecretString>,
+    ) -> Result<Self, InvalidUpstream> {
+        let base = BaseUrl::parse(base_url)?;
+        let api_key = api_key.map(|key| ApiKey::new(&key)).transpose()?;
+        let connector = Connector::new()
+            .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
+        let (server, host) = base.server()?;
+        Ok(Self {
+            pool: Pool::new(connector, server),
+            host,
+            base,
+            api_key,
+        })
+    }
+
+    /// Checks a base URL without a server for it.
+    pub(in crate::upstream) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
+        BaseUrl::parse(base_url).map(|_| ())
+    }
+
+    /// Whether requests would arrive at that address of this machine.
+    pub(in crate::upstream) async fn connects_to(&self, listener: SocketAddr) -> bool {
+        let port = self.base.port();
+        if port != listener.port() {
+            return false;
+        }
+        // IPv6 addresses have brackets in a URL.
+        let host = self.base.authority.host().trim_matches(['[', ']']);
+        let Ok(mut addresses) = tokio::net::lookup_host((host, port)).await else {
+            return false;
+        };
+        addresses.any(|address| accepts(listener.ip(), address.ip()))
+    }
+
+    /// Sends a request there; its path and query are appended to the base URL.
+    pub(in crate::upstream) async fn send(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let (mut parts, body) = request.into_parts();
+        let path = self.base.join(&parts.uri).ok_or_else(|| {
+            UpstreamError::new(format!("the path {} cannot be asked of {}", parts.uri, self.base))
+        })?;
+        self.prepare(parts.uri.path(), &mut parts.headers);
+        parts.uri = path.into();
+        parts.version = Version::HTTP_11;
+        parts.extensions.clear();
+        let request = Request::from_parts(parts, Full::new(body));
+        let response = self.pool.send(request).await;
+        let mut response = response.map_err(|error| self.no_response(&error))?;
+        // The client's connection has its own version.
+        *response.version_mut() = Version::HTTP_11;
+        remove_hop_by_hop(response.headers_mut());
+        Ok(response)
+    }
+
+    fn prepare(&self, path: &str, headers: &mut HeaderMap) {
+        remove_hop_by_hop(headers);
+        // The client's connection has been asked to continue already, and the body is here.
+        for name in [header::CONTENT_LENGTH, header::EXPECT] {
+            headers.remove(name);
+        }
+        headers.insert(header::HOST, self.host.clone());
+        // The gateway reads responses.
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(key) = &self.api_key {
+            key.replace_credentials(path, headers);
+        }
+    }
+
+    fn no_response(&self, error: &SendError) -> UpstreamError {
+        let what = match error {
+            SendError::Connecting(_) => "cannot be reached",
+            SendError::NoResponse(_) => "did not answer",
+        };
+        let cause = first_cause(error.as_error());
+        UpstreamError::new(format!("the upstream {} {what}: {cause}", self.base))
+    }
+}
+
+/// The base URL.
+impl fmt::Display for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.fmt(f)
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer")
+            .field("base_url", &self.to_string())
+            .field("has_api_key", &self.api_key.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a listener accepts what is sent to an address.
+fn accepts(listener: IpAddr, address: IpAddr) -> bool {
+    let (listener, address) = (listener.to_canonical(), address.to_canonical());
+    // `0.0.0.0` as a destination is this machine.
+    let address = if address.is_unspecified() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
+    } else {
+        address
+    };
+    if listener.is_unspecified() {
+        // Only a machine's own addresses can be bound.
+        return address.is_loopback() || UdpSocket::bind((address, 0)).is_ok();
+    }
+    listener == address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn recognizes_its_own_listener() {
+        for (base, listener, expected) in [
+            ("http://127.0.0.1:80", "127.0.0.1:80", true),
+            ("http://127.0.0.1", "127.0.0.1:80", true),
+            ("https://127.0.0.1", "127.0.0.1:443", true),
+            ("http://0.0.0.0:8080", "127.0.0.1:8080", true),
+            ("http://[::1]:8080", "[::]:8080", true),
+            ("http://127.0.0.1:8080", "[::]:8080", true),
+            ("http://127.0.0.1:8080", "127.0.0.1:8081", false),
+            ("http://127.0.0.2:8080", "127.0.0.1:8080", false),
+            // TEST-NET-1: no machine has it.
+            ("http://192.0.2.1:8080", "0.0.0.0:8080", false),
+        ] {
+            let upstream = HttpServer::new(base, None).unwrap();
+            let connects = upstream.connects_to(listener.parse().unwrap()).await;
+            assert_eq!(connects, expected, "{base} to {listener}");
+        }
+    }
+}
