@@ -9,7 +9,7 @@ use crate::tokens;
 const DOCUMENT: &str = "ARCHITECTURE.md";
 const LONGEST: usize = 120;
 
-/// What newcomers look for first. Each is the first cell of a row that names an item.
+/// Questions that newcomers ask first. Each is the first cell of a row that names an item.
 const QUESTIONS: [&str; 6] = [
     "a number in quotes becomes an integer",
     "a panic is caught",
@@ -76,7 +76,7 @@ fn places(line: &str) -> impl Iterator<Item = &str> {
     spans.chain(links.filter(|link| !link.starts_with("https://") && !link.starts_with('#')))
 }
 
-/// Why a place is none.
+/// The reason why a place does not exist.
 fn missing(place: &str) -> Option<String> {
     let (path, item) = place
         .split_once("::")
@@ -140,7 +140,7 @@ fn every_file_has_a_header() {
     );
 }
 
-/// A file that no `mod` line declares is compiled by nobody. (`tests.rs` and `tests/` have their lines behind `#[cfg(test)]`,
+/// A file that no `mod` line declares is not compiled. (`tests.rs` and `tests/` have their lines after `#[cfg(test)]`,
 /// `main.rs` is the root of a program.)
 #[test]
 fn every_file_is_part_of_its_crate() {

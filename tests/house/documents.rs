@@ -1,4 +1,4 @@
-//! What is written about the code is true: both READMEs alike, every example named, every key in its table.
+//! Documents are true: both READMEs have the same blocks, every example is named, every key is in its table.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -52,7 +52,7 @@ fn mutually_recursive_folders_say_so() {
     }
 }
 
-/// Why a reference goes up, or `None` when it goes down.
+/// The reason why a reference goes up, or `None` when it goes down.
 fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<String> {
     let own: Vec<&Module> = above.iter().copied().chain([module]).collect();
     let target = resolve(&own, reference)?;

@@ -1,4 +1,4 @@
-//! Where state is shared by hand. All else is tokio's, or nobody's.
+//! Files that share state by hand. All other shared state is tokio's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::sources::{CRATES, Module, shown};
 
-/// The files with synchronisation of their own, and what it is. Each is one step under one lock, or one atomic step.
+/// Files with synchronisation, and its types. Each is one step under one lock, or one atomic step.
 const KNOWN: &[(&str, &[&str])] = &[
     // One table; an attempt is counted in one step.
     ("tool-builtins/src/attempt_limit.rs", &["Mutex"]),
@@ -27,7 +27,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/drive/calls.rs",
         &["Semaphore", "mpsc", "watch"],
     ),
-    // One map, in which a lock is found or made in one step. It goes only when nobody has it, and is handed out in that step alone.
+    // One map, in which a lock is found or made in one step. It is removed only when it has no owner, and is handed out
+    // in that step alone.
     ("tool-gateway/src/server/turns/locks.rs", &["Mutex"]),
     // One state under one lock. Who waits for a change is enabled in tokio's `Notify` before it looks, so that none is missed.
     (
@@ -122,7 +123,7 @@ fn collect(tokens: &TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What is made once and never changed (`LazyLock`) is not shared state.
+/// Types of shared state. A value that is made once and never changed (`LazyLock`) is not shared state.
 const SHARING: [&str; 11] = [
     "Mutex",
     "MutexGuard",

@@ -7,6 +7,7 @@ mod locks;
 mod manifests;
 mod notes;
 mod requirements;
+mod sentences;
 mod sizes;
 mod sources;
 mod tokens;

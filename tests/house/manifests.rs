@@ -1,4 +1,4 @@
-//! What the crates depend on, and what they share.
+//! Dependencies of the crates, and the keys that their manifests share.
 
 use crate::sources::{CRATES, text};
 
@@ -27,7 +27,7 @@ fn macros_depend_on_three_crates() {
     );
 }
 
-/// A feature that nobody reads of is used by nobody.
+/// A feature that no README names is not used.
 #[test]
 fn readmes_name_every_feature() {
     for readme in ["README.md", "README.zh-CN.md"] {
@@ -54,7 +54,7 @@ fn examples_build_neither_the_gateway_nor_the_features_of_the_tests() {
     assert!(built.is_some_and(|line| line.contains("\"examples\"") && !line.contains("\"tests\"")));
 }
 
-/// Who repairs texts alone pays for nothing else.
+/// A user who repairs texts alone compiles nothing else.
 #[test]
 fn every_dependency_of_the_repair_is_behind_a_feature() {
     let manifest = text("tool-repair/Cargo.toml");

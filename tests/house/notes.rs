@@ -1,4 +1,4 @@
-//! What the compiler's notes tell people to write: it stands in crates that compile, letter for letter.
+//! Code that the compiler's notes advise: crates that compile have it, letter for letter.
 
 use crate::sources::text;
 
@@ -25,7 +25,7 @@ fn lines_in_notes_compile() {
     }
 }
 
-/// What is put into words: a derive for those who have serde themselves, a trait to add, the features.
+/// Advice in words: a derive for users who have serde themselves, a trait to add, the features.
 #[test]
 fn items_in_notes_compile() {
     let notes = text("tool-runtime/tests/ui/param/not_deserializable.stderr");

@@ -10,7 +10,7 @@ use crate::tokens;
 const ADVISED_FILE: usize = 600;
 const ADVISED_FUNCTION: usize = 60;
 
-/// Names under which everything gathers that nobody has thought about.
+/// Names that say nothing, so that unrelated code gathers under them.
 const EMPTY_NAMES: [&str; 8] = [
     "utils", "util", "helpers", "helper", "common", "misc", "manager", "info",
 ];
@@ -18,7 +18,7 @@ const EMPTY_NAMES: [&str; 8] = [
 /// Lines of code of the parser of what is not JSON, without blank lines, comments and tests: it grows rule by rule.
 const PARSER: usize = 2150;
 
-/// What people write; what a tool writes (`@generated` in its first line) may be long.
+/// Rust files that people write; files that a tool writes (`@generated` in the first line) may be long.
 fn written() -> Vec<PathBuf> {
     let crates = CRATES.iter().map(|name| root().join(name));
     crates

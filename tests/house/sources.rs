@@ -37,7 +37,7 @@ pub fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// A module with a file of its own, and the modules that it declares, in their order.
+/// A module in a separate file, and the modules that it declares, in their order.
 pub struct Module {
     pub name: String,
     pub file: PathBuf,
@@ -75,7 +75,7 @@ impl Module {
         }
     }
 
-    /// Where a child stands among its siblings; 0 is the ground.
+    /// The position of a child among its siblings; 0 is the ground.
     pub fn floor(&self, child: &str) -> Option<usize> {
         self.children.iter().position(|it| it.name == child)
     }

@@ -109,7 +109,7 @@ fn collect(tokens: &TokenStream, within: &mut Vec<String>, found: &mut Vec<Refer
     }
 }
 
-/// `$crate` belongs to whoever uses the macro; `pub(crate)` has no path behind it.
+/// `$crate` is the crate of the macro, not of its user; `pub(crate)` has no path behind it.
 fn is_start(word: &str, before: Option<&TokenTree>) -> bool {
     let macros_own = matches!(before, Some(TokenTree::Punct(punct)) if punct.as_char() == '$');
     matches!(word, "crate" | "super" | "self") && !macros_own
@@ -130,7 +130,7 @@ fn inline_module(tokens: &[TokenTree], place: usize) -> Option<String> {
     }
 }
 
-/// Follows a path from its first `::` on, and says where it ends.
+/// Follows a path from its first `::` to its end.
 fn follow(tokens: &[TokenTree], mut place: usize, mut path: Reference, found: &mut Vec<Reference>) -> usize {
     while is_path(tokens, place) {
         match tokens.get(place + 2) {

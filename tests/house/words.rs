@@ -94,7 +94,7 @@ fn identifiers(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     }
 }
 
-/// What is wrong with a name, once for each banned word.
+/// The faults of a name, one for each banned word.
 fn complaints(name: &str) -> impl Iterator<Item = String> {
     let words = words(name);
     BANNED

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::fields::{definition, list, name, object, text, tools};
 use crate::open_calls::OpenCalls;
 
-/// The fault of a request. `extra` are fields that the server itself wrote into messages, and wants back.
+/// Checks a request. `extra` are fields that the server itself wrote into messages, and wants back.
 pub fn check(request: &Value, extra: &[&str]) -> Result<(), String> {
     let fields = [
         "model",

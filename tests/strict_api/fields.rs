@@ -1,8 +1,8 @@
-//! Fields of requests, and which of them an API knows.
+//! Fields of requests, checked against those that an API knows.
 
 use serde_json::{Map, Value};
 
-/// An object whose fields are all among the known ones.
+/// Checks that a value is an object of known fields.
 pub fn object<'a>(value: &'a Value, place: &str, known: &[&str]) -> Result<&'a Map<String, Value>, String> {
     let object = value
         .as_object()
@@ -29,7 +29,7 @@ pub fn list<'a>(object: &'a Map<String, Value>, place: &str, field: &str) -> Res
     Ok(list)
 }
 
-/// A name as all APIs take it.
+/// Checks a name against the pattern that all APIs share.
 pub fn name(object: &Map<String, Value>, place: &str, field: &str) -> Result<(), String> {
     let name = text(object, place, field)?;
     let valid = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');

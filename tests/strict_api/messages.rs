@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{definition, list, name, object, text, tools};
 
-/// The fault of a request, in the words of the API.
+/// Checks a request; an error is in the words of the API.
 pub fn check(request: &Value) -> Result<(), String> {
     let fields = [
         "model",
@@ -58,7 +58,7 @@ pub fn check(request: &Value) -> Result<(), String> {
         return Err(unanswered(&open));
     }
     let last = messages.last().unwrap();
-    // A turn that paused goes back as it is.
+    // A turn that paused goes back unchanged.
     let paused = last["content"].as_array().is_some_and(|blocks| {
         let mut blocks = blocks.iter();
         blocks.any(|block| block["type"] == "server_tool_use")

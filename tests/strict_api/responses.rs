@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::fields::{definition, list, name, object, text, tools};
 use crate::open_calls::OpenCalls;
 
-/// The fault of a request.
+/// Checks a request.
 pub fn check(request: &Value) -> Result<(), String> {
     let fields = [
         "model",

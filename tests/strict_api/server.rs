@@ -65,7 +65,7 @@ impl StrictServer {
     }
 }
 
-/// Answers one request, and closes the connection. A client that hangs up is no fault of the server.
+/// Answers one request, and closes the connection. A client that hangs up is not an error.
 fn answer(stream: TcpStream, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream);
     let Some((path, body)) = request(&mut reader) else {
@@ -134,11 +134,12 @@ fn respond(path: &str, body: &[u8], state: &Mutex<State>) -> Result<String, Stri
         .ok_or("the script has no more answers".to_owned())
 }
 
-/// The fault of a request, in the words of the API. `extra` are fields that a compatible server itself writes into messages.
+/// Checks a request; an error is in the words of the API. `extra` are fields that a compatible server itself writes
+/// into messages.
 ///
 /// # Errors
 ///
-/// The fault.
+/// The fault of the request.
 pub fn check(path: &str, request: &Value, extra: &[&str]) -> Result<(), String> {
     match path {
         "/v1/messages" => messages::check(request),
