@@ -73,9 +73,39 @@ fn every_dependency_of_the_repair_is_behind_a_feature() {
     }
 }
 
-/// They speak private protocols with the runtime, so that any other versions may not even compile.
+/// The commands `repair` and `check` alone are built without a server.
 #[test]
-fn macros_and_repair_are_pinned_to_the_runtime() {
+fn repair_and_check_need_no_server() {
+    let dependencies = names("tool-cli/Cargo.toml", "dependencies");
+    for server in [
+        "tool-gateway",
+        "tool-builtins",
+        "axum",
+        "hyper",
+        "tokio",
+        "rustls",
+        "redb",
+    ] {
+        assert!(
+            !dependencies.contains(&server.to_owned()),
+            "tool-cli depends on {server}"
+        );
+    }
+    let gateway = text("tool-gateway/Cargo.toml");
+    let optional = gateway.lines().filter(|line| line.contains("optional = true"));
+    for line in optional {
+        let name = line.split(' ').next().unwrap_or_default();
+        assert!(
+            name.contains("opentelemetry"),
+            "tool-gateway has no feature for `{name}`"
+        );
+    }
+    assert_eq!(names("tool-gateway/Cargo.toml", "features"), ["otlp"]);
+}
+
+/// Crates that speak a private protocol, and the library of a program: any other version may not even compile.
+#[test]
+fn crates_with_private_interfaces_are_pinned() {
     let workspace = text("Cargo.toml");
     let version = |line: &str| line.split('"').nth(1).map(str::to_owned).unwrap_or_default();
     let own = workspace
@@ -83,7 +113,7 @@ fn macros_and_repair_are_pinned_to_the_runtime() {
         .find(|line| line.starts_with("version = "))
         .map(version)
         .unwrap();
-    for name in ["tool-runtime-macros", "tool-repair"] {
+    for name in ["tool-runtime-macros", "tool-repair", "tool-cli"] {
         let pin = workspace
             .lines()
             .find(|line| line.starts_with(&format!("{name} = ")))

@@ -1,6 +1,5 @@
 //! A call that needs an approval is the client's if the client declared the tool; else it is denied.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -2,7 +2,6 @@
 //!
 //! A suite of its own, with one subscriber for the process: turns are tasks, on whichever thread.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,34 +1,23 @@
 //! The command line: its options, and a file for each command.
 
 // Dependencies first: a module uses only modules declared before it.
-#[cfg(feature = "server")]
 mod server_options;
 mod options;
-#[cfg(feature = "server")]
 mod config;
-#[cfg(feature = "server")]
 mod client_keys;
-#[cfg(feature = "server")]
 mod log_lines;
-#[cfg(feature = "server")]
 mod connections;
-#[cfg(feature = "server")]
 mod tools;
-#[cfg(feature = "server")]
 mod gateway_of_config;
-#[cfg(feature = "server")]
 mod collector;
-#[cfg(all(feature = "server", not(feature = "otlp")))]
+#[cfg(not(feature = "otlp"))]
 mod no_traces;
 #[cfg(feature = "otlp")]
 mod otlp_client;
 #[cfg(feature = "otlp")]
 mod traces;
-#[cfg(feature = "server")]
 mod log;
-#[cfg(feature = "server")]
 mod stop_signals;
-#[cfg(feature = "server")]
 mod serve;
 
 use std::ffi::OsString;
@@ -57,11 +46,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let terminal = Terminal::new(options.color);
     let ended = match &options.command {
         Command::Local(command) => command.run(terminal),
-        #[cfg(feature = "server")]
         Command::Serve(options) => serve::run(options, terminal),
-        #[cfg(feature = "server")]
         Command::Tools(options) => tools::print(options),
-        #[cfg(feature = "server")]
         Command::Call(options) => tools::call(options, terminal),
     };
     match ended {

@@ -29,14 +29,11 @@ pub(crate) enum Command {
     #[command(flatten)]
     Local(tool_cli::Command),
     /// Serve the Messages API: run the gateway's tools, and return the client's calls to the client
-    #[cfg(feature = "server")]
     #[command(long_about = super::server_options::ABOUT_SERVE, after_long_help = super::server_options::SERVE_EXAMPLES)]
     Serve(super::server_options::ServeOptions),
     /// Print the definitions of the gateway's tools
-    #[cfg(feature = "server")]
     Tools(super::server_options::ToolsOptions),
     /// Call one of the gateway's tools, and print its `tool_result`
-    #[cfg(feature = "server")]
     #[command(long_about = super::server_options::ABOUT_CALL)]
     Call(super::server_options::CallOptions),
 }
@@ -44,11 +41,7 @@ pub(crate) enum Command {
 /// Says what to write where clap has no idea.
 pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::InvalidSubcommand && error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let tip = if cfg!(feature = "server") {
-            "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`"
-        } else {
-            "the commands are `repair` and `check`; to repair a file, write `tool-gateway repair FILE`"
-        };
+        let tip = "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error

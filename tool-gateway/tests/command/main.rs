@@ -18,11 +18,8 @@ mod check;
 mod whatever;
 mod terminal;
 mod readme;
-#[cfg(feature = "server")]
 mod configuration;
-#[cfg(feature = "server")]
 mod serve;
-#[cfg(feature = "server")]
 mod example;
 #[cfg(all(unix, feature = "otlp"))]
 mod traces;

@@ -1,7 +1,6 @@
 //! Malformed requests, and malformed streams of an upstream: every request gets an answer in the API's form, and no call of a
 //! message that did not arrive whole is run; what passes stays as it is. `GATEWAY_LONG=1` tries a hundred times as many.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -5,7 +5,6 @@
 //! folder with the `node_modules` of `tests/sdks/package.json`; `.ci/run programs` makes both. Ignored, loudly, where they are
 //! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

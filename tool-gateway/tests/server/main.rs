@@ -1,6 +1,5 @@
 //! The gateway between a client and a scripted upstream: what each of them sees.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

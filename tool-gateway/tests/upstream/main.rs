@@ -1,6 +1,5 @@
 //! The upstreams: requests as a server receives them, responses as the gateway gets them.
 
-#![cfg(feature = "server")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
