@@ -40,9 +40,9 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/turns/running_turns.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
-    // One map, each use of which is one step; who reads and then changes a turn has its lock.
+    // One map, each use of which is one step; a turn is read and then changed with a claim on it alone.
     (
-        "tool-gateway/src/server/turns/unstored.rs",
+        "tool-gateway/src/server/turns/claims.rs",
         &["Mutex", "MutexGuard"],
     ),
     // One map of digests, each of which depends on its key alone.

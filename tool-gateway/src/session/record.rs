@@ -155,6 +155,13 @@ pub(crate) struct Call {
     pub(crate) is_begun: bool,
 }
 
+impl Call {
+    /// Whether it is a call of the gateway that has not run yet.
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.owner == Owner::Gateway && self.result.is_none()
+    }
+}
+
 /// Who runs a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -55,6 +55,9 @@ enum Phase {
         /// Those of the open ones that have to run when the turn goes on.
         #[serde(default)]
         stopped: BTreeSet<usize>,
+        /// Whether the calls are of the suspended turn that this one resumes.
+        #[serde(skip)]
+        is_resumed: bool,
     },
     Over,
 }
@@ -75,6 +78,28 @@ impl TurnMachine {
             phase: Phase::Asking,
             ran: Vec::new(),
         }
+    }
+
+    /// Creates a turn that resumes a suspended one with these calls, to which the client has answered its own: the deferred ones run before
+    /// the upstream is asked.
+    pub(crate) fn resume(rules: Rules, calls: Vec<Call>) -> Self {
+        let mut machine = Self::new(rules);
+        let deferred = calls.iter().enumerate().filter(|(_, call)| call.is_deferred());
+        let open: BTreeSet<usize> = deferred.map(|(index, _)| index).collect();
+        if !open.is_empty() {
+            machine.phase = Phase::Running {
+                calls,
+                open,
+                stopped: BTreeSet::new(),
+                is_resumed: true,
+            };
+        }
+        machine
+    }
+
+    /// Whether deferred calls of the suspended turn run, or are to run.
+    pub(crate) fn is_resuming(&self) -> bool {
+        matches!(self.phase, Phase::Running { is_resumed: true, .. })
     }
 
     /// How much memory it takes, about.
@@ -161,6 +186,20 @@ impl TurnMachine {
             (Phase::Asking, Event::Stream(event)) => self.on_stream(event, &mut actions),
             (Phase::Asking, Event::Block(block)) => self.on_block(block, &mut actions),
             (Phase::Asking, Event::Message(message)) => self.on_whole(message, &mut actions),
+            (
+                Phase::Running {
+                    open,
+                    is_resumed: true,
+                    ..
+                },
+                Event::Result { call, .. },
+            ) => {
+                open.remove(&call);
+                if open.is_empty() {
+                    self.phase = Phase::Asking;
+                    actions.push(Action::Ask(self.truth.clone()));
+                }
+            }
             (Phase::Running { calls, open, .. }, Event::Result { call, result }) => {
                 if open.remove(&call)
                     && let Some(call) = calls.get_mut(call)
@@ -346,6 +385,7 @@ impl TurnMachine {
             calls,
             open,
             stopped: BTreeSet::new(),
+            is_resumed: false,
         };
         actions.push(Action::Run(run));
     }

@@ -27,15 +27,12 @@ pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     if recognized.groups.len() <= index + 1 {
         return Vec::new();
     }
-    let calls = turn
-        .calls
-        .iter()
-        .filter(|call| call.owner == Owner::Gateway && call.result.is_none());
-    calls.cloned().collect()
+    let deferred = turn.calls.iter().filter(|call| call.is_deferred());
+    deferred.cloned().collect()
 }
 
 /// What goes up.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Restored {
     /// The text of the list of messages, without its brackets.
     pub(crate) messages: String,

@@ -27,7 +27,8 @@
 //!   ([`restart`]), and what it is answered is another branch of the tree. This holds for any number of breaks.
 //! * **Results in any order, with a break before and after each.** All orders run. The tree goes on from each machine that results,
 //!   and equal ones count as one ([`Explorer::results`]).
-//! * **A break after each deferred call.** The request is received again, and the other calls are left ([`Explorer::receive`]).
+//! * **Deferred calls in any order, with a break after each.** All orders run ([`run_deferred`]). The request is received again, and the
+//!   other calls are left ([`Explorer::receive`]).
 //! * **An equal request that is not a retry.** Its answer is a branch. Afterwards, both answers are restored, or neither if the client
 //!   cannot tell them apart ([`Explorer::branch`]).
 //! * **The client's results in any order, and wrong ones.** All orders restore the same messages ([`Explorer::next_request`]); missing,
@@ -123,13 +124,7 @@ impl Explorer {
         }
         self.counts.requests += 1;
         conversation.requests_left -= 1;
-        let mut machine = TurnMachine::new(Rules {
-            internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
-            deferred: ["Deferred".to_owned()].into(),
-            max_rounds: 25,
-            max_tokens: None,
-            ids: IdSource::Counted(conversation.requests_left * 10),
-        });
+        let mut machine = TurnMachine::new(rules(&conversation));
         let actions = machine.start();
         let exchange = Exchange {
             machine,
@@ -171,10 +166,11 @@ impl Explorer {
             let Some((first, rest)) = deferred.split_first() else {
                 return (recognized, restored);
             };
+            let mut turn = Turn::clone(recognized.last_known_turn().unwrap());
+            run_deferred(&rules(conversation), &turn, &deferred);
             // The first call runs and is stored, and the connection breaks. When the request is received again, the others are left.
             let result = conversation.run(*first);
             conversation.deferred = rest.to_vec();
-            let mut turn = Turn::clone(recognized.last_known_turn().unwrap());
             for call in turn.calls.iter_mut().filter(|call| call.id == first.id()) {
                 call.result = Some(result.clone());
             }
@@ -543,6 +539,44 @@ impl Explorer {
             self.receive(&mut next);
         }
         self.receive(&mut branch);
+    }
+}
+
+fn rules(conversation: &Conversation) -> Rules {
+    Rules {
+        internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
+        deferred: ["Deferred".to_owned()].into(),
+        max_rounds: 25,
+        max_tokens: None,
+        ids: IdSource::Counted(conversation.requests_left * 10),
+    }
+}
+
+/// Runs deferred calls in a machine that resumes their turn, in all orders, with a stop after each. When all have results, the machine is
+/// equal to one of a turn that resumes nothing.
+fn run_deferred(rules: &Rules, turn: &Turn, deferred: &[Part]) {
+    let ids: Vec<String> = deferred.iter().map(|call| call.id()).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    for order in permutations(&ids) {
+        let mut machine = TurnMachine::resume(rules.clone(), turn.calls.clone());
+        for (done, id) in order.iter().enumerate() {
+            assert!(machine.is_resuming());
+            let actions = machine.start();
+            let [Action::Run(calls)] = actions.as_slice() else {
+                panic!("{actions:#?}");
+            };
+            assert_eq!(calls.len(), ids.len() - done, "{actions:#?}");
+            for (call, _) in calls {
+                assert_eq!(machine.clone().on(Event::Stopped { call: *call }), []);
+            }
+            let call = calls.iter().find(|(_, call)| call.id == **id).unwrap().0;
+            let result = result(id, "of a deferred call");
+            let actions = machine.on(Event::Result { call, result });
+            let is_last = done + 1 == ids.len();
+            let expected = is_last.then(|| Action::Ask(Vec::new()));
+            assert_eq!(actions, Vec::from_iter(expected));
+        }
+        assert_eq!(machine, TurnMachine::new(rules.clone()));
     }
 }
 

@@ -4,10 +4,10 @@ pub(crate) mod save;
 mod calls;
 pub(crate) mod forward;
 mod upstream_events;
-mod deferred;
+mod suspended;
 mod stored_turn;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,6 +40,7 @@ use crate::wire::message::push_message;
 use calls::{Done, Round, RunningCalls};
 use save::{save, save_checkpoint};
 use stored_turn::stored_turn;
+use suspended::Suspended;
 use upstream_events::UpstreamEvents;
 
 /// Takes the turn to its end. All that the client sees goes through `running`.
@@ -123,6 +124,9 @@ struct Drive<'a> {
     state: State,
     /// Why the turn fails when no more calls run.
     failure: Option<ApiError>,
+    /// The suspended turn that this one resumes, until the results of its deferred calls are stored.
+    suspended: Option<Suspended<'a>>,
+    /// The true transcript; empty while there is a suspended turn.
     restored: Restored,
     /// The messages of this turn that the upstream has been asked with.
     asked: Vec<TrueMessage>,
@@ -138,6 +142,9 @@ struct Drive<'a> {
     /// The span of the request that is being answered.
     chat: Span,
 }
+
+/// The names of no tools.
+static NO_TOOLS: BTreeSet<String> = BTreeSet::new();
 
 /// Where the next event comes from.
 enum Source {
@@ -157,12 +164,12 @@ impl<'a> Drive<'a> {
         if checkpoint.is_some() {
             sweep::renew(shared, &job.session).await;
         }
-        let open = restore::deferred(&job.recognized);
-        let (results, mut state) = deferred::run(shared, job, &open, deadline, running).await?;
-        if let Some(checkpoint) = &checkpoint {
-            state.clone_from(&checkpoint.state);
-        }
-        let restored = restore::restore(&shared.secret, &job.recognized, &job.request, &results)?;
+        let suspended = Suspended::claim(shared, job).await?;
+        let restored = if suspended.is_none() {
+            restore::restore(&shared.secret, &job.recognized, &job.request, &HashMap::new())?
+        } else {
+            Restored::default()
+        };
         let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
         let rules = Rules {
             internal: job.tools.internal.clone(),
@@ -171,18 +178,26 @@ impl<'a> Drive<'a> {
             max_tokens: shared.max_tokens,
             ids: IdSource::default(),
         };
-        let without_thinking = checkpoint
-            .as_ref()
-            .and_then(|checkpoint| checkpoint.without_thinking);
-        let (mut machine, mut actions) = match checkpoint {
-            Some(checkpoint) => (checkpoint.machine.with_rules(rules), checkpoint.rest),
-            None => (TurnMachine::new(rules), Vec::new()),
+        let mut without_thinking = None;
+        let mut actions = Vec::new();
+        let (mut machine, state) = match (checkpoint, &suspended) {
+            (Some(checkpoint), _) => {
+                let mut machine = checkpoint.machine.with_rules(rules);
+                without_thinking = checkpoint.without_thinking;
+                actions = checkpoint.rest;
+                if actions.is_empty() {
+                    actions = answer_interrupted(&mut machine, |call| {
+                        calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
+                    });
+                }
+                (machine, checkpoint.state)
+            }
+            (None, Some(suspended)) => (
+                TurnMachine::resume(rules, suspended.calls().to_vec()),
+                suspended.state.clone(),
+            ),
+            (None, None) => (TurnMachine::new(rules), job.recognized.state.clone()),
         };
-        if actions.is_empty() {
-            actions = answer_interrupted(&mut machine, |call| {
-                calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
-            });
-        }
         if actions.is_empty() {
             actions = machine.start();
         }
@@ -192,6 +207,7 @@ impl<'a> Drive<'a> {
             running,
             state,
             failure: None,
+            suspended,
             restored,
             asked: Vec::new(),
             without_thinking,
@@ -227,15 +243,45 @@ impl<'a> Drive<'a> {
     /// Stores what must be known before an action is done.
     async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
         match action {
-            // What is not known to have begun may be run again after a crash.
-            Action::Run(_) | Action::Ask(_) => self.checkpoint().await,
-            Action::Record(answer) => self.record(answer).await,
+            // A call that is not known to have begun may be run again after a crash.
+            Action::Run(calls) if self.machine.is_resuming() => match &mut self.suspended {
+                Some(suspended) => suspended.begin(self.shared, self.job, calls).await,
+                None => Ok(()),
+            },
+            Action::Run(_) | Action::Ask(_) => {
+                self.resume().await?;
+                self.checkpoint().await
+            }
+            Action::Record(answer) => {
+                self.resume().await?;
+                self.record(answer).await
+            }
             Action::Send(_) | Action::Fail(_) | Action::End => Ok(()),
         }
     }
 
-    /// Keeps in memory what could not be stored: a retry goes on with this action, and nothing before it is done again.
+    /// Stores the results of the deferred calls of the suspended turn, and restores the messages with them.
+    async fn resume(&mut self) -> Result<(), ApiError> {
+        let Some(suspended) = &mut self.suspended else {
+            return Ok(());
+        };
+        suspended.store(self.shared, self.job, &self.state).await?;
+        let results = self.suspended.take().map(Suspended::into_results);
+        self.restored = restore::restore(
+            &self.shared.secret,
+            &self.job.recognized,
+            &self.job.request,
+            &results.unwrap_or_default(),
+        )?;
+        Ok(())
+    }
+
+    /// Keeps the action in memory before which something could not be stored: a retry continues with it, and repeats nothing before it.
     fn leave_to_retry(&mut self, action: Action) {
+        if self.suspended.is_some() {
+            // Another request may have run the deferred calls by then: a retry claims the suspended turn again.
+            return;
+        }
         let mut checkpoint = self.now();
         checkpoint.rest = iter::once(action).chain(self.actions.drain(..)).collect();
         self.running.set_checkpoint(checkpoint);
@@ -254,7 +300,12 @@ impl<'a> Drive<'a> {
                     context: offload::context(self.shared, self.job),
                     deadline: self.deadline,
                     state: &self.state,
-                    by_client: &self.job.tools.by_client,
+                    // The client has answered the message of a suspended turn: it cannot take over a call of it.
+                    by_client: if self.suspended.is_some() {
+                        &NO_TOOLS
+                    } else {
+                        &self.job.tools.by_client
+                    },
                     abandoned: &self.running.abandoned,
                 };
                 self.source = Source::Calls(calls::start(self.shared, round, calls));
@@ -288,8 +339,11 @@ impl<'a> Drive<'a> {
             }
             Source::Calls(calls) => {
                 let Some(first) = calls.next(self.running).await else {
-                    // Those that are missing were stopped: nobody waits for them, or one of them cannot be stored.
-                    self.checkpoint().await?;
+                    // The missing calls were stopped: no client waits for them, or one of them cannot be stored.
+                    match &mut self.suspended {
+                        Some(suspended) => suspended.store(self.shared, self.job, &self.state).await?,
+                        None => self.checkpoint().await?,
+                    }
                     return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
                 // What came while the last was being stored is stored at once: each time, all of the turn is written.
@@ -315,13 +369,20 @@ impl<'a> Drive<'a> {
                         self.state.extend(state);
                     }
                     is_worth_storing |= !only_reads && !matches!(event, Event::Stopped { .. });
+                    if let Some(suspended) = &mut self.suspended {
+                        suspended.record(&event);
+                    }
                     self.on_event(event);
                 }
                 // The results of the others are kept first.
                 Err(error) => self.failure = Some(error),
             }
         }
-        if is_worth_storing && self.actions.is_empty() && !self.machine.open_calls().is_empty() {
+        if is_worth_storing
+            && self.suspended.is_none()
+            && self.actions.is_empty()
+            && !self.machine.open_calls().is_empty()
+        {
             // The others are not left alone where it cannot be stored.
             let _ = self.checkpoint().await;
         }

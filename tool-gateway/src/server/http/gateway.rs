@@ -20,10 +20,9 @@ use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
 use crate::server::offload::sweep;
 use crate::server::offload::{InvalidOffload, Offload};
-use crate::server::turns::locks::Locks;
+use crate::server::turns::claims::Claims;
 use crate::server::turns::running_turns::RunningTurns;
 use crate::server::turns::shared::Shared;
-use crate::server::turns::unstored::UnstoredTurns;
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
@@ -91,8 +90,7 @@ impl Gateway {
                 is_public: false,
                 running: Arc::default(),
                 closing: CancellationToken::new(),
-                resuming: Locks::default(),
-                unstored: UnstoredTurns::default(),
+                claims: Claims::default(),
                 metrics,
             },
         }

@@ -5,6 +5,6 @@ pub(crate) mod checkpoint;
 pub(crate) mod locks;
 pub(crate) mod running;
 pub(crate) mod running_turns;
-pub(crate) mod unstored;
+pub(crate) mod claims;
 pub(crate) mod shared;
 pub(crate) mod job;

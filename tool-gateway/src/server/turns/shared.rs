@@ -8,9 +8,8 @@ use std::time::Duration;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
-use super::locks::Locks;
+use super::claims::Claims;
 use super::running_turns::RunningTurns;
-use super::unstored::UnstoredTurns;
 use crate::server::access::client_key::ClientKey;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::observe::metrics::Metrics;
@@ -47,9 +46,7 @@ pub(crate) struct Shared {
     pub(crate) format_fixing: FormatFixing,
     pub(crate) is_public: bool,
     pub(crate) running: Arc<RunningTurns>,
-    /// The ids of suspended turns: one request at a time runs the deferred calls of each.
-    pub(crate) resuming: Locks<String>,
-    pub(crate) unstored: UnstoredTurns,
+    pub(crate) claims: Claims,
     /// Cancelled when no more turns are admitted.
     pub(crate) closing: CancellationToken,
     pub(crate) metrics: Metrics,

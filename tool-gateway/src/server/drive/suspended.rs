@@ -1,0 +1,161 @@
+//! [`Suspended`]: the turn that a request resumes, with the calls that it deferred.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::calls;
+use super::save::{self, save};
+use crate::server::turns::claims::Claim;
+use crate::server::turns::job::Job;
+use crate::server::turns::session_state::State;
+use crate::server::turns::shared::Shared;
+use crate::session::record::{Call, Turn};
+use crate::turn::event::Event;
+use crate::turn::restore;
+use crate::wire::block::Block;
+use crate::wire::error::ApiError;
+
+/// A suspended turn whose client has answered its calls. The request has a [`Claim`] on it, so that equal and other requests that resume
+/// it at the same time run no deferred call a second time.
+#[derive(Debug)]
+pub(super) struct Suspended<'a> {
+    claim: Claim<'a>,
+    turn: Turn,
+    /// The ids of the deferred calls.
+    deferred: BTreeSet<String>,
+    /// The state of the session before the deferred calls.
+    pub(super) state: State,
+    /// Whether the store does not have the turn as it is here.
+    is_changed: bool,
+    has_results: bool,
+}
+
+impl<'a> Suspended<'a> {
+    /// Claims the turn that a request resumes; `None` if it deferred no calls, or the store had all results when the request was recognized.
+    pub(super) async fn claim(shared: &'a Shared, job: &Job) -> Result<Option<Self>, ApiError> {
+        let deferred = restore::deferred(&job.recognized);
+        let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
+            return Ok(None);
+        };
+        let claim = shared.claims.claim(&known.id).await;
+        let unstored = claim.unstored();
+        let is_changed = unstored.is_some();
+        let stored = stored(shared, known).await?;
+        let turn = unstored.unwrap_or_else(|| Turn::clone(&stored));
+        // If another branch has run some of the calls, the session has the state after them.
+        let state = if turn.state == known.state {
+            job.recognized.state.clone()
+        } else {
+            turn.state.clone()
+        };
+        let mut suspended = Self {
+            claim,
+            turn,
+            deferred: deferred.into_iter().map(|call| call.id).collect(),
+            state,
+            is_changed,
+            has_results: false,
+        };
+        suspended.answer_interrupted(shared);
+        Ok(Some(suspended))
+    }
+
+    /// Answers the calls that a process before this one has begun, and that must not be repeated.
+    fn answer_interrupted(&mut self, shared: &Shared) {
+        for call in &mut self.turn.calls {
+            let is_open = call.result.is_none() && self.deferred.contains(&call.id);
+            if is_open
+                && call.is_begun
+                && !calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
+            {
+                call.result = Some(calls::interrupted(call));
+                self.is_changed = true;
+                self.has_results = true;
+            }
+        }
+    }
+
+    /// Returns all calls of the turn; the deferred ones that have to run have no result.
+    pub(super) fn calls(&self) -> &[Call] {
+        &self.turn.calls
+    }
+
+    /// Stores that these calls begin, so that after a crash it is known that they may have taken effect.
+    pub(super) async fn begin(
+        &mut self,
+        shared: &Shared,
+        job: &Job,
+        calls: &[(usize, Call)],
+    ) -> Result<(), ApiError> {
+        for (index, _) in calls {
+            if let Some(call) = self.turn.calls.get_mut(*index) {
+                call.is_begun = true;
+            }
+        }
+        self.is_changed = true;
+        if shared.store.is_durable() {
+            save(shared, &job.client, self.turn.clone(), None).await?;
+        }
+        Ok(())
+    }
+
+    /// Records the end of a deferred call.
+    pub(super) fn record(&mut self, event: &Event) {
+        match event {
+            Event::Result { call, result } => {
+                if let Some(call) = self.turn.calls.get_mut(*call) {
+                    call.result = Some(result.clone());
+                    self.has_results = true;
+                }
+            }
+            Event::Stopped { call } => {
+                if let Some(call) = self.turn.calls.get_mut(*call) {
+                    call.is_begun = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Stores the turn with the results of its calls, and the state of the session after them. If that fails, they are kept in memory.
+    pub(super) async fn store(&mut self, shared: &Shared, job: &Job, state: &State) -> Result<(), ApiError> {
+        if !self.is_changed {
+            return Ok(());
+        }
+        if self.has_results {
+            self.turn.state.clone_from(state);
+        }
+        let saved = save(shared, &job.client, self.turn.clone(), None).await;
+        match saved {
+            Ok(()) => self.claim.forget(),
+            Err(_) => self.claim.keep(self.turn.clone()),
+        }
+        if shared.store.is_durable() {
+            return saved;
+        }
+        Ok(())
+    }
+
+    /// Returns the results of the deferred calls by the ids of the calls.
+    pub(super) fn into_results(self) -> HashMap<String, Block> {
+        let deferred = self
+            .turn
+            .calls
+            .into_iter()
+            .filter(|call| self.deferred.contains(&call.id));
+        deferred
+            .filter_map(|call| Some((call.id, call.result?)))
+            .collect()
+    }
+}
+
+/// Reads a turn again: since this request was recognized, another one may have begun the calls.
+async fn stored(shared: &Shared, known: &Arc<Turn>) -> Result<Arc<Turn>, ApiError> {
+    let found = shared.store.turns(&[known.point], Some(&known.session)).await;
+    let found = match found {
+        Err(error) if shared.store.is_durable() => return Err(save::unread(&error)),
+        found => found.unwrap_or_default(),
+    };
+    let stored = found.into_iter().flatten().find(|turn| turn.id == known.id);
+    Ok(stored.unwrap_or_else(|| Arc::clone(known)))
+}

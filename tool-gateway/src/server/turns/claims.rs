@@ -1,0 +1,169 @@
+//! [`Claims`]: one request at a time runs the deferred calls of a suspended turn.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::locks::Locks;
+use super::running_turns::{KEPT, KEPT_BYTES, KEPT_FOR};
+use crate::session::record::Turn;
+
+/// Claims on suspended turns, by the ids of the turns. They hold in this process.
+///
+/// Results of deferred calls that could not be stored are kept here, as long as other retries are and as many, so that a retry runs no
+/// call again.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    locks: Locks<String>,
+    unstored: Mutex<HashMap<String, Unstored>>,
+}
+
+/// A turn with results that could not be stored.
+#[derive(Debug)]
+struct Unstored {
+    turn: Turn,
+    bytes: usize,
+    since: Instant,
+}
+
+/// The right to run the deferred calls of a suspended turn, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Claim<'c> {
+    claims: &'c Claims,
+    /// The id of the turn.
+    turn: String,
+    _lock: OwnedMutexGuard<()>,
+}
+
+impl Claims {
+    /// Claims a turn. Waits until no other request has a claim on it.
+    pub(crate) async fn claim(&self, turn: &str) -> Claim<'_> {
+        Claim {
+            claims: self,
+            turn: turn.to_owned(),
+            _lock: self.locks.lock(turn.to_owned()).await,
+        }
+    }
+
+    /// Locks the turns that are kept, without expired ones.
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Unstored>> {
+        // No change can panic half-way.
+        let mut turns = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, unstored| unstored.since.elapsed() <= KEPT_FOR);
+        turns
+    }
+}
+
+impl Claim<'_> {
+    /// Returns the turn with the results that could not be stored, if there are any.
+    pub(crate) fn unstored(&self) -> Option<Turn> {
+        Some(self.claims.lock().get(&self.turn)?.turn.clone())
+    }
+
+    /// Keeps the turn in memory, in place of an earlier version. Above the limits, the oldest turns are removed.
+    pub(crate) fn keep(&self, turn: Turn) {
+        let unstored = Unstored {
+            bytes: turn.size(),
+            since: Instant::now(),
+            turn,
+        };
+        let mut turns = self.claims.lock();
+        turns.insert(self.turn.clone(), unstored);
+        let bytes = |turns: &HashMap<_, Unstored>| turns.values().map(|turn| turn.bytes).sum::<usize>();
+        while turns.len() > 1 && (turns.len() > KEPT || bytes(&turns) > KEPT_BYTES) {
+            let oldest = turns.iter().min_by_key(|(_, unstored)| unstored.since);
+            let Some(oldest) = oldest.map(|(id, _)| id.clone()) else {
+                break;
+            };
+            turns.remove(&oldest);
+        }
+    }
+
+    /// Removes the turn from memory, after it was stored.
+    pub(crate) fn forget(&self) {
+        self.claims.lock().remove(&self.turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use futures_util::FutureExt as _;
+    use serde_json::Map;
+
+    use super::*;
+    use crate::session::chain::ChainKey;
+    use crate::session::record::{Role, SessionId, TrueMessage};
+    use crate::wire::block::Block;
+
+    fn turn(id: &str, bytes: usize) -> Turn {
+        let digest = ChainKey::new([1; 32]).digest(&[]);
+        Turn {
+            id: id.to_owned(),
+            session: SessionId::random(),
+            point: digest,
+            context: digest,
+            answer: digest,
+            outline: digest,
+            truth: vec![TrueMessage {
+                role: Role::User,
+                blocks: vec![Block::text(&"x".repeat(bytes))],
+            }],
+            is_unchanged: false,
+            drops_thinking: false,
+            visible: Vec::new(),
+            calls: Vec::new(),
+            systems: Vec::new(),
+            state: Map::new(),
+        }
+    }
+
+    fn ids(claims: &Claims) -> Vec<String> {
+        let turns = claims.lock();
+        let in_order: BTreeMap<_, _> = turns.values().map(|turn| (turn.since, &turn.turn.id)).collect();
+        in_order.into_values().cloned().collect()
+    }
+
+    async fn keep(claims: &Claims, turn: Turn) {
+        claims.claim(&turn.id.clone()).await.keep(turn);
+    }
+
+    #[tokio::test]
+    async fn a_second_claim_waits_for_the_first() {
+        let claims = Claims::default();
+        let first = claims.claim("a").await;
+        assert!(claims.claim("a").now_or_never().is_none());
+        assert!(claims.claim("b").now_or_never().is_some());
+        drop(first);
+        assert!(claims.claim("a").now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn expired_turns_are_forgotten() {
+        let claims = Claims::default();
+        keep(&claims, turn("old", 1)).await;
+        keep(&claims, turn("new", 1)).await;
+        assert_eq!(ids(&claims), ["old", "new"]);
+        claims.lock().get_mut("old").unwrap().since = Instant::now().checked_sub(2 * KEPT_FOR).unwrap();
+        assert!(claims.claim("old").await.unstored().is_none());
+        assert!(claims.claim("new").await.unstored().is_some());
+        assert_eq!(ids(&claims), ["new"]);
+    }
+
+    #[tokio::test]
+    async fn of_too_many_turns_the_oldest_are_forgotten() {
+        let claims = Claims::default();
+        for number in 0..KEPT + 2 {
+            keep(&claims, turn(&format!("{number}"), 1)).await;
+        }
+        assert_eq!(ids(&claims).len(), KEPT);
+        assert_eq!(ids(&claims)[0], "2");
+        keep(&claims, turn("large", KEPT_BYTES)).await;
+        assert_eq!(ids(&claims), ["large"], "the newest stays in any case");
+        claims.claim("large").await.forget();
+        assert!(ids(&claims).is_empty());
+    }
+}
