@@ -1,12 +1,13 @@
 //! The turn as a state machine: takes events and returns actions. It has no clock and no connection.
 //!
 //! ```text
-//!                     ┌───────────── all calls are the gateway's, all results are there ─────────────┐
-//!                     ▼                                                                              │
-//! Ask ──► events of the upstream ──► the message is complete ──► Run the gateway's calls ──► results ┤
-//!           │ text, thinking, the           │ none to run                                            │ the client has some, too
-//!           ▼ client's calls                ▼                                                        ▼
-//!          Send                     Record, Send the end, End ◄──────────────────────────────────────┘
+//! a new turn                                                           a turn that resumes a suspended one
+//!  │                ┌─ all calls are the gateway's, all results are there ─┼────────────────────────────┐
+//!  ▼                ▼                                                      ▼                            │
+//! Ask ──► events of the upstream ──► the message is complete ──► Run the gateway's calls ──► results ───┤
+//!            │ text, thinking, the           │ none to run                                              │ the client has some, too
+//!            ▼ client's calls                ▼                                                          ▼
+//!           Send                 finish or suspend: Record, Send the end, End ◄─────────────────────────┘
 //! ```
 
 use std::collections::BTreeSet;
@@ -378,7 +379,12 @@ impl TurnMachine {
             .map(|(index, call)| (index, call.clone()))
             .collect();
         if run.is_empty() {
-            return self.finish(calls, actions);
+            if is_mixed {
+                self.suspend(calls, actions);
+            } else {
+                self.finish(actions);
+            }
+            return;
         }
         let open = run.iter().map(|(index, _)| *index).collect();
         self.phase = Phase::Running {
@@ -411,7 +417,7 @@ impl TurnMachine {
         self.rounds += 1;
         self.show_interrupted(&mut calls, actions);
         if calls.iter().any(|call| call.owner == Owner::Client) {
-            return self.finish(calls, actions);
+            return self.suspend(calls, actions);
         }
         let results = TrueMessage {
             role: Role::User,
@@ -427,7 +433,7 @@ impl TurnMachine {
             if let Value::Object(delta) = delta {
                 delta.insert("stop_reason".to_owned(), "pause_turn".into());
             }
-            return self.finish(Vec::new(), actions);
+            return self.finish(actions);
         }
         self.message = Incoming::default();
         self.phase = Phase::Asking;
@@ -482,13 +488,16 @@ impl TurnMachine {
         }
     }
 
-    /// Ends the turn with the message's own end, and the usage of all rounds.
-    fn finish(&mut self, calls: Vec<Call>, actions: &mut Vec<Action>) {
-        self.phase = Phase::Over;
+    /// Suspends the turn: the client has to answer calls of its last message. Deferred calls have no result yet.
+    fn suspend(&mut self, calls: Vec<Call>, actions: &mut Vec<Action>) {
+        self.end(calls, false, actions);
+    }
+
+    /// Finishes the turn: no call is left.
+    fn finish(&mut self, actions: &mut Vec<Action>) {
         // A client cannot echo an empty message.
-        let notice = (self.visible.is_empty() && self.hides_something(&calls)).then(|| self.notice(&calls));
-        if let Some(text) = notice {
-            let block = Block::text(&text);
+        if self.visible.is_empty() && self.hides_something() {
+            let block = Block::text(&self.notice());
             let index = self.next_index();
             actions.push(Action::Send(Sent::Block {
                 index,
@@ -501,12 +510,17 @@ impl TurnMachine {
             };
             self.visible.push((block, nowhere));
         }
-        let is_suspended = calls.iter().any(|call| call.owner == Owner::Client);
-        let is_unchanged = !is_suspended && self.truth.len() == 1 && self.next_index == self.truth_len();
+        let is_unchanged = self.truth.len() == 1 && self.next_index == self.truth_len();
+        self.end(Vec::new(), is_unchanged, actions);
+    }
+
+    /// Ends the message of the client with the end of the upstream's last one, and the usage of all rounds.
+    fn end(&mut self, calls: Vec<Call>, is_unchanged: bool, actions: &mut Vec<Action>) {
+        self.phase = Phase::Over;
         actions.push(Action::Record(Answer {
             truth: self.truth.clone(),
             visible: self.visible.clone(),
-            calls: if is_suspended { calls } else { Vec::new() },
+            calls,
             is_unchanged,
         }));
         let mut end = std::mem::take(&mut self.message.end);
@@ -522,18 +536,13 @@ impl TurnMachine {
 
     /// Whether a message without anything but thinking is so because of what the gateway did. Clients drop thinking, so that such
     /// a message is the same as none.
-    fn hides_something(&self, calls: &[Call]) -> bool {
-        self.rounds > 0 || !calls.is_empty() || (self.next_index == 0 && self.truth_len() == 0)
+    fn hides_something(&self) -> bool {
+        self.rounds > 0 || (self.next_index == 0 && self.truth_len() == 0)
     }
 
     /// Names what was done.
-    fn notice(&self, calls: &[Call]) -> String {
-        let mut names: Vec<&str> = self
-            .ran
-            .iter()
-            .chain(calls.iter().map(|call| &call.name))
-            .map(String::as_str)
-            .collect();
+    fn notice(&self) -> String {
+        let mut names: Vec<&str> = self.ran.iter().map(String::as_str).collect();
         names.dedup();
         if names.is_empty() {
             "[The model gave no answer.]".to_owned()
