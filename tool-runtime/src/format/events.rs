@@ -1,17 +1,15 @@
 //! [`Events`]: the events of a stream, from its bytes.
 
-use serde_json::Value;
 use tool_repair::sse::{Frame, SseDecoder};
 
 use super::stream_error::StreamError;
-use super::surrogates::{PendingSurrogates, parse_lossy};
+use super::surrogates::parse_lossy;
 
 /// The events of one stream. Comments and events without data are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     decoder: SseDecoder,
     received: usize,
-    surrogates: PendingSurrogates,
 }
 
 /// One event with data.
@@ -68,17 +66,6 @@ impl Events {
         self.decoder.finish();
         let last = self.next()?;
         Ok(last.filter(|last| last.is_done() || parse_lossy(&last.data).is_ok()))
-    }
-
-    /// The data of an event as JSON. A character that the server has cut in two is in the later event.
-    pub(super) fn json(&mut self, incoming: &Incoming) -> Result<Value, StreamError> {
-        let json = self.surrogates.parse(incoming.name.as_deref(), &incoming.data);
-        json.map_err(|error| StreamError::invalid(error.to_string()))
-    }
-
-    /// Ends texts. Returns events that add U+FFFD to each that ended within a character.
-    pub(super) fn end_texts(&mut self, is_ended: impl Fn(&Value) -> bool) -> Vec<Value> {
-        self.surrogates.end(is_ended)
     }
 }
 

@@ -23,6 +23,8 @@ mod stream_error;
 mod surrogates;
 #[cfg(feature = "stream")]
 mod events;
+#[cfg(feature = "stream")]
+mod reader;
 pub mod strict;
 pub mod anthropic;
 pub mod openai;

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use super::response::{ReadBlock, Response, is_cut_off};
 use crate::format::call_arguments;
 use crate::format::delta::Delta;
-use crate::format::events::{Events, Incoming};
+use crate::format::reader::{Event, Reader, StreamedResponse};
 use crate::format::stream_error::StreamError;
+use crate::format::surrogates::PendingSurrogates;
 use crate::wire::message::Block;
-use tool_repair::FormatFixing;
 use tool_repair::Status;
-use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
+use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 /// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
@@ -46,9 +46,62 @@ use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord
 /// assert_eq!((&response.usage["input_tokens"], &response.usage["output_tokens"]), (&9.into(), &4.into()));
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader {
-    calls: CallReader,
-    events: Events,
+pub struct ResponseReader(Reader<StreamedMessage>);
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// Creates a reader for one response.
+    pub fn new() -> Self {
+        Self(Reader::new())
+    }
+
+    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
+    ///
+    /// # Errors
+    ///
+    /// If the stream reports an error, or an event is not one of this API.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        self.0.push(bytes)
+    }
+
+    /// Takes the next event of the stream, if another library has read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
+        self.0.push_event(event)
+    }
+
+    /// Takes the records of repaired calls that have ended since the last time.
+    #[must_use = "the records are given out once"]
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.0.take_records()
+    }
+
+    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    pub fn is_complete(&self) -> bool {
+        self.0.is_complete()
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not complete, or as [`push`](Self::push).
+    pub fn finish(self) -> Result<Response, StreamError> {
+        self.0.finish()
+    }
+}
+
+/// A message, as far as it has arrived.
+#[derive(Debug, Default)]
+struct StreamedMessage {
     /// The message of `message_start`, without its content.
     fields: Option<Map<String, Value>>,
     blocks: Vec<StreamedBlock>,
@@ -67,72 +120,75 @@ struct StreamedBlock {
     read: Option<ReadCall>,
 }
 
-impl Default for ResponseReader {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl StreamedResponse for StreamedMessage {
+    const DIALECT: Dialect = Dialect::Anthropic;
+    type Response = Response;
 
-impl ResponseReader {
-    /// A reader for one response.
-    pub fn new() -> Self {
-        Self {
-            calls: CallReader::new(Dialect::Anthropic, FormatFixing::for_every_tool()),
-            events: Events::default(),
-            fields: None,
-            blocks: Vec::new(),
-            stopped: false,
-        }
-    }
-
-    /// Takes the next bytes of the stream. Returns what they add to the response.
-    ///
-    /// # Errors
-    ///
-    /// If the stream reports an error, or an event is not one of this API.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        self.events.push(bytes);
-        while let Some(incoming) = self.events.next()? {
-            self.event(&incoming, &mut deltas)?;
-        }
-        Ok(deltas)
-    }
-
-    /// Takes the next event of the stream, if another library has read it.
-    ///
-    /// # Errors
-    ///
-    /// As [`push`](Self::push).
-    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        let (name, data) = (None, event.to_string());
-        self.event(&Incoming { name, data }, &mut deltas)?;
-        Ok(deltas)
-    }
-
-    /// The repairs of calls that have ended since the last time.
-    #[must_use = "the records are given out once"]
-    pub fn take_records(&mut self) -> Vec<RepairRecord> {
-        self.calls.take_records()
-    }
-
-    /// Whether the last event has arrived: nothing that follows belongs to the response.
-    pub fn is_complete(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.stopped
     }
 
-    /// Ends the stream.
-    ///
-    /// # Errors
-    ///
-    /// If the response is not complete, or as [`push`](Self::push).
-    pub fn finish(mut self) -> Result<Response, StreamError> {
-        if let Some(last) = self.events.last()? {
-            self.event(&last, &mut Vec::new())?;
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
+        let kind = event.kind().to_owned();
+        let mut event = event.data;
+        match kind.as_str() {
+            "error" => return Err(StreamError::api(event.get("error").unwrap_or(&event))),
+            "message_start" => {
+                let Some(Value::Object(fields)) = event.get_mut("message").map(Value::take) else {
+                    return Err(StreamError::invalid("`message_start` has no `message`"));
+                };
+                self.fields = Some(fields);
+            }
+            "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta"
+                if self.fields.is_none() =>
+            {
+                return Err(StreamError::invalid(format!("`{kind}` before `message_start`")));
+            }
+            "content_block_start" => {
+                self.end_texts(Some(index(&event)), surrogates, deltas)?;
+                self.start(event, deltas)?;
+            }
+            "content_block_stop" => self.end_texts(Some(index(&event)), surrogates, deltas)?,
+            "content_block_delta" => {
+                self.delta(event, deltas)?;
+            }
+            "message_delta" => self.message_delta(event),
+            "message_stop" => {
+                self.end_texts(None, surrogates, deltas)?;
+                self.stopped = true;
+            }
+            _ => {} // `ping`, and what the API may add
         }
-        let ended = self.calls.finish();
-        self.calls(ended, &mut Vec::new())?;
+        Ok(())
+    }
+
+    /// Takes the calls of an event. A block that it begins is the last one.
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+        for event in calls {
+            match event {
+                CallEvent::Begun { call, tool, .. } => {
+                    deltas.push(Delta::Call { name: tool });
+                    if let Some(block) = self.blocks.last_mut() {
+                        block.call = Some(call);
+                    }
+                }
+                CallEvent::Ended(read) => {
+                    let mut blocks = self.blocks.iter_mut();
+                    if let Some(block) = blocks.find(|block| block.call == Some(read.call)) {
+                        block.read = Some(read);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Response, StreamError> {
         let missing = |missing| StreamError::Incomplete { missing };
         let mut fields = self.fields.ok_or(missing("`message_start`"))?;
         if !fields.get("stop_reason").is_some_and(Value::is_string) {
@@ -161,76 +217,9 @@ impl ResponseReader {
         let blocks = blocks.map(StreamedBlock::finish).collect();
         Response::new(role, blocks, fields).map_err(StreamError::Call)
     }
+}
 
-    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        if self.stopped || incoming.is_done() {
-            return Ok(()); // servers of several APIs end each stream with `[DONE]`
-        }
-        let mut event = self.events.json(incoming)?;
-        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
-        let kind = event.get("type").and_then(Value::as_str);
-        let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
-        match kind.as_str() {
-            "error" => return Err(StreamError::api(event.get("error").unwrap_or(&event))),
-            "message_start" => {
-                let Some(Value::Object(fields)) = event.get_mut("message").map(Value::take) else {
-                    return Err(StreamError::invalid("`message_start` has no `message`"));
-                };
-                self.fields = Some(fields);
-            }
-            "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta"
-                if self.fields.is_none() =>
-            {
-                return Err(StreamError::invalid(format!("`{kind}` before `message_start`")));
-            }
-            "content_block_start" => {
-                self.end_texts(Some(index(&event)), deltas)?;
-                self.start(event, deltas)?;
-            }
-            "content_block_stop" => self.end_texts(Some(index(&event)), deltas)?,
-            "content_block_delta" => {
-                self.delta(event, deltas)?;
-            }
-            "message_delta" => self.message_delta(event),
-            "message_stop" => {
-                self.end_texts(None, deltas)?;
-                self.stopped = true;
-            }
-            _ => {} // `ping`, and what the API may add
-        }
-        self.calls(calls, deltas)
-    }
-
-    /// Takes what an event says of calls. A block that it begins is the last one.
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        for event in calls {
-            match event {
-                CallEvent::Begun { call, tool, .. } => {
-                    deltas.push(Delta::Call { name: tool });
-                    if let Some(block) = self.blocks.last_mut() {
-                        block.call = Some(call);
-                    }
-                }
-                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
-                    return Err(StreamError::unattributed());
-                }
-                CallEvent::Ended(read) => {
-                    let mut blocks = self.blocks.iter_mut();
-                    if let Some(block) = blocks.find(|block| block.call == Some(read.call)) {
-                        block.read = Some(read);
-                    }
-                }
-                _ => {}
-            }
-        }
-        match self.calls.bailout_reason() {
-            Some(reason) => Err(StreamError::TooLarge {
-                reason: reason.to_owned(),
-            }),
-            None => Ok(()),
-        }
-    }
-
+impl StreamedMessage {
     fn start(&mut self, mut event: Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
         let Some(Value::Object(fields)) = event.get_mut("content_block").map(Value::take) else {
             return Err(StreamError::invalid(
@@ -283,10 +272,13 @@ impl ResponseReader {
     }
 
     /// Ends the texts of a block, or all.
-    fn end_texts(&mut self, block: Option<u64>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        let ended = self
-            .events
-            .end_texts(|event| block.is_none_or(|block| index(event) == block));
+    fn end_texts(
+        &mut self,
+        block: Option<u64>,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
+        let ended = surrogates.end(|event| block.is_none_or(|block| index(event) == block));
         ended.into_iter().try_for_each(|event| self.delta(event, deltas))
     }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
-use tool_repair::{FormatFixing, Status};
+use tool_repair::Status;
+use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 use super::chat_response::{PartCall, Parts, Response, is_cut_off};
 use crate::format::delta::Delta;
-use crate::format::events::{Events, Incoming};
+use crate::format::reader::{Event, Reader, StreamedResponse};
 use crate::format::stream_error::StreamError;
+use crate::format::surrogates::PendingSurrogates;
 
 /// Reads a stream of the chat completions API, whatever the pieces it comes in, to a whole [`Response`]: the first choice. The arguments
 /// of calls are repaired where that is no guess; pieces find their call also in streams of servers that repeat or omit `index` or `id`.
@@ -44,18 +45,7 @@ use crate::format::stream_error::StreamError;
 /// assert_eq!(response.calls[0].id, "call_1");
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader {
-    calls: CallReader,
-    events: Events,
-    /// By number, the calls of the first choice: of those that have not ended, `None`.
-    read: BTreeMap<u64, Option<ReadCall>>,
-    /// By number, fields of compatible servers that have to come back.
-    extras: BTreeMap<u64, Value>,
-    parts: Parts,
-    /// The fields beside the choices.
-    fields: Map<String, Value>,
-    done: bool,
-}
+pub struct ResponseReader(Reader<StreamedChoice>);
 
 impl Default for ResponseReader {
     fn default() -> Self {
@@ -64,31 +54,18 @@ impl Default for ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader for one response.
+    /// Creates a reader for one response.
     pub fn new() -> Self {
-        Self {
-            calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
-            events: Events::default(),
-            read: BTreeMap::new(),
-            extras: BTreeMap::new(),
-            parts: Parts::default(),
-            fields: Map::new(),
-            done: false,
-        }
+        Self(Reader::new())
     }
 
-    /// Takes the next bytes of the stream. Returns what they add to the response.
+    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
     ///
     /// # Errors
     ///
     /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        self.events.push(bytes);
-        while let Some(incoming) = self.events.next()? {
-            self.event(&incoming, &mut deltas)?;
-        }
-        Ok(deltas)
+        self.0.push(bytes)
     }
 
     /// Takes the next chunk of the stream, if another library has read it.
@@ -97,21 +74,18 @@ impl ResponseReader {
     ///
     /// As [`push`](Self::push).
     pub fn push_event(&mut self, chunk: &Value) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        let (name, data) = (None, chunk.to_string());
-        self.event(&Incoming { name, data }, &mut deltas)?;
-        Ok(deltas)
+        self.0.push_event(chunk)
     }
 
-    /// The repairs of calls that have ended since the last time.
+    /// Takes the records of repaired calls that have ended since the last time.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
-        self.calls.take_records()
+        self.0.take_records()
     }
 
     /// Whether `[DONE]` has arrived: nothing that follows belongs to the response. The usage may arrive after the `finish_reason`.
     pub fn is_complete(&self) -> bool {
-        self.done
+        self.0.is_complete()
     }
 
     /// Ends the stream.
@@ -120,12 +94,106 @@ impl ResponseReader {
     ///
     /// If the response is not complete, or as [`push`](Self::push). It is complete with a `finish_reason`, or with `[DONE]` after a text
     /// or whole calls.
-    pub fn finish(mut self) -> Result<Response, StreamError> {
-        if let Some(last) = self.events.last()? {
-            self.event(&last, &mut Vec::new())?;
+    pub fn finish(self) -> Result<Response, StreamError> {
+        self.0.finish()
+    }
+}
+
+/// The first choice and the fields beside it, as far as they have arrived.
+#[derive(Debug, Default)]
+struct StreamedChoice {
+    /// By number, the calls of the first choice; `None` until they have ended.
+    read: BTreeMap<u64, Option<ReadCall>>,
+    /// By number, fields of compatible servers that have to come back.
+    extras: BTreeMap<u64, Value>,
+    /// The members of `tool_calls` in the present chunk.
+    sent: Vec<Value>,
+    parts: Parts,
+    /// The fields beside the choices.
+    fields: Map<String, Value>,
+    done: bool,
+}
+
+impl StreamedResponse for StreamedChoice {
+    const DIALECT: Dialect = Dialect::ChatCompletions;
+    type Response = Response;
+
+    fn is_complete(&self) -> bool {
+        self.done
+    }
+
+    fn done(&mut self, surrogates: &mut PendingSurrogates, deltas: &mut Vec<Delta>) -> bool {
+        self.end_texts(surrogates, deltas);
+        self.done = true;
+        true
+    }
+
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
+        let Event { name, data: chunk } = event;
+        let error = chunk.get("error").filter(|error| !is_blank_error(error));
+        let is_error = name == Some("error") || chunk.get("object").is_some_and(|kind| kind == "error");
+        if is_error || error.is_some() {
+            return Err(StreamError::api(error.unwrap_or(&chunk)));
         }
-        let ended = self.calls.finish();
-        self.calls(ended, &[], &mut Vec::new())?;
+        let Value::Object(fields) = chunk else {
+            return Err(StreamError::invalid("a chunk is not an object"));
+        };
+        for (field, value) in fields {
+            match field.as_str() {
+                "choices" => {
+                    for choice in value.as_array().into_iter().flatten() {
+                        if is_first(choice) {
+                            self.choice(choice, surrogates, deltas)?;
+                            let delta = choice.get("delta").and_then(|delta| delta.get("tool_calls"));
+                            self.sent
+                                .extend(delta.and_then(Value::as_array).into_iter().flatten().cloned());
+                        }
+                    }
+                }
+                "usage" if value.is_null() => {}
+                "usage" => drop(self.fields.insert(field, value)),
+                _ => drop(self.fields.entry(field).or_insert(value)),
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+        let mut begun = Vec::new();
+        for event in calls {
+            match event {
+                CallEvent::Begun {
+                    call, choice, tool, ..
+                } if choice.unwrap_or_default() == 0 => {
+                    begun.push(call);
+                    self.read.insert(call, None);
+                    deltas.push(Delta::Call { name: tool });
+                }
+                CallEvent::Ended(call) => {
+                    if let Some(read) = self.read.get_mut(&call.call) {
+                        *read = Some(call);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let last = self.read.keys().next_back().copied();
+        let mut begun = begun.into_iter();
+        for sent in std::mem::take(&mut self.sent) {
+            let name = sent.get("function").and_then(|function| function.get("name"));
+            let own = name.and_then(|_| begun.next()).or(last);
+            if let (Some(extra), Some(call)) = (sent.get("extra_content"), own) {
+                self.extras.insert(call, extra.clone());
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Response, StreamError> {
         let is_whole =
             |call: &Option<ReadCall>| call.as_ref().is_some_and(|call| call.status != Status::Truncated);
         let has_text = !matches!(&self.parts.content, Value::Null);
@@ -153,48 +221,15 @@ impl ResponseReader {
         }
         self.parts.into_response(self.fields).map_err(StreamError::Call)
     }
+}
 
-    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        if self.done {
-            return Ok(());
-        }
-        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
-        if incoming.is_done() {
-            self.end_texts(deltas);
-            self.done = true;
-            return self.calls(calls, &[], deltas);
-        }
-        let chunk = self.events.json(incoming)?;
-        let error = chunk.get("error").filter(|error| !is_blank_error(error));
-        let is_error = incoming.name.as_deref() == Some("error")
-            || chunk.get("object").is_some_and(|kind| kind == "error");
-        if is_error || error.is_some() {
-            return Err(StreamError::api(error.unwrap_or(&chunk)));
-        }
-        let Value::Object(fields) = chunk else {
-            return Err(StreamError::invalid("a chunk is not an object"));
-        };
-        let mut sent = Vec::new();
-        for (field, value) in fields {
-            match field.as_str() {
-                "choices" => {
-                    for choice in value.as_array().into_iter().flatten() {
-                        if is_first(choice) {
-                            self.choice(choice, deltas)?;
-                            let delta = choice.get("delta").and_then(|delta| delta.get("tool_calls"));
-                            sent.extend(delta.and_then(Value::as_array).into_iter().flatten().cloned());
-                        }
-                    }
-                }
-                "usage" if value.is_null() => {}
-                "usage" => drop(self.fields.insert(field, value)),
-                _ => drop(self.fields.entry(field).or_insert(value)),
-            }
-        }
-        self.calls(calls, &sent, deltas)
-    }
-
-    fn choice(&mut self, choice: &Value, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+impl StreamedChoice {
+    fn choice(
+        &mut self,
+        choice: &Value,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
             && !matches!(reason, "" | "null")
         {
@@ -208,7 +243,7 @@ impl ResponseReader {
             self.delta(delta, deltas);
         }
         if self.parts.finish_reason.is_some() {
-            self.end_texts(deltas);
+            self.end_texts(surrogates, deltas);
         }
         Ok(())
     }
@@ -254,8 +289,8 @@ impl ResponseReader {
     }
 
     /// Ends the texts of the delta.
-    fn end_texts(&mut self, deltas: &mut Vec<Delta>) {
-        for chunk in self.events.end_texts(|_| true) {
+    fn end_texts(&mut self, surrogates: &mut PendingSurrogates, deltas: &mut Vec<Delta>) {
+        for chunk in surrogates.end(|_| true) {
             let choices = chunk.get("choices").and_then(Value::as_array);
             for choice in choices.into_iter().flatten().filter(|choice| is_first(choice)) {
                 if let Some(delta) = choice.get("delta").and_then(Value::as_object) {
@@ -307,50 +342,6 @@ impl ResponseReader {
             }
             _ => {}
         }
-    }
-
-    /// Takes what a chunk says of calls; `sent` are its members of `tool_calls`.
-    fn calls(
-        &mut self,
-        calls: Vec<CallEvent>,
-        sent: &[Value],
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), StreamError> {
-        let mut begun = Vec::new();
-        for event in calls {
-            match event {
-                CallEvent::Begun {
-                    call, choice, tool, ..
-                } if choice.unwrap_or_default() == 0 => {
-                    begun.push(call);
-                    self.read.insert(call, None);
-                    deltas.push(Delta::Call { name: tool });
-                }
-                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
-                    return Err(StreamError::unattributed());
-                }
-                CallEvent::Ended(call) => {
-                    if let Some(read) = self.read.get_mut(&call.call) {
-                        *read = Some(call);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if let Some(reason) = self.calls.bailout_reason() {
-            let reason = reason.to_owned();
-            return Err(StreamError::TooLarge { reason });
-        }
-        let last = self.read.keys().next_back().copied();
-        let mut begun = begun.into_iter();
-        for sent in sent {
-            let name = sent.get("function").and_then(|function| function.get("name"));
-            let own = name.and_then(|_| begun.next()).or(last);
-            if let (Some(extra), Some(call)) = (sent.get("extra_content"), own) {
-                self.extras.insert(call, extra.clone());
-            }
-        }
-        Ok(())
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
-use tool_repair::{FormatFixing, Status};
+use tool_repair::Status;
+use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 use super::responses_response::{Response, StreamedCall};
 use crate::format::delta::Delta;
-use crate::format::events::{Events, Incoming};
+use crate::format::reader::{Event, Reader, StreamedResponse};
 use crate::format::stream_error::StreamError;
+use crate::format::surrogates::PendingSurrogates;
 
 /// Reads a stream of the Responses API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
 /// repaired where that is no guess.
@@ -39,10 +40,63 @@ use crate::format::stream_error::StreamError;
 /// assert_eq!(response.output[0]["content"][0]["text"], "Noon.");
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader {
-    calls: CallReader,
-    events: Events,
-    /// Calls by their number: of those that have not ended, `None`.
+pub struct ResponseReader(Reader<StreamedOutput>);
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// Creates a reader for one response.
+    pub fn new() -> Self {
+        Self(Reader::new())
+    }
+
+    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
+    ///
+    /// # Errors
+    ///
+    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        self.0.push(bytes)
+    }
+
+    /// Takes the next event of the stream, if another library has read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
+        self.0.push_event(event)
+    }
+
+    /// Takes the records of repaired calls that have ended since the last time.
+    #[must_use = "the records are given out once"]
+    pub fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.0.take_records()
+    }
+
+    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    pub fn is_complete(&self) -> bool {
+        self.0.is_complete()
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// If the response is not complete, or as [`push`](Self::push).
+    pub fn finish(self) -> Result<Response, StreamError> {
+        self.0.finish()
+    }
+}
+
+/// The output of a response, as far as it has arrived.
+#[derive(Debug, Default)]
+struct StreamedOutput {
+    /// By number, the calls; `None` until they have ended.
     read: BTreeMap<u64, Option<ReadCall>>,
     /// The items that are done, by their place; for servers whose last event has none.
     items: BTreeMap<u64, Value>,
@@ -54,118 +108,26 @@ pub struct ResponseReader {
     first_of_end: Option<u64>,
 }
 
-impl Default for ResponseReader {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl StreamedResponse for StreamedOutput {
+    const DIALECT: Dialect = Dialect::Responses;
+    type Response = Response;
 
-impl ResponseReader {
-    /// A reader for one response.
-    pub fn new() -> Self {
-        Self {
-            calls: CallReader::new(Dialect::Responses, FormatFixing::for_every_tool()),
-            events: Events::default(),
-            read: BTreeMap::new(),
-            items: BTreeMap::new(),
-            text: String::new(),
-            response: None,
-            first_of_end: None,
-        }
-    }
-
-    /// Takes the next bytes of the stream. Returns what they add to the response.
-    ///
-    /// # Errors
-    ///
-    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        self.events.push(bytes);
-        while let Some(incoming) = self.events.next()? {
-            self.event(&incoming, &mut deltas)?;
-        }
-        Ok(deltas)
-    }
-
-    /// Takes the next event of the stream, if another library has read it.
-    ///
-    /// # Errors
-    ///
-    /// As [`push`](Self::push).
-    pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
-        let mut deltas = Vec::new();
-        let (name, data) = (None, event.to_string());
-        self.event(&Incoming { name, data }, &mut deltas)?;
-        Ok(deltas)
-    }
-
-    /// The repairs of calls that have ended since the last time.
-    #[must_use = "the records are given out once"]
-    pub fn take_records(&mut self) -> Vec<RepairRecord> {
-        self.calls.take_records()
-    }
-
-    /// Whether the last event has arrived: nothing that follows belongs to the response.
-    pub fn is_complete(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.response.is_some()
     }
 
-    /// Ends the stream.
-    ///
-    /// # Errors
-    ///
-    /// If the response is not complete, or as [`push`](Self::push).
-    pub fn finish(mut self) -> Result<Response, StreamError> {
-        if let Some(last) = self.events.last()? {
-            self.event(&last, &mut Vec::new())?;
-        }
-        let ended = self.calls.finish();
-        self.calls(ended, &mut Vec::new())?;
-        let mut fields = self.response.ok_or(StreamError::Incomplete {
-            missing: "`response.completed`",
-        })?;
-        let mut output = match fields.shift_remove("output") {
-            Some(Value::Array(output)) if !output.is_empty() => output,
-            _ => self.items.into_values().collect(),
-        };
-        let is_message = |item: &Value| item.get("type").is_some_and(|kind| kind == "message");
-        if !self.text.is_empty() && !output.iter().any(is_message) {
-            let content = json!([{ "type": "output_text", "text": self.text, "annotations": [] }]);
-            let message = json!({ "type": "message", "role": "assistant", "content": content });
-            let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
-            output.insert(output.iter().position(is_call).unwrap_or(output.len()), message);
-        }
-        let is_incomplete = fields.get("status").is_some_and(|status| status == "incomplete");
-        let first_of_end = self.first_of_end;
-        let calls = self.read.into_values().flatten().map(|call| {
-            let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-            StreamedCall {
-                is_cut: is_incomplete && call.status == Status::Truncated && !is_object,
-                is_of_end: first_of_end.is_some_and(|first| call.call >= first),
-                id: call.id,
-                name: call.tool,
-                arguments: call.arguments,
-            }
-        });
-        Response::new(output, calls.collect(), fields).map_err(StreamError::Call)
-    }
-
-    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        if self.response.is_some() || incoming.is_done() {
-            return Ok(());
-        }
-        let calls = self.calls.read(incoming.name.as_deref(), &incoming.data);
-        let mut event = self.events.json(incoming)?;
-        let kind = event.get("type").and_then(Value::as_str);
-        let kind = kind.or(incoming.name.as_deref()).unwrap_or_default().to_owned();
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError> {
+        let kind = event.kind().to_owned();
+        let mut event = event.data;
         let is_last = matches!(kind.as_str(), "response.completed" | "response.incomplete");
         if is_last || kind.rsplit('.').next() == Some("done") {
             let item = event.get("output_index");
-            for rest in self
-                .events
-                .end_texts(|rest| is_last || rest.get("output_index") == item)
-            {
+            for rest in surrogates.end(|rest| is_last || rest.get("output_index") == item) {
                 let kind = rest.get("type").and_then(Value::as_str).unwrap_or_default();
                 self.text(kind, &rest, deltas);
             }
@@ -195,9 +157,62 @@ impl ResponseReader {
             "error" => return Err(StreamError::api(event.get("error").unwrap_or(&event))),
             _ => {}
         }
-        self.calls(calls, deltas)
+        Ok(())
     }
 
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+        let mut shown = None;
+        for event in calls {
+            match event {
+                CallEvent::Begun { call, tool, .. } => {
+                    self.read.insert(call, None);
+                    if self.response.is_some() {
+                        self.first_of_end.get_or_insert(call);
+                    }
+                    let shown = shown.get_or_insert_with(|| self.shown_with_other_ids());
+                    match shown.iter().position(|name| *name == tool) {
+                        Some(at) => drop(shown.swap_remove(at)),
+                        None => deltas.push(Delta::Call { name: tool }),
+                    }
+                }
+                CallEvent::Ended(call) => drop(self.read.insert(call.call, Some(call))),
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Response, StreamError> {
+        let mut fields = self.response.ok_or(StreamError::Incomplete {
+            missing: "`response.completed`",
+        })?;
+        let mut output = match fields.shift_remove("output") {
+            Some(Value::Array(output)) if !output.is_empty() => output,
+            _ => self.items.into_values().collect(),
+        };
+        let is_message = |item: &Value| item.get("type").is_some_and(|kind| kind == "message");
+        if !self.text.is_empty() && !output.iter().any(is_message) {
+            let content = json!([{ "type": "output_text", "text": self.text, "annotations": [] }]);
+            let message = json!({ "type": "message", "role": "assistant", "content": content });
+            let is_call = |item: &Value| item.get("type").is_some_and(|kind| kind == "function_call");
+            output.insert(output.iter().position(is_call).unwrap_or(output.len()), message);
+        }
+        let is_incomplete = fields.get("status").is_some_and(|status| status == "incomplete");
+        let first_of_end = self.first_of_end;
+        let calls = self.read.into_values().flatten().map(|call| {
+            let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
+            StreamedCall {
+                is_cut: is_incomplete && call.status == Status::Truncated && !is_object,
+                is_of_end: first_of_end.is_some_and(|first| call.call >= first),
+                id: call.id,
+                name: call.tool,
+                arguments: call.arguments,
+            }
+        });
+        Response::new(output, calls.collect(), fields).map_err(StreamError::Call)
+    }
+}
+
+impl StreamedOutput {
     /// Takes a piece of text, if the event has one.
     fn text(&mut self, kind: &str, event: &Value, deltas: &mut Vec<Delta>) {
         let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
@@ -214,36 +229,6 @@ impl ResponseReader {
                 deltas.push(Delta::Thinking(text.to_owned()));
             }
             _ => {}
-        }
-    }
-
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
-        let mut shown = None;
-        for event in calls {
-            match event {
-                CallEvent::Begun { call, tool, .. } => {
-                    self.read.insert(call, None);
-                    if self.response.is_some() {
-                        self.first_of_end.get_or_insert(call);
-                    }
-                    let shown = shown.get_or_insert_with(|| self.shown_with_other_ids());
-                    match shown.iter().position(|name| *name == tool) {
-                        Some(at) => drop(shown.swap_remove(at)),
-                        None => deltas.push(Delta::Call { name: tool }),
-                    }
-                }
-                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed => {
-                    return Err(StreamError::unattributed());
-                }
-                CallEvent::Ended(call) => drop(self.read.insert(call.call, Some(call))),
-                _ => {}
-            }
-        }
-        match self.calls.bailout_reason() {
-            Some(reason) => Err(StreamError::TooLarge {
-                reason: reason.to_owned(),
-            }),
-            None => Ok(()),
         }
     }
 

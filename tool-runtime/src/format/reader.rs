@@ -1,0 +1,154 @@
+//! [`Reader`]: the steps that reading a streamed response has in every API.
+
+use serde_json::Value;
+use tool_repair::FormatFixing;
+use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
+
+use super::delta::Delta;
+use super::events::{Events, Incoming};
+use super::stream_error::StreamError;
+use super::surrogates::PendingSurrogates;
+
+/// Reads the stream of one response: decodes events, finds the calls in them, and hands both to the response.
+#[derive(Debug)]
+pub(super) struct Reader<R> {
+    events: Events,
+    calls: CallReader,
+    surrogates: PendingSurrogates,
+    response: R,
+}
+
+/// A response of one API, as far as it has arrived.
+pub(super) trait StreamedResponse: Default {
+    const DIALECT: Dialect;
+    /// The whole response.
+    type Response;
+
+    /// Whether the last event has arrived.
+    fn is_complete(&self) -> bool;
+
+    /// Takes an event.
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        surrogates: &mut PendingSurrogates,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), StreamError>;
+
+    /// Takes `[DONE]`. Returns whether the API ends its streams with it; servers of several APIs send it in every stream.
+    fn done(&mut self, _surrogates: &mut PendingSurrogates, _deltas: &mut Vec<Delta>) -> bool {
+        false
+    }
+
+    /// Takes the calls that the last event began or ended.
+    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>);
+
+    /// Converts to the whole response at the end of the stream.
+    fn finish(self) -> Result<Self::Response, StreamError>;
+}
+
+/// An event with JSON as its data.
+#[derive(Debug)]
+pub(super) struct Event<'a> {
+    /// The `event:` line.
+    pub(super) name: Option<&'a str>,
+    pub(super) data: Value,
+}
+
+impl Event<'_> {
+    /// The `type` of the event; its name if the data have none.
+    pub(super) fn kind(&self) -> &str {
+        let kind = self.data.get("type").and_then(Value::as_str);
+        kind.or(self.name).unwrap_or_default()
+    }
+}
+
+impl<R: StreamedResponse> Reader<R> {
+    pub(super) fn new() -> Self {
+        Self {
+            events: Events::default(),
+            calls: CallReader::new(R::DIALECT, FormatFixing::for_every_tool()),
+            surrogates: PendingSurrogates::default(),
+            response: R::default(),
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        self.events.push(bytes);
+        while let Some(incoming) = self.events.next()? {
+            self.event(&incoming, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    /// Takes the next event of the stream, if another library has read it.
+    pub(super) fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
+        let mut deltas = Vec::new();
+        let (name, data) = (None, event.to_string());
+        self.event(&Incoming { name, data }, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    pub(super) fn take_records(&mut self) -> Vec<RepairRecord> {
+        self.calls.take_records()
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.response.is_complete()
+    }
+
+    /// Ends the stream.
+    pub(super) fn finish(mut self) -> Result<R::Response, StreamError> {
+        if let Some(last) = self.events.last()? {
+            self.event(&last, &mut Vec::new())?;
+        }
+        let ended = self.calls.finish();
+        self.take_calls(ended, &mut Vec::new())?;
+        self.response.finish()
+    }
+
+    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        if self.response.is_complete() {
+            return Ok(());
+        }
+        let name = incoming.name.as_deref();
+        let calls = if incoming.is_done() {
+            if !self.response.done(&mut self.surrogates, deltas) {
+                return Ok(());
+            }
+            self.calls.read(name, &incoming.data)
+        } else {
+            let data = self
+                .surrogates
+                .parse(name, &incoming.data)
+                .map_err(|error| StreamError::invalid(error.to_string()))?;
+            // Before the response: also of an event that is an error, the calls that it ends have records.
+            let calls = self.calls.read(name, &incoming.data);
+            self.response
+                .event(Event { name, data }, &mut self.surrogates, deltas)?;
+            calls
+        };
+        self.take_calls(calls, deltas)
+    }
+
+    fn take_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+        let is_unattributed = |event: &CallEvent| {
+            matches!(
+                event,
+                CallEvent::Ended(ReadCall { ambiguous: true, .. }) | CallEvent::Unattributed
+            )
+        };
+        if calls.iter().any(is_unattributed) {
+            return Err(StreamError::unattributed());
+        }
+        self.response.calls(calls, deltas);
+        match self.calls.bailout_reason() {
+            Some(reason) => Err(StreamError::TooLarge {
+                reason: reason.to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
