@@ -1,4 +1,4 @@
-//! Repairs the arguments of a call, and shows what was changed.
+//! Repairs the arguments of a call, and shows the changes.
 
 use tool_repair::{Status, repair};
 

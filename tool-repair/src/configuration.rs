@@ -15,7 +15,7 @@ impl<'de> Deserialize<'de> for FormatFixing {
     }
 }
 
-/// The keys, as serde reads them. By itself it would take a list for them, too, and call a wrong type by our name.
+/// Deserializes the keys. A derive on the type itself would also accept a list, and would name the Rust type in errors.
 #[derive(Deserialize)]
 #[serde(
     remote = "FormatFixing",
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// Why no tool can have this name, and what to write.
+/// The reason why no tool can have this name, and advice.
 fn no_name(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {

@@ -1,16 +1,17 @@
-//! Equality of JSON texts by value: numbers by what they amount to, strings by their characters, objects in any order of
-//! their keys.
+//! Equality of JSON texts by value: numbers by their amount, strings by their characters, objects in any order of their
+//! keys.
 //!
-//! Equal values get equal numbers, from the innermost outwards, so that nothing recurses and the time is linear but for the
-//! sorting of keys. (A hash of each value would be shorter, and two values may share one.)
+//! Equal values get equal numbers, from the innermost outwards, so that nothing recurses and the time is linear but for
+//! the sorting of keys. (A hash of each value would be shorter, but two values may share one.)
 
 use std::collections::HashMap;
 
-/// A text of JSON that others are compared with.
+/// A JSON text with which others are compared.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// The numbers of all values so far, and the text's own; not before a text is spelled otherwise.
+    /// The numbers of all values so far, and that of the text itself; computed when a text with another spelling is
+    /// compared.
     numbered: Option<(Values, usize)>,
 }
 
@@ -27,7 +28,7 @@ impl Original {
         self.text.chars().next()
     }
 
-    /// Whether `copy`, a text of JSON, has the same value. A text that is longer than `most` must be spelled alike.
+    /// Returns whether `copy`, a JSON text, has the same value. A text longer than `most` must have the same spelling.
     pub(crate) fn equals(&mut self, copy: &str, most: usize) -> bool {
         let copy = copy.trim();
         if self.text == copy || self.text.len().max(copy.len()) > most {
@@ -46,15 +47,15 @@ impl Original {
 #[derive(Debug, Default)]
 struct Values(HashMap<Value, usize>);
 
-/// A value, its parts by their numbers.
+/// A value whose parts are represented by their numbers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Value {
-    /// A literal, or a number in its one canonical form.
+    /// A literal, or a number in its canonical form.
     Scalar(String),
-    /// In UTF-16, where half a surrogate pair has a place.
+    /// A string in UTF-16, which can represent a lone surrogate.
     Text(Vec<u16>),
     Array(Vec<usize>),
-    /// Keys and values in turn, in the order of the keys' numbers; those of one key in their own order.
+    /// Keys and values in turn, in the order of the keys' numbers; duplicate keys keep their order.
     Object(Vec<usize>),
 }
 
@@ -95,7 +96,7 @@ impl Values {
     }
 }
 
-/// How long the string is that `text` begins with.
+/// Length of the string at the start of `text`.
 fn string_len(text: &str) -> usize {
     let mut escaped = false;
     let closes = |byte: u8| {
@@ -109,7 +110,7 @@ fn string_len(text: &str) -> usize {
         .map_or(text.len(), |at| at + 2)
 }
 
-/// Keys and values in turn, in the order of the keys.
+/// Sorts keys and values, in turn, by the keys.
 fn sorted(members: &[usize]) -> Vec<usize> {
     let (members, _) = members.as_chunks::<2>();
     let mut members = members.to_vec();
@@ -117,7 +118,7 @@ fn sorted(members: &[usize]) -> Vec<usize> {
     members.into_iter().flatten().collect()
 }
 
-/// The characters of a string of JSON with these contents, in UTF-16.
+/// UTF-16 code units of a JSON string with these contents.
 fn units(contents: &str) -> Vec<u16> {
     let mut units = Vec::new();
     let mut rest = contents;
@@ -145,7 +146,8 @@ fn units(contents: &str) -> Vec<u16> {
     units
 }
 
-/// A number of JSON as its digits without zeros around them, and a power of ten: `1.50` and `15e-1` are `15e-1`.
+/// Canonical form of a JSON number: its digits without zeros around them, and a power of ten. `1.50` and `15e-1` become
+/// `15e-1`.
 fn canonical(number: &str) -> String {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let sign = if mantissa.starts_with('-') { "-" } else { "" };

@@ -1,24 +1,24 @@
-//! What a repair changed, and why it changed nothing.
+//! Changes of a repair, and the reasons for which a text is not repaired.
 
 use std::borrow::Cow;
 use std::{error, fmt, slice};
 
 use crate::limits::TOO_DEEP;
 
-/// One change: what kind, where, and in words.
+/// One change: its kind, its offset and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fix {
-    /// What kind of change; stable, part of the API.
+    /// Kind of the change; stable, part of the API.
     pub code: FixCode,
-    /// Where, in bytes from the start of the text as it came.
+    /// Offset of the change, in bytes from the start of the original text.
     pub offset: usize,
-    /// What was there and what it became; lower case, no full stop.
+    /// Original and replacement in words; lower case, no full stop.
     pub message: Cow<'static, str>,
 }
 
-/// The changes of one repair: the first 64 in full, and how many there were of each kind.
+/// The changes of one repair: the first 64 in full, and the number of changes of each kind.
 ///
 /// ```
 /// use tool_repair::{FixCode, repair};
@@ -42,31 +42,31 @@ pub struct Fixes {
 }
 
 impl Fixes {
-    /// How many changes are kept in full.
+    /// Maximum number of changes that are kept in full.
     pub const KEPT: usize = 64;
 
-    /// The first 64, in the order in which they were made.
+    /// The first 64 changes, in the order in which they were made.
     pub fn first(&self) -> &[Fix] {
         &self.first
     }
 
-    /// As [`first`](Self::first), one by one.
+    /// Iterates over the changes of [`first`](Self::first).
     pub fn iter(&self) -> slice::Iter<'_, Fix> {
         self.first.iter()
     }
 
-    /// How many there were of each kind, all of them counted.
+    /// Number of changes of each kind; all changes are counted.
     pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
         let counts = FixCode::ALL.iter().copied().zip(self.counts);
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// How many there were in all.
+    /// Total number of changes.
     pub fn total(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// Whether nothing was changed.
+    /// Returns whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|count| *count == 0)
     }
@@ -125,7 +125,7 @@ impl fmt::Debug for Fixes {
     }
 }
 
-/// The kinds that there were, each with its number.
+/// The kinds of changes, each with its number.
 struct Counts<'a>(&'a Fixes);
 
 impl fmt::Debug for Counts<'_> {
@@ -135,7 +135,7 @@ impl fmt::Debug for Counts<'_> {
     }
 }
 
-/// Why a text came back as it was.
+/// The reason why a text was not changed.
 ///
 /// ```
 /// use tool_repair::repair;
@@ -147,14 +147,14 @@ impl fmt::Debug for Counts<'_> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Reason {
-    /// Where it could not be followed any further, in bytes from the start of the text as it came.
+    /// Offset of the first byte that could not be followed, from the start of the original text.
     pub offset: usize,
-    /// What was expected or found there; lower case, no full stop.
+    /// Expected or unexpected input at the offset; lower case, no full stop.
     pub message: Cow<'static, str>,
 }
 
 impl Reason {
-    /// Whether the text nests deeper than [`Limits::depth`](crate::Limits::depth).
+    /// Returns whether the text nests deeper than [`Limits::depth`](crate::Limits::depth).
     ///
     /// ```
     /// use tool_repair::repair;
@@ -193,17 +193,17 @@ macro_rules! codes {
         }
 
         impl FixCode {
-            /// Every code, in the order of their declaration.
+            /// Every code, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The code as it is written everywhere.
+            /// The stable text of the code.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
                 }
             }
 
-            /// The message of a change, unless it has its own.
+            /// Default message of a change.
             const fn message(self) -> &'static str {
                 match self {
                     $(Self::$name => $message,)+
@@ -224,7 +224,7 @@ codes! {
     Backticks = "backticks", "backticks became double quotes";
     /// A prefix of a Python string: `r`, `u`.
     StringPrefix = "string_prefix", "the prefix of a string was removed";
-    /// Strings on lines of their own, as Python breaks a long one, became one.
+    /// Python's adjacent strings on several lines became one.
     ConcatenatedStrings = "concatenated_strings", "adjacent strings became one";
     /// An escape of Python that JSON does not know.
     PythonEscape = "python_escape", "an escape of Python became its character, as JSON writes it";
@@ -258,11 +258,11 @@ codes! {
     NumberKey = "number_key", "a key that is a number became a string";
     /// A fence, tags, special tokens, labels or thoughts around the value were removed.
     Packaging = "packaging", "what stood around the value was removed";
-    /// Sentences before the value were removed, with what else stood there.
+    /// Sentences before the value were removed, with any packaging there.
     TextBefore = "text_before", "text before the value was removed";
-    /// Sentences after the value were removed, with what else stood there.
+    /// Sentences after the value were removed, with any packaging there.
     TextAfter = "text_after", "text after the value was removed";
-    /// A bracket too many was removed.
+    /// A redundant bracket was removed.
     ExtraClosers = "extra_closers", "a bracket too many was removed";
     /// A bracket was inserted.
     MissingBracket = "missing_bracket", "a bracket was inserted";
@@ -270,9 +270,9 @@ codes! {
     DoubledBraces = "doubled_braces", "the second of two braces was removed";
     /// An empty object before the real one was removed.
     EmptyPrefix = "empty_prefix", "an empty object before the real one was removed";
-    /// The same value came twice in a row.
+    /// A repetition of the value was removed.
     Doubled = "doubled", "the same value came again and was removed";
-    /// The whole text was escaped as if it stood inside a string.
+    /// The whole text was escaped like the contents of a string.
     EscapedWhole = "escaped_whole", "the whole text was escaped; the escapes were removed";
     /// White space that JSON does not know, or that was escaped, became a space.
     OddSpace = "odd_space", "white space that JSON does not know, or that was escaped, became a space";

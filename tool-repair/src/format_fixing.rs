@@ -1,8 +1,8 @@
-//! The configuration block `format_fixing`: which tools' arguments are repaired in a stream, and what happens to
-//! those that cannot be.
+//! The configuration block `format_fixing`: the tools whose arguments are repaired in a stream, and the treatment of
+//! arguments that cannot be repaired.
 
-/// What is repaired in streams of tool calls. With the feature `serde` it is read from a configuration: every key may
-/// be left out; an unknown one is an error, and so is a name that no tool can have.
+/// Configuration of the repair of tool calls in streams. With the feature `serde` it can be deserialized: every key is
+/// optional; an unknown key is an error, and so is a name that no tool can have.
 ///
 /// ```
 /// use tool_repair::FormatFixing;
@@ -18,18 +18,18 @@
     reason = "the keys of the configuration, each a switch of its own"
 )]
 pub struct FormatFixing {
-    /// Whether anything is done at all. Off, streams pass without being looked at.
+    /// Whether streams are repaired at all. Off, streams pass unread.
     pub enabled: bool,
-    /// Whose arguments are repaired. Calls of other tools pass untouched.
+    /// Tools whose arguments are repaired. Calls of other tools pass unchanged.
     pub target_tools: TargetTools,
-    /// Whether the result of a repair is checked to be JSON before it is sent. Off, the record of the repair says
-    /// that it was not.
+    /// Whether the result of a repair is checked to be JSON before it is sent. Off, the record of the repair says that
+    /// it was not.
     pub strict_validation: bool,
-    /// What becomes of a call that cannot be repaired: on, its arguments are sent as they came; off, the stream
-    /// ends with an error in its own form.
+    /// Treatment of a call that cannot be repaired: on, its original arguments are sent; off, the stream ends with an
+    /// error in its own form.
     pub fallback_on_error: bool,
-    /// Whether each fix is logged with `tracing`, with its place, at debug level. Never with its text. Without the
-    /// feature `tracing` nothing is logged.
+    /// Whether each fix is logged with `tracing` at debug level: its offset, never its text. Without the feature
+    /// `tracing` nothing is logged.
     pub debug_logging: bool,
 }
 
@@ -46,7 +46,7 @@ impl Default for FormatFixing {
 }
 
 impl FormatFixing {
-    /// The defaults, but for every tool: the arguments of any call are repaired, whatever its name.
+    /// The defaults for every tool: the arguments of any call are repaired, whatever its name.
     ///
     /// ```
     /// use tool_repair::{FormatFixing, TargetTools};
@@ -65,17 +65,17 @@ impl FormatFixing {
 
 /// The tools whose arguments are repaired: a list of names, or `"*"` for every tool.
 ///
-/// Read from a list of names, from a list that holds `"*"`, or from `"*"` alone; written as a list.
+/// Deserialized from a list of names, from a list that contains `"*"`, or from `"*"` alone; serialized as a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetTools {
     /// Every tool, whatever its name.
     All,
-    /// The tools of these names, compared letter by letter.
+    /// The tools with these names, compared letter by letter.
     Named(Vec<String>),
 }
 
 impl TargetTools {
-    /// The tools of these names; `"*"` among them means every tool.
+    /// Creates a list of names; `"*"` among them means every tool.
     pub fn named<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         if names.iter().any(|name| name == EVERY) {
@@ -85,7 +85,7 @@ impl TargetTools {
         }
     }
 
-    /// Whether the arguments of the tool of this name are repaired.
+    /// Returns whether the arguments of this tool are repaired.
     pub fn contains(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
@@ -94,5 +94,5 @@ impl TargetTools {
     }
 }
 
-/// The name that stands for every tool.
+/// The name that means every tool.
 pub(crate) const EVERY: &str = "*";

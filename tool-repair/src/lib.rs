@@ -1,15 +1,15 @@
-//! Text that is not JSON made JSON, where that is no guess: whole, or in pieces as a model sends it.
+//! Repairs text that is almost JSON, where no guess is needed: a whole text, or the pieces that a model streams.
 //!
-//! Some models answer with a Python dict where JSON belongs. [`repair`] takes a whole text, a [`Repairer`] takes it in
-//! pieces of any size and passes on at once what is JSON. Both know nothing of tools.
+//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces of
+//! any size and passes valid JSON on at once. Neither knows about tools.
 //!
 //! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | none | [`repair`] and [`Repairer`]; no dependency at all |
-//! | `serde` | `Serialize` for [`Status`], [`FixCode`], [`Fix`], [`Reason`]; with `stream`, also what configures it |
-//! | `stream` | [`sse`], [`stream`], [`FormatFixing`]: calls repaired in streams |
+//! | `serde` | `Serialize` for [`Status`], [`FixCode`], [`Fix`], [`Reason`]; with `stream`, also for its configuration |
+//! | `stream` | [`sse`], [`stream`], [`FormatFixing`]: the repair of calls in streams |
 //! | `tracing` | with `stream`: an event for each call that was repaired or refused |
 //!
 //! ```
@@ -20,32 +20,32 @@
 //! assert_eq!(repaired.text, r#"{"todos": [{"content": "创建项目结构", "id": "1", "done": false}]}"#);
 //! ```
 //!
-//! # The promise
+//! # Guarantees
 //!
-//! * **Valid JSON leaves byte for byte as it came.** Valid is what RFC 8259 says; who needs the values may still refuse
-//!   them, half a surrogate pair for instance.
+//! * **Valid JSON passes byte for byte.** Valid means valid by RFC 8259; a reader of the values may still reject them,
+//!   for example because of a lone surrogate.
 //! * **Nothing is guessed.** A text is followed token by token, in the union of three grammars: JSON with raw control
-//!   characters in its strings, JSON5, and the literals of Python. Where a token has two meanings, the rest of the text
-//!   decides, or it is refused. Where no grammar goes on, one kind of slip is fixed, and only one: those that can be
-//!   read in one way. Everything else comes back as it was, with the [`Reason`].
-//! * **Text stays text.** Numbers of JSON keep their digits; Python's (`0x1F`, `5.`) become what JSON writes. Objects
-//!   keep their order, and the keys that they have twice.
-//! * **What was cut off is never completed.** Half a call must not be executed.
-//! * **What was repaired is JSON.** The result is read once more; if it is not, the original comes back.
-//! * **Time is linear and memory bounded**, whatever comes. Nothing recurses, nothing panics.
+//!   characters in its strings, JSON5, and the literals of Python. If a token has two meanings, the rest of the text
+//!   decides, or the text is refused. If no grammar continues, one kind of slip is fixed, and only if it can be read in
+//!   one way. Every other text comes back unchanged, with the [`Reason`].
+//! * **Text stays text.** Numbers of JSON keep their digits; Python's numbers (`0x1F`, `5.`) become their JSON
+//!   equivalents. Objects keep the order of their keys, and duplicate keys.
+//! * **A truncated text is never completed.** Half a call must not be executed.
+//! * **A repaired text is JSON.** The result is read once more; if it is not JSON, the original comes back.
+//! * **Time is linear and memory bounded** for any input. Nothing recurses, nothing panics.
 //!
-//! # What a text turns out to be
+//! # Outcomes
 //!
-//! | [`Status`] | the text | what comes back |
+//! | [`Status`] | the text | the result |
 //! |---|---|---|
 //! | `Valid` | is JSON | the text |
-//! | `Repaired` | was not | JSON; the [`Fixes`] say what was changed, and where |
+//! | `Repaired` | was not JSON | JSON; the [`Fixes`] list the changes and their offsets |
 //! | `Truncated` | ended while all of it could be followed | the text, and the [`Reason`] |
 //! | `Refused` | could not be followed without guessing | the text, and the [`Reason`] |
 //!
-//! # What is repaired
+//! # Repairs
 //!
-//! Each kind of change has a [`FixCode`]. Some of them at work:
+//! Each kind of change has a [`FixCode`]. Examples:
 //!
 //! ```
 //! use tool_repair::repair;
@@ -92,9 +92,9 @@
 //! }
 //! ```
 //!
-//! # What is refused
+//! # Refused texts
 //!
-//! Whatever has two readings, or a value that JSON does not have:
+//! A text is refused if it has two readings, or a value that JSON does not have:
 //!
 //! ```
 //! use tool_repair::{Status, repair};
@@ -130,11 +130,11 @@
 //!
 //! # In pieces
 //!
-//! A [`Repairer`] passes valid JSON on as it comes, but for the few bytes that a slip behind them could still change: a
-//! closing quote or a comma until it is seen what follows (of a quote behind a digit, what follows its comma), an escape, a
-//! number or a literal until it is complete, the bracket of a list that is the whole text until the next byte, and all of a
-//! number or a literal that is the whole text. From the first byte that is not JSON everything is held until
-//! [`Repairer::finish`], which repairs it.
+//! A [`Repairer`] passes valid JSON on as it arrives, except for the few bytes that a slip after them could still
+//! change: a closing quote or a comma until its successor is known (after a digit and a quote, the successor of the
+//! comma), an escape, a number or a literal until it is complete, the bracket of a list that is the whole text until
+//! the next byte, and all of a number or a literal that is the whole text. From the first byte that is not JSON,
+//! everything is held until [`Repairer::finish`], which repairs it.
 //!
 //! ```
 //! use tool_repair::{Repairer, Status};
@@ -149,8 +149,9 @@
 //! assert_eq!((finished.status, &*finished.rest), (Status::Repaired, "true}"));
 //! ```
 //!
-//! The result does not depend on the pieces, and what was passed on is never taken back: so the [`Limits`] of what is
-//! held count in a whole text, too. [`stream`] finds the pieces in the answer of a model's server.
+//! The result does not depend on the pieces, and bytes that were passed on are never taken back: therefore the
+//! [`Limits`] of held bytes apply to a whole text, too. [`stream`] finds the pieces of arguments in the response of a
+//! model's server.
 
 // Dependencies first: a module uses only modules declared before it.
 #[cfg(feature = "stream")]

@@ -1,10 +1,10 @@
-//! How much a repair keeps and looks at. The limits are part of its meaning: whole text and text in pieces meet
-//! the same ones, so both give the same result.
+//! Limits on the bytes that a repair keeps and looks at. The limits are part of its meaning: a whole text and a text in
+//! pieces have the same limits, so both give the same result.
 
 /// The limits of a repair.
 ///
-/// Text that goes over one comes back as it was. Of JSON only [`depth`](Self::depth) asks for that: the other limits
-/// are about what a repair must still be able to change.
+/// A text that exceeds a limit comes back unchanged. For valid JSON only [`depth`](Self::depth) matters: the other
+/// limits apply to bytes that a repair must still be able to change.
 ///
 /// ```
 /// use tool_repair::{Limits, Status, repair_with};
@@ -15,22 +15,22 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many levels of arrays, objects and parentheses may be open at once. 1,024 unless set.
+    /// Maximum number of nested arrays, objects and parentheses. Defaults to 1,024.
     pub depth: usize,
-    /// How many bytes are kept from the first that is not JSON to the end. 64 MiB unless set.
+    /// Maximum number of bytes from the first that is not JSON to the end. Defaults to 64 MiB.
     pub held: usize,
-    /// How many bytes that were already passed on are kept, to recognize an object that comes twice and to judge
-    /// quotes, backslashes and control characters that were not escaped. Beyond that, these are refused where
-    /// what came before counts. 1 MiB unless set.
+    /// Maximum number of passed bytes that are kept, in order to recognize an object that is repeated, and to judge
+    /// quotes, backslashes and control characters that were not escaped. A longer text is refused if its repair depends
+    /// on bytes that were dropped. Defaults to 1 MiB.
     pub sent: usize,
-    /// How many bytes of white space are held after a comma or a closing quote; after more, neither can be changed
-    /// any more. 1,024 unless set.
+    /// Maximum number of bytes of white space that are held after a comma or a closing quote; neither can be changed
+    /// after more. Defaults to 1,024.
     pub space: usize,
-    /// How many bytes of a number are held; a longer one can not be changed any more. 64 unless set.
+    /// Maximum number of bytes of a number that are held; a longer number cannot be changed any more. Defaults to 64.
     pub number: usize,
 }
 
-/// Why a text with more levels than [`Limits::depth`] comes back as it was.
+/// The message for a text that exceeds [`Limits::depth`].
 pub(crate) const TOO_DEEP: &str = "nested deeper than is followed";
 
 impl Default for Limits {

@@ -1,5 +1,5 @@
-//! The repair of one text, whole or in pieces: the scanner passes on what is JSON, the rest is held and repaired
-//! once, at the end. The whole-text call is the same two in a row.
+//! The repair of one text, whole or in pieces: the scanner passes valid JSON on, and the rest is held and repaired
+//! once, at the end. [`repair`] takes the whole text as one piece.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::limits::Limits;
 use super::parser::{self, Failure, Repair};
 use super::scan::{Deviation, Scanner};
 
-/// What a text turned out to be.
+/// Outcome of the repair of a text.
 ///
 /// ```
 /// use tool_repair::repair;
@@ -19,18 +19,18 @@ use super::scan::{Deviation, Scanner};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// JSON; nothing was changed.
+    /// The text is JSON; nothing was changed.
     Valid,
-    /// It was not JSON, and the result is.
+    /// The text was not JSON, and the result is.
     Repaired,
-    /// It ended while everything so far could be followed. Nothing was changed: half a call must not be executed.
+    /// The text ended while all of it could be followed. Nothing was changed: half a call must not be executed.
     Truncated,
-    /// It could not be followed without guessing. Nothing was changed.
+    /// The text could not be followed without guessing. Nothing was changed.
     Refused,
 }
 
 impl Status {
-    /// The status as it is written everywhere: `valid`, `repaired`, `truncated`, `refused`.
+    /// The stable name of the status: `valid`, `repaired`, `truncated`, `refused`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -59,16 +59,16 @@ impl serde::Serialize for Status {
 #[must_use = "the text that was given is unchanged; the result is in `text`"]
 #[non_exhaustive]
 pub struct Repaired<'a> {
-    /// The result; what came, borrowed, unless the status is [`Repaired`](Status::Repaired).
+    /// The result; the original text, borrowed, unless the status is [`Repaired`](Status::Repaired).
     pub text: Cow<'a, str>,
-    /// What the text turned out to be.
+    /// Outcome of the repair.
     pub status: Status,
-    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
+    /// The changes; empty unless the status is [`Repaired`](Status::Repaired).
     pub fixes: Fixes,
-    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    /// The reason why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
-    /// The name of the tool in the packaging that was removed; `None` where that has none. The arguments of a call of
-    /// another tool are not for this one.
+    /// Name of the tool in the packaging that was removed; `None` if the packaging has none. Arguments of a call of
+    /// another tool must not be used for this one.
     ///
     /// ```
     /// use tool_repair::repair;
@@ -81,7 +81,7 @@ pub struct Repaired<'a> {
 }
 
 impl Repaired<'_> {
-    /// Whether the packaging that was removed names another tool than `tool`. Case and separators do not count.
+    /// Returns whether the packaging that was removed names another tool than `tool`. Case and separators are ignored.
     ///
     /// ```
     /// use tool_repair::repair;
@@ -105,10 +105,9 @@ fn is_other_tool(name: Option<&str>, tool: &str) -> bool {
     name.is_some_and(|name| !letters(name).eq(letters(tool)))
 }
 
-/// Repairs a whole text: valid JSON comes back as it is, and so does everything that cannot be repaired without
-/// guessing.
+/// Repairs a whole text. Valid JSON comes back unchanged, and so does a text that cannot be repaired without guessing.
 ///
-/// Takes time linear in the text and never recurses. The [module](super) says what is repaired.
+/// Takes time linear in the text and never recurses. The [module](super) describes the repairs.
 ///
 /// ```
 /// use tool_repair::{Status, repair};
@@ -121,7 +120,7 @@ pub fn repair(text: &str) -> Repaired<'_> {
     repair_with(text, Limits::default())
 }
 
-/// As [`repair`], with other limits.
+/// Repairs a whole text with other limits than [`repair`].
 #[must_use = "the text that was given is unchanged; the result is returned"]
 pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     repair_by(text, limits, parser::repair)
@@ -169,10 +168,10 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
 
 /// The repair of a text that comes in pieces.
 ///
-/// What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what [`repair`] returns of the
-/// whole text, whatever the pieces; and what was returned is never taken back. The [module](super) says what
-/// is held until when; [`finish`](Self::finish) is required, or what is held is lost. Kept are up to [`Limits::sent`]
-/// and [`Limits::held`] bytes, whatever comes.
+/// The texts that [`push`](Self::push) and [`finish`](Self::finish) return are, put together, the result of [`repair`]
+/// for the whole text, whatever the pieces; returned text is never taken back. The [module](super) describes the bytes
+/// that are held. [`finish`](Self::finish) is required: without it, held bytes are lost. At most [`Limits::sent`] and
+/// [`Limits::held`] bytes are kept.
 ///
 /// ```
 /// use tool_repair::{Repairer, Status};
@@ -192,22 +191,22 @@ pub struct Repairer {
     validate: bool,
     tool: Option<String>,
     state: State,
-    /// The text as it came, from `dropped` on: what was passed on, as far as it is kept, and what is held.
+    /// The original text from `dropped` on: passed bytes, as far as they are kept, and held bytes.
     text: String,
-    /// How many bytes of the text are not kept any more.
+    /// Number of bytes of the text that are not kept any more.
     dropped: usize,
-    /// How many bytes were passed on.
+    /// Number of bytes that were passed on.
     sent: usize,
-    /// How many more bytes are only to be kept: nothing is passed on, and no limit is met before.
+    /// Number of bytes that are only to be kept: nothing is passed on, and no limit is met before.
     room: usize,
 }
 
 #[derive(Debug, Clone)]
 enum State {
     Scanning(Scanner),
-    /// Held from here on.
+    /// Everything from here on is held.
     Deviated(Box<Deviation>),
-    /// Over a limit: everything passes as it comes.
+    /// A limit was exceeded: everything passes unchanged.
     GivenUp(Reason),
 }
 
@@ -216,25 +215,25 @@ enum State {
 #[must_use = "`rest` is the end of the text, and is lost otherwise"]
 #[non_exhaustive]
 pub struct Finished {
-    /// What has not been passed on yet.
+    /// The text that has not been passed on yet.
     pub rest: String,
-    /// What the text turned out to be.
+    /// Outcome of the repair.
     pub status: Status,
-    /// What was changed; empty unless the status is [`Repaired`](Status::Repaired).
+    /// The changes; empty unless the status is [`Repaired`](Status::Repaired).
     pub fixes: Fixes,
-    /// Why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    /// The reason why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
-    /// The name of the tool in the packaging that was removed, as in [`Repaired::tool_name`].
+    /// Name of the tool in the packaging that was removed, as in [`Repaired::tool_name`].
     pub tool_name: Option<String>,
 }
 
 impl Repairer {
-    /// A repairer with the default limits.
+    /// Creates a repairer with the default limits.
     pub fn new() -> Self {
         Self::with(Limits::default())
     }
 
-    /// A repairer with other limits.
+    /// Creates a repairer with other limits.
     pub fn with(limits: Limits) -> Self {
         Self {
             limits,
@@ -248,14 +247,15 @@ impl Repairer {
         }
     }
 
-    /// Whether the result of a repair is read once more, and is refused if it is not JSON; on unless switched off.
+    /// Sets whether the result of a repair is read once more, and refused if it is not JSON; on by default.
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;
         self
     }
 
-    /// Sets the tool that is called: a text whose packaging names another one is refused, as the arguments of another call.
+    /// Sets the tool that is called: a text whose packaging names another tool is refused, as the arguments of another
+    /// call.
     ///
     /// ```
     /// use tool_repair::{Repairer, Status};
@@ -272,11 +272,11 @@ impl Repairer {
         self
     }
 
-    /// Takes the next piece and returns what may be passed on now: text that no repair will change.
+    /// Takes the next piece and returns the text that may be passed on now: no repair will change it.
     #[must_use = "what may be passed on is lost otherwise"]
     #[inline]
     pub fn push(&mut self, piece: &str) -> &str {
-        // Most pieces of a long text that is not JSON.
+        // Most pieces of a long text that is not JSON take this branch.
         if let Some(room) = self.room.checked_sub(piece.len()) {
             self.room = room;
             self.text.push_str(piece);
@@ -317,18 +317,18 @@ impl Repairer {
         self.text.get(from..safe - self.dropped).unwrap_or_default()
     }
 
-    /// Whether the text stopped being JSON, so that all that follows is held until its end.
+    /// Returns whether the text stopped being JSON, so that all that follows is held until its end.
     pub fn is_repairing(&self) -> bool {
         !matches!(self.state, State::Scanning(_))
     }
 
-    /// Whether the text is JSON so far, and an object or a list that is complete.
+    /// Returns whether the text is JSON so far, and a complete object or list.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
         matches!(&self.state, State::Scanning(scanner) if scanner.closed())
     }
 
-    /// Ends the text: what is still held is repaired, or comes back as it was.
+    /// Ends the text: held bytes are repaired, or come back unchanged.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {
         self.finish_by(parser::repair)
@@ -371,8 +371,8 @@ impl Repairer {
         self.unchanged(status, reason)
     }
 
-    /// Ends a text that was cut off (`finish_reason: "length"`): whatever it looks like, it is truncated, and what
-    /// is held comes back as it was.
+    /// Ends a text that was cut off (`finish_reason: "length"`): its status is truncated, and held bytes come back
+    /// unchanged.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn cut_off(self) -> Finished {
         let end = self.dropped + self.text.len();
@@ -394,11 +394,11 @@ impl Repairer {
         }
     }
 
-    /// Drops what was passed on, once it is more than is kept or will not be asked for again.
+    /// Drops bytes that were passed on, once there are more than the limit or they are not needed again.
     fn forget(&mut self) {
         let given_up = matches!(self.state, State::GivenUp(_));
         if given_up || self.sent > self.limits.sent {
-            // What stays is what is held while the text is JSON, a gap or a number: no byte is moved often.
+            // The rest is held while the text is JSON, a gap or a number: no byte is moved often.
             self.text.drain(..self.sent - self.dropped);
             self.dropped = self.sent;
         }
@@ -408,7 +408,7 @@ impl Repairer {
     }
 }
 
-/// As many bytes as most calls have.
+/// More bytes than most calls have.
 const USUAL: usize = 1024;
 
 impl Default for Repairer {
@@ -417,12 +417,12 @@ impl Default for Repairer {
     }
 }
 
-/// What repairs the rest of a text: [`parser::repair`], or one with a mistake in it, to see that it is noticed.
+/// The repair of the rest of a text: [`parser::repair`], or one with a mistake, to test that the mistake is noticed.
 trait Parse: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
 
 impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Parse for F {}
 
-/// Repairs the rest of a text and makes sure that the result is JSON.
+/// Repairs the rest of a text and checks that the result is JSON.
 fn finalize(
     rest: &str,
     sent: Option<&str>,
@@ -442,15 +442,15 @@ fn finalize(
     Ok(repaired)
 }
 
-/// Whether JSON goes on, and ends, with this text in the place of the rest; otherwise where it does not. No repair is
-/// known that needs to be asked: this is what keeps one with a mistake in it from being sent.
+/// Returns whether the text is JSON if this replaces the rest; otherwise the reason. No repair is known that fails this
+/// check: it keeps the result of a faulty one from being sent.
 fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
     let mut scanner = Scanner::resumed(limits, deviation);
     scanner.scan(text).map_err(|wrong| wrong.found)?;
     scanner.finish().map_err(|reason| reason.offset)
 }
 
-/// Why a text can not be repaired any more, if a limit was met on the way or since.
+/// The reason why a text cannot be repaired any more, if a limit was exceeded.
 fn too_late(deviation: &Deviation, received: usize, limits: Limits) -> Option<Reason> {
     if let Some(limit) = deviation.over_limit {
         return Some(Reason::new(deviation.found, limit));

@@ -1,8 +1,7 @@
-//! Server-sent events, framed on bytes: what comes in pieces of any size leaves as whole events, each with the
-//! bytes it came in.
+//! Decodes server-sent events from bytes: pieces of any size become whole events, each with its raw bytes.
 //!
-//! An [`SseDecoder`] knows no runtime and no connection. Whatever the stream holds, the raw bytes of all its frames, put
-//! together, are the bytes that were pushed; so whoever passes on what it does not understand changes nothing.
+//! An [`SseDecoder`] needs no runtime and no connection. The raw bytes of all frames, put together, are the bytes that
+//! were pushed; so a proxy that passes unknown frames on changes nothing.
 //!
 //! ```
 //! use tool_repair::sse::{Frame, SseDecoder};
@@ -28,8 +27,8 @@ use memchr::memchr2;
 
 /// Cuts a stream of bytes into frames.
 ///
-/// [`push`](Self::push) what arrived, then take frames until there is none; at the end [`finish`](Self::finish)
-/// and take what is left. Takes time linear in the bytes, and keeps at most one event of the
+/// [`push`](Self::push) received bytes, then take frames until there is none; at the end, call [`finish`](Self::finish)
+/// and take the remaining frames. Takes time linear in the bytes, and keeps at most one event of the
 /// [`limit`](Self::with_limit)'s size (and the last piece that was pushed).
 #[derive(Debug)]
 #[allow(
@@ -39,24 +38,24 @@ use memchr::memchr2;
 pub struct SseDecoder {
     limit: usize,
     buffer: Vec<u8>,
-    /// Where the present frame begins.
+    /// Start of the current frame.
     start: usize,
-    /// Where its present line begins.
+    /// Start of its current line.
     line: usize,
-    /// How far its present line was searched.
+    /// Position up to which its current line was searched.
     at: usize,
-    /// Whether a part of the present line has already left.
+    /// Whether a part of the current line has already left.
     line_left: bool,
     kind: Kind,
     /// The line before this one ended in a carriage return alone.
     bare_return: bool,
-    /// The present frame is over the limit, and a part of it has already left.
+    /// The current frame is over the limit, and a part of it has already left.
     oversized: bool,
     begun: bool,
     finished: bool,
 }
 
-/// What the present frame is; its first byte tells.
+/// Kind of the current frame, known from its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Unknown,
@@ -65,25 +64,25 @@ enum Kind {
     Event,
 }
 
-/// A piece of the stream that belongs together.
+/// A part of the stream that belongs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frame<'a> {
     /// An event, with its blank line.
     Event(Event<'a>),
-    /// Bytes that belong to no event: a byte order mark, a comment or a blank line in front of an event.
+    /// Bytes that belong to no event: a byte order mark, a comment, or a blank line before an event.
     Ignored(&'a [u8]),
     /// A part of an event that is over the limit.
     Oversized {
         /// The part.
         raw: &'a [u8],
-        /// Whether the event ends with it.
+        /// Whether this is the last part of the event.
         last: bool,
     },
 }
 
 impl<'a> Frame<'a> {
-    /// The bytes as they came.
+    /// The raw bytes.
     pub fn raw(&self) -> &'a [u8] {
         match self {
             Self::Event(event) => event.raw,
@@ -93,16 +92,16 @@ impl<'a> Frame<'a> {
 }
 
 impl SseDecoder {
-    /// The size of an event above which it leaves in parts, unless [set](Self::with_limit): 16 MiB.
+    /// Default [limit](Self::with_limit) of the size of an event, above which it leaves in parts: 16 MiB.
     pub const LIMIT: usize = 16 << 20;
 
-    /// A decoder for events of up to [`LIMIT`](Self::LIMIT) bytes.
+    /// Creates a decoder for events of up to [`LIMIT`](Self::LIMIT) bytes.
     pub fn new() -> Self {
         Self::with_limit(Self::LIMIT)
     }
 
-    /// A decoder for events of up to so many bytes, counted with their names and line ends. Whatever the pieces, an
-    /// event above leaves as [`Frame::Oversized`].
+    /// Creates a decoder for events of up to `limit` bytes, counted with field names and line ends. A larger event
+    /// leaves as [`Frame::Oversized`], whatever the pieces.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit,
@@ -130,22 +129,22 @@ impl SseDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Says that nothing more will come, so that [`next_frame`](Self::next_frame) gives out what is left.
+    /// Ends the stream, so that [`next_frame`](Self::next_frame) returns the bytes that are left.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// The bytes that no frame has given out yet: for who does not want frames any more.
+    /// Returns the bytes that no frame has returned yet: for a caller that needs no more frames.
     pub fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
-    /// Whether a part of the line that comes next has left already.
+    /// Returns whether a part of the next line has already left.
     pub(crate) fn line_left(&self) -> bool {
         self.line_left
     }
 
-    /// The next frame, or `None` when more bytes are needed to know it (or nothing is left).
+    /// Returns the next frame, or `None` if more bytes are needed (or nothing is left).
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.begun {
             match self.buffer.get(..BYTE_ORDER_MARK.len()) {
@@ -179,7 +178,7 @@ impl SseDecoder {
             .then(|| self.leave(self.at, false))
     }
 
-    /// Where the contents of the present line end, and where the next line begins.
+    /// End of the contents of the current line, and start of the next line.
     fn line_end(&mut self) -> Option<(usize, usize)> {
         let unsearched = self.buffer.get(self.at..)?;
         let Some(found) = memchr2(b'\n', b'\r', unsearched) else {
@@ -191,8 +190,8 @@ impl SseDecoder {
         if self.buffer.get(self.at) == Some(&b'\n') {
             return Some((self.at, end));
         }
-        // A blank line behind a bare return is a bare return, too: its event leaves at once. Otherwise a line feed
-        // may follow, and belongs to it.
+        // A blank line after a bare return is a bare return, too: its event leaves at once. Otherwise a line feed may
+        // follow, and belongs to it.
         let blank = self.at == self.line && !self.line_left;
         if blank && self.bare_return {
             return Some((self.at, end));
@@ -212,7 +211,7 @@ impl SseDecoder {
         }
     }
 
-    /// Gives out the present frame up to `end`: the whole of it, its last part, or one before that.
+    /// Returns the current frame up to `end`: the whole of it, its last part, or an earlier part.
     fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
         let complete = last && !self.oversized && end - self.start <= self.limit;
         if self.kind == Kind::Unknown {
@@ -237,7 +236,7 @@ impl SseDecoder {
         }
     }
 
-    /// Gives out what is left when the stream ends inside a frame.
+    /// Returns the bytes that are left when the stream ends inside a frame.
     fn leave_unended(&mut self, end: usize) -> Frame<'_> {
         match self.leave(end, true) {
             Frame::Event(event) => Frame::Event(Event {
@@ -255,7 +254,7 @@ impl Default for SseDecoder {
     }
 }
 
-/// One event. Its fields are read when they are asked for.
+/// One event. Its fields are read on demand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     raw: &'a [u8],
@@ -272,37 +271,37 @@ impl fmt::Debug for Event<'_> {
 }
 
 impl<'a> Event<'a> {
-    /// One whole event that was framed before.
+    /// Creates an event from its raw bytes.
     pub(crate) fn whole(raw: &'a [u8]) -> Self {
         Self { raw, ended: true }
     }
 
-    /// The bytes as they came, with the blank line.
+    /// The raw bytes, with the blank line.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Whether its blank line came; only the last event of a stream can be without.
+    /// Returns whether its blank line was received; only the last event of a stream can be without.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What the last `event:` line says; `None` without one, or when it is not UTF-8.
+    /// Value of the last `event:` line; `None` without one, or if it is not UTF-8.
     pub fn name(&self) -> Option<&'a str> {
         self.last(b"event")
     }
 
-    /// What the last `id:` line says.
+    /// Value of the last `id:` line.
     pub fn id(&self) -> Option<&'a str> {
         self.last(b"id")
     }
 
-    /// What the last `retry:` line says: milliseconds.
+    /// Value of the last `retry:` line, in milliseconds.
     pub fn retry(&self) -> Option<u64> {
         self.last(b"retry")?.parse().ok()
     }
 
-    /// The values of the `data:` lines, joined by line feeds; `None` when there is no such line.
+    /// Values of the `data:` lines, joined by line feeds; `None` without such a line.
     pub fn data(&self) -> Option<Cow<'a, [u8]>> {
         let mut lines = self.fields().filter(|field| field.name == b"data");
         let first = Cow::Borrowed(lines.next()?.value);
@@ -328,11 +327,11 @@ impl<'a> Event<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field<'a> {
-    /// What stands before the colon; the whole line when there is none.
+    /// Name of the field, before the colon; the whole line without a colon.
     pub name: &'a [u8],
-    /// What stands after the colon, without the one space that may follow it.
+    /// Value after the colon, without the one space that may follow it.
     pub value: &'a [u8],
-    /// Where the value stands in the raw bytes of the event.
+    /// Position of the value in the raw bytes of the event.
     pub span: Range<usize>,
 }
 
@@ -382,8 +381,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 mod tests {
     use super::*;
 
-    /// Every frame in short: `E` and `e` for an event with and without its end, `-` for what is between, `o` and
-    /// `O` for a part and the last part of an event over the limit.
+    /// Every frame in short: `E` and `e` for an event with and without its end, `-` for ignored bytes, `o` and `O` for
+    /// a part and the last part of an event over the limit.
     fn frames(pieces: &[&[u8]], limit: usize) -> Vec<(char, Vec<u8>)> {
         let mut decoder = SseDecoder::with_limit(limit);
         let mut all = Vec::new();

@@ -1,6 +1,6 @@
-//! Which containers are open: one bit a level.
+//! The stack of open containers: one bit a level.
 
-/// What a level is.
+/// Kind of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
     Array,
@@ -13,7 +13,7 @@ pub(super) struct Stack {
     depth: usize,
     /// The inner levels, up to 64: one bit each, set for an object; the innermost is the lowest.
     word: u64,
-    /// The levels around them, 64 in each word.
+    /// The outer levels, 64 in each word.
     outer: Vec<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Stack {
         (self.depth > 0).then(|| container(self.word, 0))
     }
 
-    /// The containers from the outermost to the innermost.
+    /// Iterates over the containers from the outermost to the innermost.
     pub(super) fn iter(&self) -> impl Iterator<Item = Container> + '_ {
         let words = self.outer.iter().copied().chain([self.word]);
         words.enumerate().flat_map(|(index, word)| {

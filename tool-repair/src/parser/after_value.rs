@@ -1,5 +1,5 @@
-//! What follows a value inside a container: a comma, a closing bracket, or what only makes sense if a comma or a
-//! backslash was forgotten.
+//! Parses the text after a value inside a container: a comma, a closing bracket, or a token that is valid only if a
+//! comma or a backslash was forgotten.
 
 use super::evidence::Level;
 use super::failure::Failure;
@@ -13,7 +13,7 @@ use super::string;
 use super::value::state_after;
 use crate::fixes::FixCode;
 
-/// Reads on after a value.
+/// Parses the text after a value.
 pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let (ended, written) = (parser.at, parser.out.len());
     gap(parser)?;
@@ -30,7 +30,7 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if byte == inside.closer() {
         return close(parser);
     }
-    // A value that was passed on is the last thing that was, but for white space.
+    // A value that was passed on is followed by white space at most.
     let sent = parser.sent.unwrap_or_default();
     let value = parser.text.get(..ended).filter(|_| ended > 0).unwrap_or(sent);
     let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
@@ -41,7 +41,7 @@ pub(super) fn after_value(parser: &mut Parser<'_>) -> Result<State, Failure> {
             gap != ["", ""] && key::follows(parser.from(at)).ok_or_else(|| parser.ends())?
         }
         _ if inside == Kind::Parentheses => false,
-        // On one line they may be one number; never a sign: `[1 -2]` may be a difference.
+        // On one line they may be one number; never before a sign: `[1 -2]` may be a difference.
         Some(b'0'..=b'9') => has_line_break(gap) && byte.is_ascii_digit(),
         Some(closer @ (b'}' | b']')) => {
             matches!(byte, b'{' | b'[') && gap != ["", ""] || closer == b'}' && byte == b'{'
@@ -63,12 +63,12 @@ fn has_line_break(gap: [&str; 2]) -> bool {
     gap.iter().any(|space| space.contains(['\n', '\r']))
 }
 
-/// Reads the closing bracket that fits.
+/// Parses the closing bracket of the innermost container.
 pub(super) fn close(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if let Some(at) = parser.frames.last().and_then(|object| object.lacks_colon) {
         return Err(parser.refuse(at, "expected a colon"));
     }
-    // Of most frames, the rest is not wanted; reading all of what was written in parts just now would take its time.
+    // Most frames are dropped without a look at their contents; parsing all of a text in parts would take its time.
     let parentheses = parser.inside() == Some(Kind::Parentheses);
     let Some(frame) = parser.frames.pop().filter(|_| parentheses) else {
         parser.copy(1);
@@ -89,8 +89,8 @@ pub(super) fn close(parser: &mut Parser<'_>) -> Result<State, Failure> {
     Ok(state_after(parser))
 }
 
-/// The quotes that are text in the string that `ended` just before a comma, if the last of them is an inch mark, `5", 6"`, since
-/// no key follows.
+/// Positions of the quotes that are text in the string that `ended` just before a comma, if the last of them is an inch
+/// mark, `5", 6"`, since no key follows.
 fn inch_mark(parser: &Parser<'_>, ended: usize, inside: Kind) -> Option<Vec<usize>> {
     let is_last = inside == Kind::Object && parser.at == ended && parser.string.end + 1 == ended;
     let key = parser.from(ended + 1).trim_start_matches(SPACE);
@@ -100,7 +100,7 @@ fn inch_mark(parser: &Parser<'_>, ended: usize, inside: Kind) -> Option<Vec<usiz
         .flatten()
 }
 
-/// Reads a comma, and what follows it.
+/// Parses a comma and the text after it.
 fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let (at, written) = (parser.at, parser.out.len());
     if let Some(frame) = parser.frames.last_mut() {
@@ -110,13 +110,13 @@ fn comma(parser: &mut Parser<'_>) -> Result<State, Failure> {
     after_comma(parser, Some((at, written)))
 }
 
-/// Reads what follows a comma: another value, or what makes the comma too many, if its places in the text and in the
-/// output are known.
+/// Parses the text after a comma: another value, or a closing bracket, which makes the comma redundant if its positions
+/// in the text and in the output are known.
 pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>) -> Result<State, Failure> {
     gap(parser)?;
     let inside = parser.inside();
     while comma.is_some() && inside == Some(Kind::Object) && parser.byte() == Some(b',') {
-        // As many commas may be missing.
+        // Several commas may be missing.
         parser.note_slip(FixCode::MissingComma, parser.at)?;
         parser.fix(FixCode::DoubleComma, parser.at);
         parser.at += 1;
@@ -136,7 +136,7 @@ pub(super) fn after_comma(parser: &mut Parser<'_>, comma: Option<(usize, usize)>
     }
 }
 
-/// Writes a comma after the last value.
+/// Inserts a comma after the last value.
 fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failure> {
     let key = parser.from(parser.at).trim_start_matches(['"', '\'']);
     let comma = key.trim_start_matches(SPACE).starts_with(',');
@@ -147,7 +147,7 @@ fn missing_comma(parser: &mut Parser<'_>, written: usize) -> Result<State, Failu
     Ok(State::Next)
 }
 
-/// A string is followed by what cannot follow it: another string, the next key, or the rest of its own text.
+/// Handles a string with an invalid successor: another string, the next key, or the rest of that string.
 fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result<State, Failure> {
     let at = parser.at;
     let rest = parser.from(at);
@@ -165,7 +165,8 @@ fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result
         if key && is_key_after_value(parser, form) {
             return missing_comma(parser, parser.string.closed + 1);
         }
-        // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' ' -f 2'`.
+        // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d ' '
+        // -f 2'`.
         let in_list = match inside {
             Kind::Array => true,
             Kind::Object => false,
@@ -179,8 +180,8 @@ fn after_string(parser: &mut Parser<'_>, gap: [&str; 2], inside: Kind) -> Result
     reread(parser, inside)
 }
 
-/// Whether the last string ends, and the key of this form begins, as strings do: quotes and commas may have changed
-/// places, `'a,' 'b': 1`, or all of it be one string, `'x = ' '.split(':')'`.
+/// Returns whether the last string ends, and the key of this form begins, as strings do. Quotes and commas may be
+/// transposed, `'a,' 'b': 1`, or all of it may be one string, `'x = ' '.split(':')'`.
 fn is_key_after_value(parser: &Parser<'_>, form: Form) -> bool {
     let ends = |last: char| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last);
     let ends = parser.backwards(parser.string.end).next().is_some_and(ends);
@@ -188,7 +189,7 @@ fn is_key_after_value(parser: &Parser<'_>, form: Form) -> bool {
     ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
 }
 
-/// Takes the closing quote of the last string as text, if it can be nothing else.
+/// Parses the closing quote of the last string as text, if it can be nothing else.
 fn reread(parser: &mut Parser<'_>, inside: Kind) -> Result<State, Failure> {
     let form = parser.string.form;
     if inside == Kind::Parentheses || form != Form::DOUBLE && form != Form::SINGLE {
@@ -206,7 +207,7 @@ fn with_inner_quotes(parser: &mut Parser<'_>, inner: &[usize]) -> Result<State, 
     Ok(State::After)
 }
 
-/// Why the text does not go on after a string, whose closing quote cannot be taken as text either.
+/// Error for a string whose closing quote is not text, and after which the text does not continue.
 fn ends_there(parser: &Parser<'_>, inside: Kind) -> Failure {
     let rest = parser.from(parser.at);
     if literal::opening(rest).is_none() && !rest.starts_with(char::is_alphanumeric) {

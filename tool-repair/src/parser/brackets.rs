@@ -1,7 +1,7 @@
-//! One bracket that is missing or too many.
+//! Repairs one missing or redundant bracket.
 //!
-//! It is fixed if all texts that differ from this one by one bracket, and that can be read, have the same value. A
-//! bracket is never written at the end: that text was cut off.
+//! It is fixed if all valid texts that differ from this one by one bracket have one value. A bracket is never added at
+//! the end: such a text was cut off.
 
 use super::failure::Repair;
 use super::literal;
@@ -11,20 +11,21 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Scanner};
 
-/// A longer text stays as it is: every place in it is tried, which takes time quadratic in the tokens.
+/// Maximum number of tokens. Every position is tried, which takes time quadratic in the tokens.
 const MOST_TOKENS: usize = 1_000;
 
-/// Repairs the rest of a text if one bracket in it is missing or too many; `None` if that is not so, or not certain.
+/// Repairs the rest of a text if one bracket in it is missing or redundant; `None` otherwise, or if there are several
+/// repairs.
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
-    // Of a text that begins with a bracket that it lacks, or ends so after `[1]` or `{}`, the beginning is missing.
+    // A text that begins with an unmatched bracket, or ends so after `[1]` or `{}`, has lost its beginning.
     let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
     let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
     if is_first || is_last && !begins_with_member(&text) {
         return None;
     }
-    // What was passed on stays.
+    // Bytes that were passed on do not change.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
     let (code, what) = if edit.inserts {
@@ -47,18 +48,18 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     Some(repaired)
 }
 
-/// Whether a text begins with an object that is not empty.
+/// Returns whether a text begins with an object that is not empty.
 fn begins_with_member(text: &str) -> bool {
     let contents = text.trim_start_matches(SPACE).strip_prefix('{');
     contents.is_some_and(|contents| !contents.trim_start_matches(SPACE).starts_with('}'))
 }
 
-/// A token, as the shortest token of its kind in JSON, and where it begins and ends.
+/// A token as the shortest JSON token of its kind, and its span.
 struct Token<'t> {
     kind: &'t str,
     begin: usize,
     end: usize,
-    /// Whether it is a string that begins or ends with a bracket, which may have changed places with its quote.
+    /// Whether it is a string that begins or ends with a bracket, which may be transposed with its quote.
     beside_bracket: bool,
 }
 
@@ -71,7 +72,7 @@ struct Edit {
 
 const STRING: &str = "\"\"";
 
-/// The tokens of a text that begins and ends with a bracket.
+/// Tokens of a text that begins and ends with a bracket.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_matches(SPACE);
@@ -103,7 +104,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     (tokens.len() <= MOST_TOKENS).then_some(tokens)
 }
 
-/// The edit that makes JSON of the tokens, if all such edits make the same.
+/// The edit that turns the tokens into JSON, if all such edits give one value.
 fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
     let kinds: String = tokens.iter().map(|token| token.kind).collect();
     let readable = length_of_json(&kinds);
@@ -111,7 +112,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
     let mut found: Option<(Edit, String)> = None;
     let (mut at, mut last_end) = (0, 0);
     for token in tokens {
-        // After what cannot be read, an edit is of no help.
+        // An edit after a syntax error does not help.
         if at > readable {
             break;
         }
@@ -134,7 +135,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
             if found.as_ref().is_some_and(|(_, other)| *other != text) {
                 return None;
             }
-            // Of those that say the same, the last: what was passed on stays.
+            // The last of the equivalent edits: bytes that were passed on do not change.
             found = Some((Edit { at, bracket, inserts }, text));
         }
     }
@@ -142,7 +143,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
     (!edit.inserts || !doubtful).then_some(edit)
 }
 
-/// How far a text can be read as JSON; more than its length if it is JSON.
+/// Length of the longest prefix that is a prefix of JSON; more than the text's length if the text is JSON.
 fn length_of_json(text: &str) -> usize {
     let mut scanner = Scanner::new(Limits::default());
     match scanner.scan(text) {

@@ -1,5 +1,5 @@
-//! The usual form of a Python dict, `'key': 'value', 'key': 'value'`, in one loop: what is in any way unusual is
-//! left to the states.
+//! Parses the usual form of a Python dict, `'key': 'value', 'key': 'value'`, in one loop; the states handle every other
+//! form.
 
 use super::frame::{Kind, State};
 use super::literal::{Form, Literal};
@@ -7,8 +7,7 @@ use super::state::Parser;
 use super::string::note_single_quotes;
 use crate::scan::plain_before;
 
-/// Reads the members that begin here, as far as they are of the usual form. `None` where a key begins that is to be
-/// read separately.
+/// Parses members of the usual form. Returns `None` at a key that has to be parsed separately.
 pub(super) fn members(parser: &mut Parser<'_>) -> Option<State> {
     while string(parser) {
         if !parser.rest().starts_with(b": ") {
@@ -26,8 +25,8 @@ pub(super) fn members(parser: &mut Parser<'_>) -> Option<State> {
     None
 }
 
-/// Reads the strings that begin here, in an array as many as there are. Whether the last of them is to be followed
-/// by something else than a string; otherwise another value begins here, which is to be read by itself.
+/// Parses strings, in an array as many as there are. Returns whether a token other than a string has to follow the last
+/// one; otherwise another value begins here.
 pub(super) fn strings(parser: &mut Parser<'_>) -> bool {
     let in_array = parser.inside() == Some(Kind::Array);
     while string(parser) {
@@ -39,7 +38,7 @@ pub(super) fn strings(parser: &mut Parser<'_>) -> bool {
     false
 }
 
-/// Reads the string in single quotes that begins here, if nothing in it needs any care.
+/// Parses a string in single quotes, if it needs no escapes.
 #[inline]
 fn string(parser: &mut Parser<'_>) -> bool {
     let [b'\'', contents @ ..] = parser.rest() else {

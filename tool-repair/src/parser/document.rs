@@ -1,4 +1,4 @@
-//! The value of the whole text: what stands before and after it, the same value again, braces around it.
+//! Parses the value of the whole text: the text before and after it, a repetition of it, doubled braces.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use super::state::{Copies, NOT_KEPT, Parser, SPACE};
 use crate::equality::Original;
 use crate::fixes::FixCode;
 
-/// Finds where the value of the whole text begins.
+/// Finds the start of the value of the whole text.
 pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     // A `#` here is a heading of Markdown, as likely as not.
     if !parser.text.trim_start().starts_with('#') {
@@ -31,7 +31,7 @@ pub(super) fn root(parser: &mut Parser<'_>) -> Result<State, Failure> {
     Ok(State::Value)
 }
 
-/// Drops the second brace of `{{…}}`, whose last one must come at the end.
+/// Drops the second brace of `{{…}}`, whose last one must be at the end.
 pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let outermost = parser.frames.len() == 1 && parser.inside() == Some(Kind::Object);
     let doubled = matches!(parser.slip, Some((FixCode::DoubledBraces, _)));
@@ -43,7 +43,7 @@ pub(super) fn doubled_braces(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Drops the `{}` that was opened last if it is the whole text so far and the real object follows: goes on inside
+/// Drops an empty `{}` that is the whole text so far, if an object with members follows: the parser continues inside
 /// that one.
 pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     let after = parser.from(parser.at + 1);
@@ -58,7 +58,7 @@ pub(super) fn empty_prefix(parser: &mut Parser<'_>) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Reads what follows the value of the whole text, up to the end or to a value that must be a copy.
+/// Parses the text after the value of the whole text, up to the end or to a value that must be a copy.
 pub(super) fn end(parser: &mut Parser<'_>) -> Result<Option<State>, Failure> {
     if let Some(copies) = &mut parser.copies {
         let copy = parser.out.split_off(copies.written);

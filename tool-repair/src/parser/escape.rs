@@ -1,14 +1,15 @@
-//! Escapes: what they mean, and how JSON writes that.
+//! Parses escapes, and writes them as JSON.
 //!
-//! In `"…"` they mean what they mean in JSON; in `'…'` what Python and JSON5 share, and what Python alone has where
-//! the text is Python.
+//! In `"…"` escapes have their meaning in JSON; in `'…'` the meaning that Python and JSON5 share, and Python's
+//! extensions if the text is Python.
 
 use super::evidence::Level;
 use super::failure::Failure;
 use super::state::Parser;
 use crate::fixes::FixCode;
 
-/// The escapes of a string with these contents: the character after each backslash, and what follows that.
+/// Iterates over the escapes of a string with these contents: the character after each backslash, and the text after
+/// that.
 pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
     let mut rest = contents;
     std::iter::from_fn(move || {
@@ -20,7 +21,7 @@ pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
     })
 }
 
-/// Writes a character as it stands in a string of JSON.
+/// Writes a character with the escape that JSON requires, if any.
 pub(super) fn push(out: &mut String, character: char) {
     match character {
         '"' => out.push_str("\\\""),
@@ -35,7 +36,7 @@ pub(super) fn push(out: &mut String, character: char) {
     }
 }
 
-/// Writes the escape of a value of 16 bits; by hand, since a text may be nothing but these, and `write!` is slow.
+/// Writes a `\u` escape; by hand, since a text may consist of escapes, and `write!` is slow.
 fn push_unicode(out: &mut String, value: u32) {
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {
@@ -44,7 +45,7 @@ fn push_unicode(out: &mut String, value: u32) {
     }
 }
 
-/// Reads the escape that begins here.
+/// Parses an escape.
 pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let at = parser.at;
     let python = parser.string.form.is_python();
@@ -76,7 +77,7 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
         }
         b'\n' | b'\r' => line_continuation(parser),
         b'_' if parser.string.key && !python => {
-            // As in Markdown, where it is an underscore; nobody means a backslash in a name.
+            // An underscore, as in Markdown; a backslash in a name is never meant.
             parser.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
             parser.replace(2, "_");
         }
@@ -85,7 +86,7 @@ pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Notes that JSON lacks the escape that begins here.
+/// Records that JSON lacks the escape at this position.
 fn need_evidence(parser: &mut Parser<'_>, level: Level) {
     let message = match level {
         Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
@@ -94,7 +95,7 @@ fn need_evidence(parser: &mut Parser<'_>, level: Level) {
     parser.evidence.need(level, parser.at, message);
 }
 
-/// Reads `\x41`, `\u4e2d` or `\U0001f600`, with as many digits as `wanted`.
+/// Parses `\x41`, `\u4e2d` or `\U0001f600`, with `wanted` digits.
 fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
     let (at, python) = (parser.at, parser.string.form.is_python());
     let after = parser.from(at + 2);
@@ -120,7 +121,7 @@ fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
     write(parser, 2 + wanted, value)
 }
 
-/// `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
+/// Parses `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
 fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let after = parser.from(parser.at + 1);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
@@ -142,7 +143,7 @@ fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
     write(parser, 1 + digits.len(), value)
 }
 
-/// A backslash at the end of a line: neither is part of the string.
+/// Parses a backslash at the end of a line: neither is part of the string.
 fn line_continuation(parser: &mut Parser<'_>) {
     if !parser.string.form.is_python() {
         need_evidence(parser, Level::NotJson);
@@ -153,7 +154,7 @@ fn line_continuation(parser: &mut Parser<'_>) {
     parser.at += if wide { 3 } else { 2 };
 }
 
-/// A backslash that stands for itself.
+/// Parses a backslash that represents itself.
 fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
     if !parser.string.form.is_python() {
         parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
@@ -179,7 +180,8 @@ fn write(parser: &mut Parser<'_>, len: usize, value: u32) -> Result<(), Failure>
     Ok(())
 }
 
-/// Python's `'\ud83d\ude00'` is two characters that are no text; in JSON and JSON5 it is one that is.
+/// Refuses a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, in JSON and JSON5
+/// one valid character.
 fn refuse_split_pair(parser: &Parser<'_>, value: u32) -> Result<(), Failure> {
     if !parser.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
         return Ok(());

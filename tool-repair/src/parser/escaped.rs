@@ -1,4 +1,4 @@
-//! A text that was escaped as a whole, as if it stood inside a string: `{\"a\": 1}`.
+//! Unescapes a text that was escaped as a whole, like the contents of a string: `{\"a\": 1}`.
 
 use super::failure::{Failure, Repair};
 use super::state::SPACE;
@@ -6,8 +6,8 @@ use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place, Scanner};
 
-/// Takes away one level of escapes, if the first token inside the opening brackets is a quote that is escaped. What
-/// comes out must be JSON as it is.
+/// Removes one level of escapes, if the first token inside the opening brackets is an escaped quote. The result must be
+/// JSON.
 pub(super) fn unescape_document(
     rest: &str,
     sent: Option<&str>,
@@ -42,13 +42,13 @@ pub(super) fn unescape_document(
     })
 }
 
-/// Whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: nothing shows that
-/// backslashes were, and there is more than a line break.
+/// Returns whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: no escaped
+/// backslash is there, and an escape other than a line break is.
 fn only_quotes_are_escaped(text: &str) -> bool {
     let escapes = || text.match_indices('\\').map(|(at, _)| text.split_at(at));
     let is_doubtful = |(before, after): (&str, &str)| match after.as_bytes().get(1) {
         Some(b'n') => before.ends_with(':'),
-        // `https:\/\/`, and letters beyond ASCII: nobody means these backslashes.
+        // `https:\/\/`, and letters beyond ASCII: these backslashes are never meant.
         Some(b'/') => !before.ends_with([':', '/']),
         Some(b'u') => after.starts_with("\\u00"),
         _ => true,
@@ -56,8 +56,7 @@ fn only_quotes_are_escaped(text: &str) -> bool {
     !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
 }
 
-/// What a string of JSON with these contents means, as far as it goes; `None` if it has none. What a `\u` stands for is
-/// left to the string inside.
+/// Unescapes the contents of a JSON string; `None` if they are invalid. A `\u` escape is left to the string inside.
 fn unescape(contents: &str) -> Option<String> {
     let mut text = String::with_capacity(contents.len());
     let mut rest = contents;

@@ -1,19 +1,19 @@
-//! What the parser ends with.
+//! The outcomes of the parser.
 
 use crate::fixes::{Fixes, Reason};
 
-/// What the rest became.
+/// The repaired rest.
 pub(crate) struct Repair {
-    /// Takes the place of everything from where the rest begins.
+    /// Replacement for everything from the start of the rest.
     pub(crate) text: String,
     pub(crate) fixes: Fixes,
     /// The tool that the packaging names.
     pub(crate) tool: Option<String>,
 }
 
-/// Why the rest stays as it is.
+/// The reason why the rest stays unchanged.
 pub(crate) enum Failure {
-    /// The text ends while everything so far was followed.
+    /// The text ends while all of it could be followed.
     Truncated(Reason),
     Refused(Reason),
 }

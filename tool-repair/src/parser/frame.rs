@@ -1,6 +1,6 @@
-//! The containers that are open, and where the parser stands in them.
+//! The open containers, and the states of the parser in them.
 
-/// What was opened.
+/// Kind of an open container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Array,
@@ -10,7 +10,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The byte that closes it.
+    /// The closing bracket.
     pub(super) fn closer(self) -> u8 {
         match self {
             Self::Array => b']',
@@ -20,31 +20,31 @@ impl Kind {
     }
 }
 
-/// A container that is open.
+/// An open container.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
-    /// Where it was opened, from the start of the rest; 0 if that was before.
+    /// Offset of its opening bracket from the start of the rest; 0 if it was opened before.
     pub(super) opened: usize,
-    /// Where its contents begin in the output; 0 if that was before.
+    /// Start of its contents in the output; 0 if it was opened before.
     pub(super) contents: usize,
     /// Whether a comma was seen: parentheses with one are a tuple.
     pub(super) comma: bool,
-    /// Where the colon of its first pair is missing, until another pair has one.
+    /// Position of a missing colon in its first pair, until another pair has one.
     pub(super) lacks_colon: Option<usize>,
 }
 
-/// What may come next.
+/// The token that may be next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Root,
     /// The first item or key of a container, or its end.
     First,
-    /// What follows a comma.
+    /// After a comma.
     Next,
     Colon,
     Value,
-    /// What follows a value inside a container.
+    /// After a value inside a container.
     After,
     Done,
 }

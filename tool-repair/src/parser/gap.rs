@@ -1,4 +1,4 @@
-//! What may stand between two tokens: white space and comments.
+//! Parses gaps between tokens: white space and comments.
 
 use super::failure::Failure;
 use super::state::{Parser, SPACE};
@@ -60,7 +60,7 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let len = if block {
         rest.find("*/").map(|end| end + 2)
     } else {
-        // Outside the value, a comment may end the text.
+        // A comment outside the value may end the text.
         let end = parser.frames.is_empty().then_some(rest.len());
         rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
     };
@@ -75,7 +75,7 @@ fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a comment to the end of the line may be something else: the rest of a string that lost a quote, an address
+/// Returns whether a comment to the end of the line may be text: the rest of a string that lost a quote, an address
 /// (`https://…`), or, after `#`, anything but words (`#fff`).
 fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     let words = comment.trim_start_matches(['#', '/']);
@@ -95,7 +95,7 @@ fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     !apart || lost_quote || !text.is_empty() && !text.starts_with(char::is_alphabetic)
 }
 
-/// Whether there is a quote that is no apostrophe.
+/// Returns whether there is a quote that is no apostrophe.
 pub(super) fn has_quote(text: &str) -> bool {
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
     text.match_indices(['"', '\'']).any(|(at, quote)| {

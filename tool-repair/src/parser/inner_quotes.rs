@@ -1,8 +1,8 @@
-//! Judges quotes inside a string that are not escaped.
+//! Judges unescaped quotes inside a string.
 //!
-//! A string whose closing quote is followed by what has no place there goes on, up to the first quote after which the
-//! text goes on as it must: a bracket that fits, or the next key. The quotes before that are text if they come in pairs
-//! that look like quotations, if each stands between two letters, or if there is one, rest a number.
+//! A string whose closing quote has an invalid successor continues up to the first quote with a valid one: a matching
+//! bracket, or the next key. The quotes before that are text if they are in pairs that look like quotations, if each is
+//! between two letters, or if there is one, after a number.
 
 use super::escape;
 use super::failure::Failure;
@@ -11,8 +11,8 @@ use super::key;
 use super::literal::{self, Form};
 use super::state::{Parser, SPACE};
 
-/// The quotes that are text in the last string of the parser, from its closing one on, after which nothing goes on;
-/// `None` if there is another reading, or none. Takes time linear in what it reads.
+/// Positions of the quotes that are text in the last string of the parser, from its closing one on, which has an
+/// invalid successor; `None` if there is another reading, or none. Takes time linear in the bytes that it reads.
 pub(super) fn judge(parser: &Parser<'_>) -> Result<Option<Vec<usize>>, Failure> {
     let quote = parser.string.form.quote();
     let mut inner = Vec::new();
@@ -48,8 +48,9 @@ pub(super) fn judge(parser: &Parser<'_>) -> Result<Option<Vec<usize>>, Failure> 
     (!may_go_on).then_some(None).ok_or_else(|| parser.ends())
 }
 
-/// Whether the quote that ended the last string, the only one in it up to `end`, is text: an inch mark, or one of a
-/// quotation whose other quote is escaped. One that opens a quotation may be too many, but for `="a\"` and `("a\"`.
+/// Returns whether the quote that ended the last string, the only one in it up to `end`, is text: an inch mark, or a
+/// quote of a quotation whose other quote is escaped. A quote that opens a quotation may be redundant, except in
+/// `="a\"` and `("a\"`.
 fn is_certain_alone(parser: &Parser<'_>, end: usize) -> bool {
     let at = parser.string.end;
     let before = parser.contents(at).unwrap_or_default();
@@ -76,7 +77,7 @@ fn is_certain_alone(parser: &Parser<'_>, end: usize) -> bool {
     }
 }
 
-/// Whether the quote that ended the last string is an inch mark: rest a number, `65" wide`.
+/// Returns whether the quote that ended the last string is an inch mark: it is after a number, `65" wide`.
 pub(super) fn is_inch_mark(parser: &Parser<'_>) -> bool {
     let mut before = parser.backwards(parser.string.end);
     let after = parser.from(parser.string.end + 1);
@@ -88,8 +89,8 @@ pub(super) fn is_inch_mark(parser: &Parser<'_>) -> bool {
         && begins.is_some_and(|before| before.is_whitespace() || "\"(".contains(before))
 }
 
-/// Whether the quote at `at` closes the string beyond doubt: after it is a bracket that fits, after which the text goes
-/// on as it must, or the next key of an object. A comma in an array says nothing.
+/// Returns whether the quote at `at` certainly closes the string: a matching bracket with a valid successor follows, or
+/// the next key of an object. A comma in an array proves nothing.
 fn closes_string(parser: &Parser<'_>, at: usize) -> Result<Option<bool>, Failure> {
     let mut at = solid(parser, at + 1)?;
     match parser.byte_at(at) {
@@ -116,7 +117,7 @@ fn closes_string(parser: &Parser<'_>, at: usize) -> Result<Option<bool>, Failure
     Ok(Some(false))
 }
 
-/// Whether a quote between these characters looks like an opening one: `say "hi`, `f("x`, `="x`.
+/// Returns whether a quote between these characters looks like an opening one: `say "hi`, `f("x`, `="x`.
 fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|before| "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii())
         && after.is_some_and(|after| {
@@ -124,7 +125,7 @@ fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
         })
 }
 
-/// Whether a quote looks like a closing one, with more than punctuation since the opening one. Between two
+/// Returns whether a quote looks like a closing one, with more than punctuation since the opening one. Between two
 /// words of Chinese, one character may join two quoted values: `"苹果"和"香蕉"`.
 fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
     let between = between.unwrap_or_default();
@@ -135,12 +136,12 @@ fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
         && after.is_some_and(|after| !after.is_ascii_alphanumeric())
 }
 
-/// Whether this is a letter, as those around the quote in `it's`.
+/// Returns whether this is a letter, like both neighbours of the quote in `it's`.
 fn is_letter(letter: Option<char>) -> bool {
     letter.is_some_and(|letter| letter < '\u{250}' && letter.is_alphabetic())
 }
 
-/// Whether the quote at `at` may open a string of Python with a prefix, or close one that such a string follows:
+/// Returns whether the quote at `at` may open a string of Python with a prefix, or close one before such a string:
 /// `u'a, u'b'`, `'a'r'b'`.
 fn is_beside_prefix(parser: &Parser<'_>, at: usize) -> bool {
     let is_prefix = |letter: char| matches!(letter, 'u' | 'U' | 'r' | 'R');
@@ -152,7 +153,7 @@ fn is_beside_prefix(parser: &Parser<'_>, at: usize) -> bool {
     opens || alone
 }
 
-/// Where the white space that begins at `at` ends.
+/// End of the white space at `at`.
 fn solid(parser: &Parser<'_>, at: usize) -> Result<usize, Failure> {
     let solid = parser.from(at).trim_start_matches(SPACE);
     if solid.is_empty() {

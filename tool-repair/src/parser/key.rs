@@ -1,4 +1,4 @@
-//! Reads keys: strings, names without quotes, integers.
+//! Parses keys: strings, names without quotes, integers.
 
 use super::dict;
 use super::evidence::Level;
@@ -9,14 +9,14 @@ use super::state::{Parser, SPACE};
 use super::string::string;
 use crate::fixes::FixCode;
 
-/// Reads the key that begins here, and what follows as far as that is of the usual form.
+/// Parses a key, and as much of the following text as has the usual form.
 pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
     if let Some(state) = dict::members(parser) {
         return Ok(state);
     }
     let rest = parser.from(parser.at);
     match literal::opening(rest) {
-        // Before prefixes, which a name of one letter looks like.
+        // Before prefixes: a name of one letter looks like one.
         _ if lost_opening_quote(rest) => name_key(parser)?,
         Some(form) => string(parser, form, true)?,
         None => match rest.bytes().next() {
@@ -28,7 +28,7 @@ pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
     Ok(State::Colon)
 }
 
-/// Whether `text` begins with a string or a name, and a colon; `None` if it ends before.
+/// Returns whether `text` begins with a string or a name, and a colon; `None` if it ends before.
 pub(super) fn follows(text: &str) -> Option<bool> {
     let end = match literal::opening(text) {
         Some(form) => literal::end(text, form)?,
@@ -38,7 +38,7 @@ pub(super) fn follows(text: &str) -> Option<bool> {
     (!after.is_empty()).then(|| end > 0 && after.starts_with(':'))
 }
 
-/// How long the name is that `text` begins with.
+/// Length of the name at the start of `text`.
 fn name(text: &str) -> usize {
     let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | '$');
     if !text.starts_with(begins) {
@@ -48,13 +48,13 @@ fn name(text: &str) -> usize {
     text.find(|next| !part(next)).unwrap_or(text.len())
 }
 
-/// Whether a name, a quote and a colon begin here.
+/// Returns whether a name, a quote and a colon begin here.
 fn lost_opening_quote(text: &str) -> bool {
     let after = text.get(name(text)..).unwrap_or_default();
     after.len() < text.len() && after.strip_prefix('"').is_some_and(colon_follows)
 }
 
-/// Whether `text` goes on with a colon.
+/// Returns whether `text` begins with a colon, after white space.
 fn colon_follows(text: &str) -> bool {
     text.trim_start_matches(SPACE).starts_with(':')
 }
@@ -64,7 +64,7 @@ fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let rest = parser.from(at);
     let name = rest.get(..name(rest)).unwrap_or_default();
     parser.refuse_if(name.is_empty(), at, "expected a key")?;
-    // Whether `True` is `"true"` or `"True"` depends on who writes it.
+    // The key `True` is `"true"` or `"True"`: that depends on the serializer.
     let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
     parser.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
     let opening_quote_lost = lost_opening_quote(rest);

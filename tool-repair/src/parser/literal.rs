@@ -1,13 +1,13 @@
-//! How a string is written: its prefix, its quotes, and where it ends.
+//! The form of a string: its prefix, its quotes, and its end.
 
-/// What stands before and after the contents.
+/// Prefix and quotes of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// How many letters stand before the quotes.
+    /// Number of letters before the quotes.
     pub(super) prefix: usize,
     /// The closing quotes, as long as the opening ones.
     pub(super) closing: &'static str,
-    /// Whether a backslash is a backslash.
+    /// Whether a backslash has no special meaning.
     pub(super) raw: bool,
 }
 
@@ -23,7 +23,7 @@ impl Form {
         }
     }
 
-    /// How many bytes come before the contents.
+    /// Number of bytes before the contents.
     pub(super) fn len(self) -> usize {
         self.prefix + self.closing.len()
     }
@@ -33,7 +33,7 @@ impl Form {
         self.closing.bytes().next().unwrap_or_default()
     }
 
-    /// Whether `text` begins with the closing quotes; typographic ones may be turned the wrong way, `“a“`.
+    /// Returns whether `text` begins with the closing quotes; typographic quotes may be reversed, `“a“`.
     #[inline]
     pub(super) fn closes(self, text: &[u8]) -> bool {
         match (text, self.closing.as_bytes()) {
@@ -46,29 +46,29 @@ impl Form {
         matches!(self.closing, "'''" | "\"\"\"")
     }
 
-    /// Whether escapes mean what they mean in Python and JSON5; otherwise what they mean in JSON, if anything.
+    /// Returns whether escapes have their meaning in Python and JSON5; otherwise their meaning in JSON.
     pub(super) fn is_python(self) -> bool {
         self.prefix > 0 || self.closing == "'" || self.is_triple()
     }
 }
 
-/// A string that is being read, or was the last to be.
+/// The current string, or the last one.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
-    /// Where its opening quote stands, from the start of the whole text.
+    /// Position of its opening quote, from the start of the whole text.
     pub(super) began: usize,
-    /// Where its closing quote stands, from the start of the rest.
+    /// Position of its closing quote, from the start of the rest.
     pub(super) end: usize,
-    /// Where its closing quote stands in the output.
+    /// Position of its closing quote in the output.
     pub(super) closed: usize,
-    /// Whether a line break was seen in it that is no escape.
+    /// Whether it has a line break that is no escape.
     pub(super) has_line_break: bool,
-    /// Whether an escape was seen in it.
+    /// Whether it has an escape.
     pub(super) has_escapes: bool,
-    /// Whether a backslash was seen in it that begins no escape.
+    /// Whether it has a backslash that begins no escape.
     pub(super) unknown_escape: bool,
 }
 
@@ -83,7 +83,7 @@ impl Literal {
     }
 }
 
-/// The form of the string that `text` begins with, if it does. Bytes and f-strings are none that the text holds.
+/// The form of the string at the start of `text`, if there is one. Bytes and f-strings are not supported.
 pub(super) fn opening(text: &str) -> Option<Form> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
     let prefix = text.as_bytes().iter().take(1).take_while(is_letter).count();
@@ -106,13 +106,13 @@ pub(super) fn opening(text: &str) -> Option<Form> {
     Some(Form { prefix, closing, raw })
 }
 
-/// Where the string of this form ends that `text` begins with; `None` if the text ends before.
+/// End of the string of this form at the start of `text`; `None` if the text ends before.
 pub(super) fn end(text: &str, form: Form) -> Option<usize> {
     let (text, quote) = (text.as_bytes(), form.quote());
     let mut at = form.len();
     loop {
         match *text.get(at)? {
-            // A raw string too goes on after `\'`.
+            // A raw string, too, continues after `\'`.
             b'\\' => at += 2,
             byte if byte == quote && form.closes(text.get(at..)?) => {
                 return Some(at + form.closing.len());

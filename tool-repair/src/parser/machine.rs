@@ -1,4 +1,4 @@
-//! Follows the rest from token to token.
+//! Runs the states of the parser from token to token.
 
 use super::after_value::{after_comma, after_value, close};
 use super::document;
@@ -15,8 +15,8 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place};
 
-/// Follows `rest` from what was there when it began to its end. `slip` is what was fixed in it before.
-// By itself the loop of states is a fifth quicker than as a part of its caller.
+/// Parses `rest` from the state at its start to its end. `slip` is a slip that was fixed in it before.
+// As a separate function the loop of states is a fifth faster than as a part of its caller.
 #[inline(never)]
 pub(super) fn parse(
     rest: &str,
@@ -59,7 +59,7 @@ pub(super) fn parse(
     }
 }
 
-/// Where a reader stands when the rest begins.
+/// The state at the start of the rest.
 fn resume(parser: &mut Parser<'_>, deviation: &Deviation) -> Result<State, Failure> {
     Ok(match deviation.place {
         Place::Root => State::Root,
@@ -95,7 +95,8 @@ fn first(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
 }
 
-/// Reads the colon after a key. It may be missing after a key in double quotes and white space, in an object with more pairs.
+/// Parses the colon after a key. It may be missing after a key in double quotes and white space, in an object with more
+/// pairs.
 fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {
     gap(parser)?;
     let (at, key) = (parser.at, parser.string);
@@ -109,7 +110,7 @@ fn colon(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
     let gap = parser.text.get(key.end + 1..at).unwrap_or_default();
     let is_last = !gap.is_empty() && gap.trim_matches(SPACE).is_empty();
-    // Quote and colon may have changed places: `"a:" 1`, `"a" ":b"`.
+    // Quote and colon may be transposed: `"a:" 1`, `"a" ":b"`.
     let ends = parser.backwards(key.end).next() != Some(':') && !parser.rest().starts_with(b"\":");
     let is_key = key.key && key.form == Form::DOUBLE && is_last && ends;
     let is_value = byte.is_ascii_digit() || b"\"{[tfnTFN".contains(&byte);

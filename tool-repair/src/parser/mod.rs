@@ -1,8 +1,8 @@
-//! The repair of the rest of a text, from the first byte that is not JSON.
+//! Repairs the rest of a text, from the first byte that is not JSON.
 //!
 //! One pass follows the rest token by token, in the union of three grammars: JSON with raw control characters in its
-//! strings, JSON5, and the literals of Python. Where a token has two meanings, evidence elsewhere in the text decides
-//! ([`evidence`]). Where no grammar goes on, one kind of slip is fixed.
+//! strings, JSON5, and the literals of Python. If a token has two meanings, evidence elsewhere in the text decides
+//! ([`evidence`]). If no grammar continues, one kind of slip is fixed.
 
 mod number;
 mod failure;
@@ -30,7 +30,7 @@ use crate::scan::Deviation;
 
 pub(super) use failure::{Failure, Repair};
 
-/// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is what came before, unless that was more
+/// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is the text before that, unless it was longer
 /// than [`Limits::sent`].
 ///
 /// Offsets in the fixes and in the reason are counted from the start of the whole text.

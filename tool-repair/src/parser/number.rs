@@ -1,29 +1,28 @@
-//! Reads numbers as JSON, JSON5 or Python write them, and writes them as JSON.
+//! Parses numbers as JSON, JSON5 or Python write them, and writes them as JSON.
 
 use std::borrow::Cow;
 
-/// A number, and how long it is.
+/// A number, and its length.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Number<'t> {
-    /// How many bytes of the text it takes.
+    /// Number of bytes of the text that it takes.
     pub(super) len: usize,
-    /// The number in JSON: what was read, borrowed, if that is JSON.
+    /// The number in JSON; borrowed from the text if it is JSON there.
     pub(super) json: Cow<'t, str>,
 }
 
-/// Reads the number that `text` begins with.
+/// Parses the number at the start of `text`.
 ///
-/// A number that is infinite in Python is none of the numbers it was written for: only a text that is JSON without a
-/// repair may have it.
+/// A number that is infinite in Python does not mean infinity: only a text that is JSON without a repair may have one.
 ///
 /// # Errors
 ///
-/// Why there is no number; `None` if the text ends inside it.
+/// The reason why there is no number; `None` if the text ends inside it.
 pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();
     match to_json(token) {
-        // A digit may follow a point, and more of it a number with a sign.
+        // A digit may follow a point, and more digits a number with a sign.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
             let json = if json == token {
@@ -42,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     }
 }
 
-/// How long the word is that a number may be: with a sign in front and after an exponent.
+/// Length of the longest word that may be a number: with a sign in front and after an exponent.
 fn length(text: &str) -> usize {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let unsigned = unsigned.trim_start_matches(' ');
@@ -56,7 +55,7 @@ fn length(text: &str) -> usize {
     text.len() - unsigned.len() + unsigned.find(ends).unwrap_or(unsigned.len())
 }
 
-/// The number in JSON; `None` if it is none, an error if it is one that JSON should not have.
+/// Converts a token to a JSON number; `None` if it is no number, an error if JSON should not have it.
 fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
@@ -84,7 +83,7 @@ fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(format!("{minus}{value}")))
 }
 
-/// Everything else: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
+/// Parses all other numbers: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
 fn decimal(text: &str) -> Option<Result<String, &'static str>> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -106,7 +105,7 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
         "" => "0".to_owned(),
         significant => significant.to_owned(),
     };
-    // `00` too, which Python reads: in `[1,000]` it is a part of a number.
+    // `00` too, which Python accepts: in `[1,000]` it is a part of a number.
     if json.len() < digits.len() && fraction.is_none() && exponent.is_none() {
         return Some(Err("an integer with leading zeros"));
     }
@@ -126,7 +125,7 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(json))
 }
 
-/// Digits of a base without the underscores between them; `None` if something else is there.
+/// Digits of a base without the underscores between them; `None` if there is another character.
 fn without_underscores(digits: &str, base: u32) -> Option<String> {
     let parts = digits.split('_');
     let valid = |part: &str| !part.is_empty() && part.chars().all(|digit| digit.is_digit(base));

@@ -1,26 +1,26 @@
-//! The packaging of a value: a fence, tags, special tokens, labels, thoughts, and sentences.
+//! Removes the packaging of a value: a fence, tags, special tokens, labels, thoughts, and sentences.
 //!
-//! It is judged by its structure. A sentence may say what it likes, as long as it holds no bracket, quote or
-//! assignment: those may be arguments beside the value.
+//! Packaging is judged by its structure. A sentence must not have a bracket, quote or assignment: these may be
+//! arguments beside the value.
 
 use std::mem;
 
 use super::gap::has_quote;
 use crate::fixes::FixCode;
 
-/// Where packaging cannot be told from content, and why.
+/// Position of packaging that may be content, and the reason.
 pub(super) type Unclear = (usize, &'static str);
 
-/// What comes before the first `{` or `[`.
+/// The text before the first `{` or `[`.
 pub(super) struct Before<'t> {
     pub(super) len: usize,
-    /// What its removal is called.
+    /// The code of its removal.
     pub(super) code: FixCode,
     /// The tool that it names.
     pub(super) tool: Option<&'t str>,
 }
 
-/// Reads what comes before the first `{` or `[`.
+/// Parses the text before the first `{` or `[`.
 pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
     let (mut rest, mut code, mut fence, mut name) = (text, FixCode::Packaging, false, None);
     let (mut tool, mut names_tool) = (None, false);
@@ -33,7 +33,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             return name.map_or(Ok(Before { len: at, code, tool }), |at| Err((at, message)));
         }
         let said = if len > 0 {
-            // Thoughts say nothing of the value; nor does the name of a tool, `<function=report_error>`.
+            // Thoughts do not describe the value; neither does the name of a tool, `<function=report_error>`.
             let tag = rest.split_at(len).0.split('>').next().unwrap_or_default();
             let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
             let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
@@ -66,7 +66,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
     }
 }
 
-/// Reads what stands after the value and this white space, up to the end; what its removal is called.
+/// Parses the text after the value and this white space, up to the end. Returns the code of its removal.
 pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     let is_line_break = |text: &str| text.contains(['\n', '\r']);
     let (mut rest, mut code, mut fence) = (text, FixCode::Packaging, false);
@@ -108,13 +108,13 @@ pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     }
 }
 
-/// A text up to the first of these characters, or to a fence.
+/// The text up to the first of these characters, or to a fence.
 fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
     let line = text.split(ends).next().unwrap_or_default();
     line.split("```").next().unwrap_or_default()
 }
 
-/// How long the fence, the tag, the special token or the thoughts are that `text` begins with; 0 if it does not.
+/// Length of the fence, the tag, the special token or the thoughts at the start of `text`; 0 if there is none.
 fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     if let Some((_, closing)) = PAIRS.iter().find(|(opening, _)| text.starts_with(opening)) {
         let end = text.find(closing).map(|end| end + closing.len());
@@ -145,7 +145,7 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     Ok(name.len() + 2)
 }
 
-/// What thoughts and special tokens begin and end with, among them those of Mistral and of `DeepSeek`, with wide bars.
+/// Beginnings and ends of thoughts and special tokens, including those of Mistral and of `DeepSeek`, with wide bars.
 const PAIRS: [(&str, &str); 8] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -157,13 +157,13 @@ const PAIRS: [(&str, &str); 8] = [
     ("[ARGS]", "]"),
 ];
 
-/// What a call of Mistral's begins with: `[TOOL_CALLS]name[ARGS]{…}`.
+/// Beginning of a call of Mistral's: `[TOOL_CALLS]name[ARGS]{…}`.
 pub(super) const TOOL_CALLS: &str = "[TOOL_CALLS]";
 
-/// What a tag, a special token, a fence or a label has in it that says that the value is not the one that was meant.
+/// Words of a tag, a special token, a fence or a label that mark the value as wrong.
 const BROKEN: &str = "malformed invalid broken corrupt truncated incomplete unpars error fail";
 
-/// Whether a tag or the like has one of these words in it.
+/// Returns whether a tag or the like has one of these words in it.
 fn has_word(tag: &str, words: &str) -> bool {
     let tag = tag.to_lowercase();
     words.split(' ').any(|word| tag.contains(word))
@@ -178,19 +178,19 @@ fn tool_name(text: &str) -> Option<&str> {
     Some(name).filter(|name| is_name && !is_label(name))
 }
 
-/// What the tags have in their names that stand around a call or its arguments.
+/// Words in the names of tags around a call or its arguments.
 const TAGS: [&str; 10] = [
     "tool", "function", "call", "invoke", "json", "arg", "param", "input", "output", "answer",
 ];
 
-/// The labels that stand before a call or its arguments, in one word.
+/// Labels before a call or its arguments, in one word.
 const LABELS: &str = "arguments args input output parameters params json answer action result response call";
 
 fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
 }
 
-/// Whether a line may stand before a value: it ends as prose ends, and does not touch the value.
+/// Returns whether a line may be before a value: it ends as prose ends, and does not touch the value.
 fn may_precede(line: &str, touches: bool) -> bool {
     let text = line.trim_end();
     let ends =
@@ -199,20 +199,20 @@ fn may_precede(line: &str, touches: bool) -> bool {
     ends && apart && is_sentence(text)
 }
 
-/// Whether a line may stand after a value: it begins as prose begins.
+/// Returns whether a line may be after a value: it begins as prose begins.
 fn may_follow(line: &str, new_line: bool) -> bool {
     let begins = |first: char| first.is_alphabetic() || first >= '\u{1f000}';
     let marked = new_line && line.starts_with(['*', '#', '>', '-', '(']);
     (line.starts_with(begins) || marked) && is_sentence(line)
 }
 
-/// Whether there is no bracket, quote or assignment, and not only a literal.
+/// Returns whether there is no bracket, quote or assignment, and not only a literal.
 fn is_sentence(line: &str) -> bool {
     let literal = matches!(line.trim(), "true" | "false" | "null" | "True" | "False" | "None");
     !literal && !line.contains(['{', '}', '[', ']']) && !has_quote(line) && !has_assignment(line)
 }
 
-/// Whether there is `path=a.txt` or `x = 1`; whom a call is for is none: `to=functions.edit`.
+/// Returns whether there is `path=a.txt` or `x = 1`; the recipient of a call is no assignment: `to=functions.edit`.
 fn has_assignment(line: &str) -> bool {
     let mut assignments = line.split('=').rev().skip(1);
     assignments.any(|before| !before.ends_with("to"))
@@ -223,7 +223,7 @@ fn unmarked(line: &str) -> &str {
     line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t'])
 }
 
-/// Whether a line only names what follows: `Arguments:`, `**Final Answer:**`, `json`.
+/// Returns whether a line only names the text after it: `Arguments:`, `**Final Answer:**`, `json`.
 fn is_label(line: &str) -> bool {
     let words = unmarked(line).trim_end_matches([':', '\u{ff1a}', '*', ' ']);
     let last = words.split_whitespace().next_back().unwrap_or_default();
@@ -231,7 +231,8 @@ fn is_label(line: &str) -> bool {
     words.is_empty() || known && words.split_whitespace().count() <= 2
 }
 
-/// Whether a line ends in a word and a colon, and the word is no label: `path: a.txt, options: {` may be an object.
+/// Returns whether a line ends in a word and a colon, and the word is no label: `path: a.txt, options: {` may be an
+/// object.
 fn is_name(line: &str) -> bool {
     let last = unmarked(line.rsplit([',', ';']).next().unwrap_or_default());
     last.ends_with(':') && !last.contains(char::is_whitespace) && !is_label(last)

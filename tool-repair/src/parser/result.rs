@@ -1,4 +1,4 @@
-//! The result of a text with a slip, looked at as a whole: what it says may contradict the slip.
+//! Checks the whole result of a text with a slip: the result may contradict the slip.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::escape;
 use super::literal::{self, Form};
 use crate::fixes::FixCode;
 
-/// What the result, a text of JSON, says against a slip of this kind.
+/// The contradiction between the result, a JSON text, and a slip of this kind.
 pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
     let contents = |token: &'_ str| is_drive_path(token.get(1..).unwrap_or_default());
     match slip {
@@ -19,7 +19,8 @@ pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
 
 pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
 
-/// Whether a string with these contents begins as a path of a drive and holds an escape that may be two characters: `C:\new`.
+/// Returns whether a string with these contents begins like a path of a drive and has an escape that may be two
+/// characters: `C:\new`.
 pub(super) fn is_drive_path(contents: &str) -> bool {
     let [letter, b':', b'\\', next, after, ..] = contents.as_bytes() else {
         return false;
@@ -31,7 +32,8 @@ pub(super) fn is_drive_path(contents: &str) -> bool {
         && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
 }
 
-/// Whether a string with these contents holds the beginning of a path with a drive, whose backslashes are not escaped.
+/// Returns whether a string with these contents has the beginning of a path with a drive, whose backslashes are not
+/// escaped.
 pub(super) fn has_drive(contents: &str) -> bool {
     contents.match_indices(":\\").any(|(at, _)| {
         let (before, after) = contents.split_at(at);
@@ -42,7 +44,7 @@ pub(super) fn has_drive(contents: &str) -> bool {
     })
 }
 
-/// Whether an object has a key twice.
+/// Returns whether an object has a duplicate key.
 fn has_duplicate_key(text: &str) -> bool {
     let mut objects: Vec<HashSet<&str>> = Vec::new();
     let mut last = "";
@@ -57,7 +59,7 @@ fn has_duplicate_key(text: &str) -> bool {
     false
 }
 
-/// The strings of a text of JSON, and the colons and braces between them.
+/// Strings of a JSON text, and the colons and braces between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

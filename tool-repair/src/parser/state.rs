@@ -1,4 +1,4 @@
-//! The rest as far as it was read, and what it became so far.
+//! The state of the parser: its position in the rest, and the output so far.
 
 use std::borrow::Cow;
 
@@ -16,42 +16,42 @@ use crate::stack::Container;
 /// White space of JSON.
 pub(super) const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
-/// Why a text is refused that must be looked at again and was not kept.
+/// Message for a text that must be read again and was not kept.
 pub(super) const NOT_KEPT: &str = "what came before is too long to be looked at again";
 
-/// Everything that is known while the rest is followed. Places in the text are counted from the start of the rest.
+/// The state of the parser. Positions in the text are counted from the start of the rest.
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
-    /// What came before the text, as far as it was kept.
+    /// The text before the rest, as far as it was kept.
     pub(super) sent: Option<&'t str>,
-    /// Where the text begins in the whole.
+    /// Offset of the rest in the whole text.
     pub(super) base: usize,
-    /// How far the text was read.
+    /// Position of the next byte.
     pub(super) at: usize,
     pub(super) out: String,
     pub(super) fixes: Fixes,
     pub(super) evidence: Evidence,
-    /// The first slip, as what it is repaired by, and where it is. A text has at most one kind of them, since two kinds
+    /// The first slip: the code of its repair, and its position. A text has at most one kind of slips, since two kinds
     /// explain nearly every text in more than one way.
     pub(super) slip: Option<(FixCode, usize)>,
-    /// What is certain only in a text without a slip.
+    /// A reading that is certain only in a text without a slip.
     pub(super) needs_no_slip: Option<Objection>,
     pub(super) frames: Vec<Frame>,
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
-    /// The value of the whole text, once another one follows it.
+    /// The value of the whole text, while another one follows it.
     pub(super) copies: Option<Copies>,
     /// The tool that the packaging names.
     pub(super) tool: Option<&'t str>,
 }
 
-/// The value of the whole text, while what follows is read as copies of it.
+/// The value of the whole text, while the rest is parsed as copies of it.
 pub(super) struct Copies {
     pub(super) original: Original,
     /// Its fixes.
     pub(super) fixes: Fixes,
-    /// Where the copy begins that is being read, in the text and in the output.
+    /// Start of the current copy, in the text and in the output.
     pub(super) at: usize,
     pub(super) written: usize,
 }
@@ -92,7 +92,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Notes a slip at `at`.
+    /// Records a slip at `at`.
     ///
     /// # Errors
     ///
@@ -107,20 +107,20 @@ impl<'t> Parser<'t> {
         Err(self.refuse(at, message))
     }
 
-    /// Notes a slip that is repaired at `at`.
+    /// Records a slip that is repaired at `at`.
     pub(super) fn slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         self.fix(kind, at);
         self.note_slip(kind, at)
     }
 
-    /// What comes before `at`, backwards, as far as it was kept.
+    /// Iterates backwards over the text before `at`, as far as it was kept.
     pub(super) fn backwards(&self, at: usize) -> impl Iterator<Item = char> + use<'t> {
         let sent = self.sent.unwrap_or_default();
         let text = self.text.get(..at).unwrap_or_default();
         text.chars().rev().chain(sent.chars().rev())
     }
 
-    /// The contents of the last string up to `end`, as they were written; `None` if they were not kept.
+    /// The original contents of the last string up to `end`; `None` if they were not kept.
     pub(super) fn contents(&self, end: usize) -> Option<Cow<'t, str>> {
         let began = self.string.began + self.string.form.closing.len();
         if let Some(from) = began.checked_sub(self.base) {
@@ -138,7 +138,7 @@ impl<'t> Parser<'t> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// What was not read yet.
+    /// The text that was not parsed yet.
     pub(super) fn rest(&self) -> &'t [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
@@ -148,25 +148,25 @@ impl<'t> Parser<'t> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    /// Copies the next `len` bytes as they are.
+    /// Copies the next `len` bytes.
     pub(super) fn copy(&mut self, len: usize) {
         let end = self.at + len;
         self.out.push_str(self.text.get(self.at..end).unwrap_or_default());
         self.at = end;
     }
 
-    /// Writes `text` in the place of the next `len` bytes.
+    /// Replaces the next `len` bytes by `text`.
     pub(super) fn replace(&mut self, len: usize, text: &str) {
         self.out.push_str(text);
         self.at += len;
     }
 
-    /// Notes a change at `at`.
+    /// Records a change at `at`.
     pub(super) fn fix(&mut self, code: FixCode, at: usize) {
         self.fixes.add(code, self.base + at);
     }
 
-    /// Notes a change at `at` with its own message.
+    /// Records a change at `at` with its own message.
     pub(super) fn fix_with_message(&mut self, code: FixCode, at: usize, message: &'static str) {
         self.fixes.add_with_message(code, self.base + at, message);
     }
@@ -176,12 +176,12 @@ impl<'t> Parser<'t> {
         self.frames.last().map(|frame| frame.kind)
     }
 
-    /// That `at` has no reading that is no guess.
+    /// Error for a position without a certain reading.
     pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Failure {
         Failure::Refused(Reason::new(self.base + at, message))
     }
 
-    /// The number that begins here.
+    /// Parses a number.
     pub(super) fn number(&self) -> Result<Number<'t>, Failure> {
         let number = number::read(self.from(self.at));
         number.map_err(|message| message.map_or_else(|| self.ends(), |message| self.refuse(self.at, message)))
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// That the text ends before the value does.
+    /// Error for a text that ends before the value does.
     pub(super) fn ends(&self) -> Failure {
         self.ends_with("the text ends before the value does")
     }
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
         Failure::Truncated(Reason::new(self.base + self.text.len(), message))
     }
 
-    /// That the text ends inside the string that began at `began`, from the start of the whole.
+    /// Error for a text that ends inside the string that began at `began`, from the start of the whole.
     pub(super) fn ends_in_string(&self, began: usize) -> Failure {
         self.ends_with(format!(
             "the text ends inside a string that began at byte {began}"

@@ -1,4 +1,4 @@
-//! Reads strings and writes them as JSON.
+//! Parses strings and writes them as JSON.
 
 use super::escape;
 use super::evidence::Level;
@@ -9,17 +9,17 @@ use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
 use crate::scan::plain_before;
 
-/// Reads the string that begins here.
+/// Parses a string.
 pub(super) fn string(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> {
     begin(parser, form, key)?;
     parser.out.push('"');
     contents(parser, &[])
 }
 
-/// Goes on with the string that was open when the rest began.
+/// Continues the string that was open at the start of the rest.
 pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result<(), Failure> {
     parser.string = Literal::new(Form::DOUBLE, key, began);
-    // `""` was not read as an empty string yet: its second quote was held.
+    // `""` was not parsed as an empty string yet: its second quote was held.
     if began + 1 == parser.base && parser.text.starts_with("\"\"") {
         parser.at = 2;
         parser.string.form.closing = "\"\"\"";
@@ -28,10 +28,10 @@ pub(super) fn resume(parser: &mut Parser<'_>, key: bool, began: usize) -> Result
     contents(parser, &[])
 }
 
-/// Reads the string that begins here as the continuation of the last one.
+/// Parses a string as the continuation of the last one.
 pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     let (at, closed) = (parser.at, parser.string.closed);
-    // `'x = '⏎'.join(y)'` is a text with a line break between quotes; those who format code indent what they break.
+    // `'x = '⏎'.join(y)'` is a text with a line break between quotes; formatted code is indented.
     let indented = matches!(parser.backwards(at).next(), Some(' ' | '\t'));
     let level = if indented {
         Level::NotJson
@@ -48,14 +48,14 @@ pub(super) fn join(parser: &mut Parser<'_>, form: Form) -> Result<(), Failure> {
     contents(parser, &[])
 }
 
-/// Reads on after the closing quote of the last string, which was text after all, as the other quotes in `inner`.
+/// Continues after the closing quote of the last string, which is text, like the other quotes in `inner`.
 pub(super) fn reread(parser: &mut Parser<'_>, inner: &[usize]) -> Result<(), Failure> {
     parser.at = parser.string.end;
     parser.out.truncate(parser.string.closed);
     contents(parser, inner)
 }
 
-/// Reads a prefix and the opening quotes; writes nothing.
+/// Parses a prefix and the opening quotes; writes nothing.
 fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> {
     let at = parser.at;
     parser.string = Literal::new(form, key, parser.base + at + form.prefix);
@@ -74,18 +74,18 @@ fn begin(parser: &mut Parser<'_>, form: Form, key: bool) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Notes that the quotes at `at` became double ones.
+/// Records that the quotes at `at` became double ones.
 #[inline]
 pub(super) fn note_single_quotes(parser: &mut Parser<'_>, at: usize) {
     parser.evidence.see(Level::NotJson);
     parser.fix(FixCode::SingleQuotes, at);
 }
 
-/// Notes that the quotes of this string became one. The first of them may have been passed on.
+/// Records that the quotes of this string became one. The first of them may have been passed on.
 fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let Literal { began, form, .. } = parser.string;
     parser.evidence.see(Level::TripleQuotes);
-    // Of `"""` after a colon, a quote may be too many, and the key after it would look like contents.
+    // After a colon, one quote of `"""` may be redundant, and the key after it would look like contents.
     let after = parser.from(parser.at).trim_start_matches([',', ':', ' ']);
     let key = after.starts_with(char::from(form.quote())) && !after.starts_with(form.closing);
     let message = "three quotes, and which belong together is ambiguous";
@@ -97,7 +97,7 @@ fn note_triple_quotes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads up to the closing quote and writes that too. The quotes at the places `inner` are text.
+/// Parses up to the closing quote and writes that too. The quotes at the positions `inner` are text.
 fn contents(parser: &mut Parser<'_>, mut inner: &[usize]) -> Result<(), Failure> {
     let form = parser.string.form;
     let quote = form.quote();
@@ -142,7 +142,7 @@ fn close(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses escapes in the string that ends here that may be backslashes, where the whole of it shows that.
+/// Refuses escapes in the last string that may be backslashes, if its whole contents are evidence of that.
 fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     let (at, form, unknown_escape) = (parser.at, parser.string.form, parser.string.unknown_escape);
     let Some(contents) = parser.contents(at) else {
@@ -185,9 +185,10 @@ fn check_escapes(parser: &mut Parser<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which nobody needs; those before
-/// a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the beginning, before white space, and
-/// before what makes another escape of it (`\\n`); a line break or a tab beside classes of a pattern alone (`\d+\n`).
+/// Returns whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which are never
+/// needed; an escape before a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the
+/// beginning, before white space, and before a letter that makes it another escape (`\\n`); a line break or a tab
+/// beside classes of a pattern alone (`\d+\n`).
 fn has_ambiguous_escape(contents: &str) -> bool {
     let (mut word, mut before_letter, mut breaks, mut class, mut pattern) = (false, false, 0, false, true);
     for (escape, after) in escape::escapes(contents) {
@@ -214,12 +215,12 @@ fn has_ambiguous_escape(contents: &str) -> bool {
             }
         }
     }
-    // Code in several lines has blanks, and may hold a pattern.
+    // Code in several lines has blanks, and may contain a pattern.
     let is_pattern = pattern && class && (breaks == 1 || breaks > 1 && !contents.contains(' '));
     word && before_letter || is_pattern
 }
 
-/// In a raw string a backslash is one, and so is a quote or a backslash after it.
+/// Parses a backslash in a raw string: it represents itself, and so does a quote or a backslash after it.
 fn raw_backslash(parser: &mut Parser<'_>) {
     parser.replace(1, "\\\\");
     if let Some(byte @ (b'"' | b'\'' | b'\\')) = parser.byte() {

@@ -1,4 +1,4 @@
-//! Reads values: strings, numbers, literals, and the beginning of containers.
+//! Parses values: strings, numbers, literals, and the beginning of containers.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::string::string;
 use crate::fixes::FixCode;
 use crate::limits::TOO_DEEP;
 
-/// The literals of JSON and Python, and those of JSON in capitals; what becomes of them, and how that is said.
+/// Literals of JSON and Python, and JSON's in capitals; their replacements, and the messages.
 const LITERALS: [(&str, &str, &str); 9] = [
     ("true", "true", ""),
     ("false", "false", ""),
@@ -25,7 +25,7 @@ const LITERALS: [(&str, &str, &str); 9] = [
     ("NULL", "null", "`NULL` became `null`"),
 ];
 
-/// Reads the value that begins here, a container as far as its opening bracket.
+/// Parses a value, a container as far as its opening bracket.
 pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     let Some(first) = parser.byte() else {
         return Err(parser.ends());
@@ -46,7 +46,7 @@ pub(super) fn value(parser: &mut Parser<'_>) -> Result<State, Failure> {
     }
 }
 
-/// What comes after a value that ends here.
+/// State after a value.
 pub(super) fn state_after(parser: &Parser<'_>) -> State {
     if parser.frames.is_empty() {
         State::Done
@@ -92,7 +92,7 @@ fn number(parser: &mut Parser<'_>) -> Result<State, Failure> {
     Ok(state_after(parser))
 }
 
-/// How long the integer is that `text` begins with, if it is the most usual kind of number and ends beyond doubt.
+/// Length of the integer at the start of `text`, if it is the most usual kind of number and certainly ends.
 fn integer(text: &[u8]) -> Option<usize> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ends = matches!(text.get(len)?, b',' | b']' | b'}' | b')' | b' ' | b'\n');

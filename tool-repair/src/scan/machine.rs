@@ -1,4 +1,4 @@
-//! The grammar of JSON (RFC 8259), one byte a step, and what must be held back until it is sure to stay.
+//! The grammar of JSON (RFC 8259), one byte a step, and the bytes that must be held until they are certain.
 
 use super::deviation::Place;
 use crate::limits::{Limits, TOO_DEEP};
@@ -6,29 +6,29 @@ use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    // Nothing is held in these, nor white space that follows.
+    // Nothing is held in these states, nor white space that follows.
     String,
     Value,
     FirstItem,
     FirstKey,
     After,
     Done,
-    // In these something may be held.
+    // In these states something may be held.
     Root,
-    /// Behind the bracket that opens an array that is the whole text.
+    /// After the bracket that opens an array that is the whole text.
     RootArray,
-    /// Behind a comma in an object.
+    /// After a comma in an object.
     Key,
     Colon,
-    /// Behind a comma in an array.
+    /// After a comma in an array.
     Item,
     Escape,
     Unicode,
-    /// Behind the closing quote of a string.
+    /// After the closing quote of a string.
     Closed,
-    /// Behind an empty object that is the whole text so far.
+    /// After an empty object that is the whole text so far.
     EmptyRoot,
-    /// Behind a number or a literal that is the whole text so far.
+    /// After a number or a literal that is the whole text so far.
     ScalarRoot,
     Minus,
     Zero,
@@ -42,19 +42,19 @@ pub(crate) enum State {
     Literal,
 }
 
-/// Everything that is known of a text so far. Offsets are counted from its start.
+/// State of the scanner. Offsets are counted from the start of the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) state: State,
     pub(crate) stack: Stack,
     pub(crate) limits: Limits,
-    /// Where the next byte stands.
+    /// Position of the next byte.
     pub(crate) at: usize,
     /// The first byte that must not be passed on yet.
     pub(crate) held: Option<usize>,
-    /// What to go back to, if what is held turns out to have no place.
+    /// State to return to, if a held byte is unexpected.
     pub(crate) resume: Place,
-    /// Where the white space began that counts against the limit.
+    /// Start of the white space that counts against the limit.
     gap: usize,
     /// Bytes that would be held were passed on, because of a limit.
     pub(crate) over_limit: Option<&'static str>,
@@ -63,15 +63,15 @@ pub(crate) struct Machine {
     pub(crate) opening_quote: usize,
     /// The last byte.
     pub(crate) last: u8,
-    /// Whether the string that was closed last ends in a digit.
+    /// Whether the last string ends in a digit.
     after_digit: bool,
-    /// How many digits of `\u` were seen.
+    /// Number of digits of `\u` so far.
     digits: u8,
-    /// What is missing of the literal.
+    /// Missing rest of the literal.
     word: &'static [u8],
 }
 
-/// What the machine is in, if the byte has no place there. What is held comes first: see [`Machine::resume`].
+/// State of the machine, if the byte is unexpected. Held bytes are before it: see [`Machine::resume`].
 type Step = Result<(), Place>;
 
 impl Machine {
@@ -97,7 +97,7 @@ impl Machine {
     /// Takes the next byte.
     pub(crate) fn step(&mut self, byte: u8) -> Step {
         match self.state {
-            // It may be the first of a tag, `[TOOL_CALLS]`.
+            // It may be the first byte of a tag, `[TOOL_CALLS]`.
             State::Root if byte == b'[' && self.limits.depth > 0 => self.token(State::RootArray, Place::Root),
             State::Root => self.value(byte, Place::Root),
             State::RootArray => self.root_array(byte),
@@ -123,7 +123,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Behind the bracket of an array that is the whole text: that is held until the next byte.
+    /// Handles the byte after the bracket of an array that is the whole text; the bracket is held until then.
     fn root_array(&mut self, byte: u8) -> Step {
         if byte == b'T' {
             return Err(self.resume);
@@ -202,7 +202,7 @@ impl Machine {
         }
     }
 
-    /// Behind a closing quote, which is held.
+    /// Handles the byte after a closing quote, which is held.
     fn closed(&mut self, byte: u8) -> Step {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
@@ -222,7 +222,7 @@ impl Machine {
         }
     }
 
-    /// Behind a value in a container.
+    /// Handles the byte after a value in a container.
     fn after(&mut self, byte: u8) -> Step {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => Ok(()),
@@ -238,7 +238,7 @@ impl Machine {
         }
     }
 
-    /// Behind the value of the whole text.
+    /// Handles the byte after the value of the whole text.
     fn after_root(&mut self, byte: u8) -> Step {
         match (byte, self.state) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
@@ -301,7 +301,7 @@ impl Machine {
         }
     }
 
-    /// White space after what may be held: only so much of it is.
+    /// Handles white space after a held byte: its amount is limited.
     #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
     fn space(&mut self) -> Step {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
@@ -343,13 +343,13 @@ impl Machine {
         self.token(State::Literal, place)
     }
 
-    /// A number or a literal begins: a comma before it may go, the token itself is held.
+    /// Begins a number or a literal: a comma before it may leave, the token itself is held.
     fn token(&mut self, state: State, place: Place) -> Step {
         self.hold(place);
         self.go(state)
     }
 
-    /// Holds from this byte on, and nothing that came before.
+    /// Holds from this byte on, and nothing before.
     fn hold(&mut self, resume: Place) {
         self.held = Some(self.at);
         self.gap = self.at + 1;

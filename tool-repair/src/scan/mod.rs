@@ -1,5 +1,5 @@
-//! A strict JSON scanner that can stop after any byte and go on with the next: it says how far the text may be
-//! passed on, and where it stops being JSON.
+//! A strict and resumable JSON scanner: it determines how far the text may be passed on, and the position at which it
+//! stops being JSON.
 
 mod deviation;
 mod machine;
@@ -15,7 +15,7 @@ pub(crate) use plain::plain_before;
 use super::fixes::Reason;
 use super::limits::Limits;
 
-/// The scanner. Offsets are counted from the start of the text, whatever the pieces.
+/// The scanner. Offsets are counted from the start of the text.
 #[derive(Debug, Clone)]
 pub(super) struct Scanner(Machine);
 
@@ -24,7 +24,7 @@ impl Scanner {
         Self(Machine::new(limits))
     }
 
-    /// A scanner that goes on where a deviation was, for what was put in the place of the rest.
+    /// Creates a scanner in the state of a deviation, for the replacement of the rest.
     pub(super) fn resumed(limits: Limits, deviation: &Deviation) -> Self {
         let mut machine = Machine::new(limits);
         machine.stack = deviation.stack.clone();
@@ -46,16 +46,16 @@ impl Scanner {
         Self(machine)
     }
 
-    /// How many bytes may be passed on: no repair will ever change them.
+    /// Number of bytes that may be passed on: no repair will ever change them.
     pub(super) fn safe(&self) -> usize {
         self.0.held.unwrap_or(self.0.at)
     }
 
-    /// Looks at the next piece of the text.
+    /// Scans the next piece of the text.
     ///
     /// # Errors
     ///
-    /// The first byte that JSON has no place for. The scanner is of no use afterwards.
+    /// The first unexpected byte. The scanner must not be used afterwards.
     pub(super) fn scan(&mut self, piece: &str) -> Result<(), Box<Deviation>> {
         let machine = &mut self.0;
         let mut bytes = piece.as_bytes();
@@ -74,7 +74,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the text is complete; otherwise what is missing.
+    /// Returns an error if the text is incomplete.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         let missing = match self.0.state {
             State::Done | State::EmptyRoot | State::ScalarRoot => return Ok(()),
@@ -90,7 +90,7 @@ impl Scanner {
         Err(Reason::new(self.0.at, missing))
     }
 
-    /// Whether an object or a list ended that is the whole text: nothing but white space may follow.
+    /// Returns whether an object or a list that is the whole text has ended: only white space may follow.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
         matches!(self.0.state, State::Done | State::EmptyRoot)
@@ -109,7 +109,7 @@ impl Scanner {
     }
 }
 
-/// Whether the text is JSON, however deep.
+/// Returns whether the text is JSON, however deep.
 #[cfg(feature = "stream")]
 pub(super) fn is_json(text: &str) -> bool {
     let mut scanner = Scanner::new(Limits {
@@ -129,7 +129,7 @@ mod tests {
         "\n  |\u{4f60}\u{597d}|\u{1}"
     );
 
-    /// What a scanner says of pieces of a text: how far each could be passed on, and how it ended.
+    /// Trace of a scanner for pieces of a text: the bytes that could be passed on after each, and the end.
     fn trace(pieces: &[&str], limits: Limits, skims: bool) -> String {
         let mut scanner = Scanner::new(limits);
         let mut trace = String::new();

@@ -1,15 +1,15 @@
-//! How far a string goes on without a quote, a backslash or a control character: eight bytes at a time, later 64.
+//! Finds the next quote, backslash or control character of a string: eight bytes at a time, later 64.
 
 const ONES: u64 = u64::MAX / 0xFF;
 const TOPS: u64 = ONES << 7;
 
-/// How many of the first bytes of a string's text stand for themselves.
-#[doc(hidden)] // for `tool-runtime`, which reads JSON, too; not API
+/// Number of leading bytes of a string's text that need no escape.
+#[doc(hidden)] // for `tool-runtime`, which parses JSON, too; not API
 #[inline]
 pub fn plain(bytes: &[u8]) -> usize {
-    // Most keys end in the first word: they are worth no call.
+    // Most keys end in the first word: a call would cost more.
     match bytes.first_chunk::<8>() {
-        // From the beginning: what is left over after whole words is looked at with those before it.
+        // The last word overlaps the words before.
         Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
         None => by_words(bytes),
     }
@@ -24,7 +24,7 @@ fn longer(bytes: &[u8]) -> usize {
         return len; // as most strings
     }
     let (blocks, rest) = after.as_chunks::<64>();
-    // No early end inside a block: that is what lets the compiler look at many bytes in one instruction.
+    // No early end inside a block: this lets the compiler vectorize the loop.
     let ends = |block: &&[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
     let clean = blocks.iter().take_while(|block| !ends(block)).count();
     let last = blocks.get(clean).map_or(rest, <[u8; 64]>::as_slice);
@@ -39,7 +39,7 @@ fn by_words(bytes: &[u8]) -> usize {
         }
     }
     match bytes.last_chunk::<8>() {
-        // The bytes of this word that were looked at before are known to be plain.
+        // The bytes of this word that were checked before are known to be plain.
         Some(last) => first_special(*last).map_or(bytes.len(), |len| bytes.len() - 8 + len),
         None => rest
             .iter()
@@ -48,7 +48,7 @@ fn by_words(bytes: &[u8]) -> usize {
     }
 }
 
-/// How many of the first bytes of a string's text stand for themselves, in quotes of another kind.
+/// Number of leading bytes of a string's text that need no escape, in quotes of another kind.
 #[inline]
 pub(crate) fn plain_before(bytes: &[u8], quote: u8) -> usize {
     let quotes = ONES * u64::from(quote);
@@ -70,17 +70,17 @@ fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Which of the eight bytes is the first special one.
+/// Index of the first special byte of eight.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
     let special = special(u64::from_le_bytes(word));
     (special != 0).then_some(special.trailing_zeros() as usize / 8)
 }
 
-/// The top bit of each special byte; what was borrowed may set those above the first one, too.
+/// The top bit of each special byte; a borrow may also set the bits above the first one.
 #[inline]
 fn special(word: u64) -> u64 {
-    // With one bit turned around, the quote stands right after the control characters: one subtraction tells both.
+    // With one bit flipped, the quote is right after the control characters: one subtraction finds both.
     let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
     (control_or_quote | backslash) & !word & TOPS

@@ -1,20 +1,20 @@
-//! The quick way through valid JSON: the same moves as [`Machine::step`]'s, a token at a time.
+//! Scans valid JSON a token at a time: a fast path with the transitions of [`Machine::step`].
 //!
-//! Only what needs no thought is skimmed. At anything else (a piece that ends inside a token, a limit, a slip) the
-//! skimming stops after the last byte that was sure to stay, and the machine takes steps from there.
+//! Only simple tokens are skimmed. At any other (a piece that ends inside a token, a limit, a slip) the skimming stops
+//! after the last byte that is certain, and the machine continues with steps.
 
 use super::machine::{Machine, State};
 use super::plain::plain;
 use crate::stack::Container;
 
 impl Machine {
-    /// Whether nothing is held here, and there may be something to skim.
+    /// Returns whether nothing is held here, and there may be a token to skim.
     #[inline]
     pub(crate) fn can_skim(&self) -> bool {
         is_sure(self.state)
     }
 
-    /// Takes as many of the next bytes as it can in one go; none, maybe.
+    /// Skims the next bytes. Returns their number, which may be 0.
     pub(crate) fn skim(&mut self, bytes: &[u8]) -> usize {
         let mut skim = Skim {
             bytes,
@@ -44,7 +44,7 @@ impl Machine {
     }
 }
 
-/// Whether nothing that came before is held in this state, nor white space that follows.
+/// Returns whether no byte before this state is held, nor white space that follows.
 #[inline]
 fn is_sure(state: State) -> bool {
     matches!(
@@ -57,15 +57,15 @@ struct Skim<'s> {
     bytes: &'s [u8],
     at: usize,
     state: State,
-    /// Where `bytes` begin, from the start of the text.
+    /// Offset of `bytes` from the start of the text.
     start: usize,
     machine: &'s mut Machine,
 }
 
 impl Skim<'_> {
-    /// Goes after the next token, if it is complete; the state that it leads to.
+    /// Skips the next token, if it is complete. Returns the next state.
     ///
-    /// The stack is changed by brackets alone, which are sure to stay, and so are the quotes that open a string.
+    /// Only brackets change the stack; they are certain, and so are the quotes that open a string.
     #[inline]
     fn token(&mut self, sure: &mut usize) -> Option<State> {
         if self.state == State::String {
@@ -92,7 +92,7 @@ impl Skim<'_> {
             let (byte, after) = self.bytes.get(self.at..)?.split_first()?;
             match (byte, after, self.machine.key) {
                 (b'\\', ..) => self.at += Self::escape(after)?,
-                // Most strings stand like this after another, and are read without leaving the loop.
+                // Most strings follow another one, and are scanned without leaving the loop.
                 (b'"', [b':', b' ', b'"', ..], true) => {
                     self.at += 3;
                     self.open_string(false);
@@ -108,7 +108,7 @@ impl Skim<'_> {
         }
     }
 
-    /// How long the escape is that a backslash before `after` begins.
+    /// Length of the escape that a backslash before `after` begins.
     #[inline]
     fn escape(after: &[u8]) -> Option<usize> {
         match after {
@@ -121,7 +121,7 @@ impl Skim<'_> {
         }
     }
 
-    /// Behind a value in a container.
+    /// Skips the token after a value in a container.
     #[inline]
     fn after(&mut self, byte: u8) -> Option<State> {
         match (byte, self.machine.stack.top()?) {
@@ -181,7 +181,7 @@ impl Skim<'_> {
         self.go(State::String)
     }
 
-    /// How long the literal or the number is.
+    /// Length of the literal or the number.
     #[inline]
     fn scalar(&self, first: u8) -> Option<usize> {
         let rest = self.bytes.get(self.at..)?;
@@ -193,7 +193,7 @@ impl Skim<'_> {
         }
     }
 
-    /// Goes to the next byte that is no white space.
+    /// Skips white space. Returns the next byte.
     #[inline]
     fn solid(&mut self) -> Option<u8> {
         loop {
@@ -204,7 +204,7 @@ impl Skim<'_> {
         }
     }
 
-    /// Goes after a byte, where the state is another.
+    /// Skips one byte, after which the state changes.
     #[inline]
     fn go(&mut self, state: State) -> State {
         self.at += 1;
@@ -212,7 +212,7 @@ impl Skim<'_> {
     }
 }
 
-/// How long the number is, if what follows it is to be seen and may follow.
+/// Length of the number, if its successor is known and valid.
 #[inline]
 fn number(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| {

@@ -1,9 +1,9 @@
-//! The repair of the tool calls in a stream, as it passes by: Chat Completions, Responses, Anthropic's Messages.
+//! Repairs the tool calls in a stream while it passes: Chat Completions, Responses, Anthropic's Messages.
 //!
-//! A [`StreamRepairer`] takes the bytes of a stream of server-sent events in pieces of any size and gives out what may
-//! leave; a [`RepairedStream`] does so for a stream of bytes that is polled. A [`CallReader`] reads the same calls from events,
-//! without the bytes. Which tools are repaired, and what becomes of what cannot be, says
-//! [`FormatFixing`](super::FormatFixing).
+//! A [`StreamRepairer`] takes the bytes of a stream of server-sent events in pieces of any size and returns the bytes
+//! that may leave; a [`RepairedStream`] adapts a stream of bytes that is polled. A [`CallReader`] reads the calls from
+//! events, without the bytes. [`FormatFixing`](super::FormatFixing) configures the tools that are repaired, and the
+//! treatment of calls that cannot be repaired.
 //!
 //! ```
 //! use tool_repair::FormatFixing;
@@ -27,79 +27,81 @@
 //! assert_eq!((records[0].tool.as_str(), records[0].fixes.total()), ("TodoWrite", 1));
 //! ```
 //!
-//! # What leaves, and when
+//! # Latency
 //!
-//! Arguments pass at once as long as they are JSON, less the few bytes that a [`Repairer`](super::Repairer) holds
-//! back. From the first byte that is not JSON, the rest of *that call* is held until the call is complete, and leaves
-//! repaired or, failing that, as it came. Everything else passes byte for byte and at once; so do calls of other tools,
-//! and events that are no JSON.
+//! Arguments pass at once as long as they are JSON, less the few bytes that a [`Repairer`](super::Repairer) holds back.
+//! From the first byte that is not JSON, the rest of *that call* is held until the call is complete, and leaves
+//! repaired or, if that is impossible, unchanged. Everything else passes byte for byte and at once, including calls of
+//! other tools and events that are not JSON.
 //!
-//! An event is written anew only when less or more of its piece of the arguments may leave, and then only that string
-//! in it. When all of the piece is held, the event leaves with an empty one: connections stay alive, and numbered
-//! events stay numbered. What is left at the end goes into the event that ends the call, if that carries a piece of
-//! it, or else into one more event in front of it, made like the call's last one: the same id, model and line ends, no
-//! usage, no end. It names the call by its `index`, and by its own id, too, where another call had that `index` or it has
-//! none. In a Responses stream it repeats the `sequence_number` of that last one, as if that had come in two
-//! halves; no other number changes. All copies of the arguments in a Responses stream are repaired alike.
+//! An event is rewritten only if less or more of its piece of the arguments may leave, and then only that string in it.
+//! If all of the piece is held, the event leaves with an empty one: connections stay alive, and numbered events stay
+//! numbered. The bytes that are left at the end go into the event that ends the call, if that carries a piece of it, or
+//! else into an additional event before it, made like the call's last one: with its id, model and line ends, without
+//! usage and end. The additional event names the call by its `index`, and by its id if another call had that `index` or
+//! it has none. In a Responses stream it repeats the `sequence_number` of the call's last event, as if that event had
+//! been sent in two halves; no other number changes. All copies of the arguments in a Responses stream are repaired in
+//! one way.
 //!
-//! # When a call is complete
+//! # The end of a call
 //!
-//! | stream | complete | cut off (or the stream breaks off), so that the arguments leave as they came |
+//! | stream | complete | cut off (or the stream breaks off), so that the arguments leave unchanged |
 //! |---|---|---|
-//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own name again after what is JSON and whole, without ids; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
+//! | Chat Completions | `finish_reason` of its choice; another id or name on its `index`, or its own name again after complete JSON, without ids; `[DONE]` or the end of the stream | `finish_reason` is `length`, `content_filter` or the like; an error |
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
 //! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
-//! Where the stream says only afterwards whether a call was cut off (Anthropic, Responses), the end of a call that is
-//! not JSON is kept back until it does; pings and comments overtake it.
+//! Some streams report only afterwards that a call was cut off (Anthropic, Responses). There, the end of a call that is
+//! not JSON is held until the report; pings and comments overtake it.
 //!
-//! In Chat Completions, clients take a call for done when a piece of another one comes, and some execute it then. So
-//! arguments that end like a whole object or list at that time leave as if the call were complete. Should more come
-//! for it nevertheless, that passes after them: together they are no JSON, and the record says so. For the same reason, of
-//! calls that end together, the one whose piece came last is the first whose rest leaves.
+//! In Chat Completions, a client treats a call as complete when a piece of another one arrives, and may execute it
+//! then. So arguments that end like a complete object or list at that time leave as if the call were complete. If more
+//! of them arrives nevertheless, it passes after them: together they are not JSON, and the record says so. For this
+//! reason, of calls that end together, the call with the last piece is the first whose rest leaves.
 //!
-//! # Streams that go their own ways
+//! # Irregular streams
 //!
-//! - What comes for one `index` leaves for it. Only a piece of an `index` that nothing else is known of, while no call
-//!   is complete, can be more of the only call that is under way.
-//! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if
-//!   that came last, too (else it passes, and what is held of the calls in front of it). A piece of an
-//!   unknown `index` without id and name goes on with the only call that is under way; with several, it passes.
-//! - After a call without an id that is JSON and whole, its name again without one, and what begins like arguments, are
-//!   another call (after `{}`, they may be the same). Nothing could name it later, nor a call with neither `index` nor id;
-//!   so if it is JSON and whole in its first piece, all of it leaves with that.
-//! - A call that has no `index` of its own (none, or one that a call had before), or that begins when others of its choice
-//!   ended, is repaired only if those before it were complete; otherwise it passes, and so does what comes for them: there
-//!   are streams that say another id, or an end, with every piece. Arguments that are JSON put together are never changed.
-//!   What passes is recorded as refused, even where it is JSON, and is no error with `fallback_on_error` off: nobody can
-//!   tell of which call it is a piece. While that is open, after a call that stopped being JSON, such a call is held whole.
-//! - An `error` that says nothing, a `finish_reason` and an id of `""` or `"null"` are none.
-//! - Whether a call is repaired is decided by the name that is known when its first arguments arrive. Pieces of a name
-//!   before that are put together. If the name comes later, the call passes untouched, and is recorded as refused;
-//!   with `"*"` for all tools no name is needed.
-//! - Arguments whose packaging names another tool, `[TOOL_CALLS]name[ARGS]{…}`, are not repaired: they pass as they came, and
-//!   are recorded as refused. Where the stream never says the name of the call's tool, they are repaired.
-//! - Arguments that are an object where the string belongs are sent as the string of the object's text.
-//! - A surrogate pair that is cut in two is put together. Half a pair that stays alone cannot be read: from there on,
-//!   its call passes as it comes.
-//! - In a Responses stream, the `item_id` of a piece may be the call's id. One that nothing is known of, without
-//!   `output_index`, is the only call under way, if that was announced and is not complete. Arguments
-//!   that the announcement carries, JSON and whole, leave with it; pieces after it that begin like arguments say them again.
-//! - In a stream of Anthropic's Messages, only `tool_use` blocks are looked at: other blocks are executed elsewhere.
-//!   A legacy `function_call` of Chat Completions is a call like others.
+//! - A piece with an `index` leaves with that `index`. A piece of an unknown `index` is treated as more of the only
+//!   open call, if no call is complete.
+//! - A piece without `index` belongs to the call of its id; without either, to the call that began last, if that call
+//!   also had the last piece (otherwise the piece passes, and so do the held bytes of the calls before it). A piece of
+//!   an unknown `index` without id and name continues the only open call; with several, it passes.
+//! - After a call without an id that is complete JSON, its name again without an id, and a piece that begins like
+//!   arguments, are another call (after `{}`, they may be one call). Nothing could name it later, nor a call with
+//!   neither `index` nor id; so if it is complete JSON in its first piece, all of it leaves with that.
+//! - A call without a unique `index` (none, or one that a call had before), or that begins when others of its choice
+//!   ended, is repaired only if the calls before it were complete; otherwise it passes, and so do later pieces for
+//!   them: some streams have another id, or an end, with every piece. Arguments whose pieces together are JSON are
+//!   never changed. A piece that passes is recorded as refused, even if it is JSON, and is no error with
+//!   `fallback_on_error` off: its call is unknown. While that is undecided, after a call that stopped being JSON, such
+//!   a call is held whole.
+//! - An empty `error`, and a `finish_reason` or an id of `""` or `"null"`, are ignored.
+//! - The name that is known with the first arguments decides whether a call is repaired. Pieces of a name before that
+//!   are joined. If the name arrives later, the call passes unchanged, and is recorded as refused; with `"*"` for all
+//!   tools no name is needed.
+//! - Arguments whose packaging names another tool, `[TOOL_CALLS]name[ARGS]{…}`, are not repaired: they pass unchanged,
+//!   and are recorded as refused. If the stream never names the call's tool, they are repaired.
+//! - Arguments that are an object instead of a string are sent as a string with the object's text.
+//! - A surrogate pair that is cut in two is joined. A lone surrogate cannot be decoded: from there on, its call passes
+//!   unchanged.
+//! - In a Responses stream, the `item_id` of a piece may be the call's id. A piece with an unknown id and without
+//!   `output_index` belongs to the only open call, if that was announced and is not complete. Arguments in the
+//!   announcement that are complete JSON leave with it; pieces after it that begin like arguments repeat them.
+//! - In a stream of Anthropic's Messages, only `tool_use` blocks are read: other blocks are executed elsewhere. A
+//!   legacy `function_call` of Chat Completions is treated like other calls.
 //!
-//! # What is reported
+//! # Reports
 //!
-//! Each call whose arguments were not simply JSON yields a [`RepairRecord`], and an event of `tracing`: what, where,
-//! which tool, never the arguments. With `fallback_on_error` off, a call that stays no JSON becomes an error in the
-//! stream's own form, and with it the stream ends. Arguments that were JSON as far as they came and were only cut off
-//! are no such error: the stream itself says that they are.
+//! Each call whose arguments were not simply JSON yields a [`RepairRecord`], and an event of `tracing` with the
+//! changes, their offsets and the tool, never the arguments. With `fallback_on_error` off, a call that cannot be
+//! repaired becomes an error in the stream's own form, and the stream ends with it. Arguments that were JSON until they
+//! were cut off are no such error: the stream itself reports that.
 //!
-//! An event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`]: the rest of the stream passes
-//! untouched, [`StreamRepairer::bailout_reason`] says why, and `tracing` has a warning.
+//! After an event above [`StreamLimits::event`], or more calls than [`StreamLimits::calls`], the rest of the stream
+//! passes unchanged, [`StreamRepairer::bailout_reason`] has the reason, and `tracing` has a warning.
 
 // Each dialect has a folder: its events, its calls, and the encoding of events that a repair adds. `read` joins the
-// dialects; `edit` writes the bytes of a stream and knows none of them.
+// dialects; `edit` writes the bytes of a stream and knows no dialect.
 mod json;
 mod call;
 mod chat;

@@ -1,4 +1,4 @@
-//! One block of a stream of Anthropic's Messages that is a call.
+//! A block of a stream of Anthropic's Messages that is a call.
 
 use crate::stream::call::outcome::{Ending, Outcome};
 use crate::stream::call::step::{Address, Reading, Step};
@@ -7,21 +7,22 @@ use crate::stream::call::{Call, Position};
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) index: String,
-    /// The index that its last piece had, if that was another.
+    /// The index of its last piece, if that was another.
     pub(crate) changed_index: Option<String>,
     pub(crate) call: Call,
     pub(crate) stop: Stop,
 }
 
-/// How far the end of a block has come.
+/// Progress of the end of a block.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Its `content_block_stop` has not come.
+    /// No `content_block_stop` was received.
     Open,
-    /// It has, and left: what the arguments are is known, unless the stream says that they were cut off.
+    /// The `content_block_stop` was received, and has left. The outcome is known, unless the stream reports that the
+    /// arguments were cut off.
     Left(Box<Outcome>),
-    /// It has, and is kept back with what followed and must not overtake it, so many bytes: whether the arguments are
-    /// repaired depends on what the stream says next.
+    /// The `content_block_stop` was received, and is held with the events that must not overtake it; this is their
+    /// size. The next events decide whether the arguments are repaired.
     Kept(usize),
 }
 
@@ -34,7 +35,7 @@ impl Block {
         matches!(self.stop, Stop::Open) && self.index == index && self.call.id.as_deref() == id
     }
 
-    /// It is said again that the block begins. Returns whether its arguments are complete; otherwise they pass.
+    /// Handles a repeated beginning of the block. Returns whether its arguments are complete; otherwise they pass.
     pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         let (rest, complete) = self.call.leave_or_pass(reading.state);
         self.release(rest, reading);
@@ -47,7 +48,7 @@ impl Block {
         self.end(false, reading);
     }
 
-    /// Ends the block. What is still held leaves; what was kept back follows.
+    /// Ends the block. Held arguments leave, then the held events.
     pub(crate) fn end(mut self, cut: bool, reading: &mut Reading<'_>) {
         let stop = std::mem::replace(&mut self.stop, Stop::Open);
         let kept = match stop {
@@ -87,7 +88,7 @@ impl Block {
         self.call.record(outcome, position, reading.state)
     }
 
-    /// Lets go of what was held.
+    /// Releases held arguments.
     pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
         reading.release(self.call.serial, || Address::Anthropic, rest);
     }

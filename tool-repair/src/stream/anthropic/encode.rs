@@ -15,7 +15,7 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// An error as streams of Messages report it.
+/// Encodes an error of a Messages stream.
 pub(crate) fn error(message: &str, last: &[u8]) -> String {
     let mut contents = String::new();
     escapes::encode(message, &mut contents);

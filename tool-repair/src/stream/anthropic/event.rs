@@ -1,10 +1,10 @@
-//! What stands where in an event of Anthropic's Messages.
+//! Locates the fields of an event of Anthropic's Messages.
 
 use std::borrow::Cow;
 
 use crate::stream::json::cursor::{Cursor, Spanned, index, said, spanned};
 
-/// What an event says.
+/// The fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct Located<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,

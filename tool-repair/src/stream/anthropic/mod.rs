@@ -1,5 +1,5 @@
-//! Anthropic's Messages: calls are blocks, told apart by `index`, and end with their `content_block_stop`. Why the
-//! model stopped comes after that, in the `message_delta`.
+//! Anthropic's Messages: calls are blocks, identified by `index`, and end with their `content_block_stop`. The
+//! `stop_reason` follows in the `message_delta`.
 
 mod event;
 mod block;
@@ -18,11 +18,11 @@ use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 
-/// The calls under way in a stream of Anthropic's Messages.
+/// The open calls in a stream of Anthropic's Messages.
 #[derive(Debug, Default)]
 pub(crate) struct Anthropic {
     blocks: Vec<Block>,
-    /// The indexes of all blocks that began beside or after a call, of whatever kind.
+    /// Indexes of all blocks that began beside or after a call, of any kind.
     begun: Vec<Begun>,
 }
 
@@ -34,7 +34,7 @@ struct Begun {
 }
 
 impl Anthropic {
-    /// Whether an event may say anything of calls.
+    /// Returns whether an event may concern calls.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("tool_use"));
         !self.blocks.is_empty() || CALL.find(raw).is_some()
@@ -58,22 +58,22 @@ impl Anthropic {
         true
     }
 
-    /// The stream ends, or breaks off: so does every call.
+    /// Ends every call: the stream ends, or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
             block.end(cut, reading);
         }
     }
 
-    /// The stream cannot be followed any more: what is held leaves as it came.
+    /// Stops following the stream: held arguments leave unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
             block.give_up(reason, reading);
         }
     }
 
-    /// Another block begins, so those that stopped before are complete; and so is one whose index it takes. If it takes
-    /// its id, too, it is the same one, said again.
+    /// Begins a block. Blocks that stopped before are complete; so is a block with this index. If it also has this id,
+    /// the block is a repetition.
     fn start(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let index = located.index.unwrap_or_default();
         let is_call = located.block_type.as_deref() == Some("tool_use");
@@ -192,7 +192,7 @@ impl Anthropic {
         }
     }
 
-    /// Tells whether the output was cut off, if it says why the model stopped.
+    /// Handles the `stop_reason`, if the event has one: it shows whether the output was cut off.
     fn message_delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         if let Some(reason) = &located.stop_reason {
             return self.end(is_cut_off(reason), reading);
@@ -203,7 +203,7 @@ impl Anthropic {
         self.keep_after(|_| true, reading);
     }
 
-    /// Keeps an event that says nothing more than what is kept back, and must not overtake it.
+    /// Holds an event without news about the held events, which it must not overtake.
     fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
         let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
         let Some(at) = self.blocks.iter().rposition(kept) else {
@@ -224,7 +224,7 @@ impl Anthropic {
         }
     }
 
-    /// The open block of an index; a piece of an index that no block began with goes on with the only one that is open.
+    /// The open block of an index. A piece with an index without a block continues the only open block.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
         let open = |block: &&Block| matches!(block.stop, Stop::Open);
         let only = self.blocks.iter().filter(open).count() == 1;
@@ -234,7 +234,7 @@ impl Anthropic {
         self.blocks.get_mut(at)
     }
 
-    /// Whether a block began with this index; once there were too many to keep, any may have.
+    /// Returns whether a block began with this index; if there were too many to keep, any may have.
     fn has_begun(&self, index: &str) -> bool {
         self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun.index == index)
     }
@@ -246,6 +246,6 @@ impl Anthropic {
     }
 }
 
-/// More blocks than an answer has.
+/// More blocks than a response has.
 const INDEXES_KEPT: usize = 256;
 const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";

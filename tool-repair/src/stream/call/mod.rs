@@ -1,4 +1,4 @@
-//! One call of a stream: whether it is repaired, how far its arguments may leave, and what they turned out to be.
+//! One call of a stream: the decision to repair it, the arguments that may leave, and their outcome.
 
 pub(crate) mod record;
 pub(crate) mod state;
@@ -19,32 +19,32 @@ use self::step::{EndedCall, Reading, Step};
 use crate::fixes::Reason;
 use crate::repairer::{Repairer, Status};
 
-/// One call, whatever the dialect.
+/// One call of any dialect.
 ///
-/// Whether it is repaired is decided when the first of its arguments arrive: by the name that is known then. A call
-/// whose name comes later passes untouched, unless every tool is repaired.
+/// The name that is known with the first arguments decides whether the call is repaired. A call that is named later
+/// passes unchanged, unless every tool is repaired.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// Tells this call from all others of the stream.
+    /// Unique number of the call in its stream.
     pub(crate) serial: u64,
     pub(crate) id: Option<String>,
     pub(crate) tool: String,
     flow: Flow,
     was_object: bool,
-    /// The size of the event that carried the last piece, which is kept while something is held.
+    /// Size of the event with the last piece, which is kept while arguments are held.
     carrier: usize,
 }
 
 #[derive(Debug)]
 enum Flow {
-    /// No arguments yet.
+    /// No arguments were received.
     Undecided,
-    /// Not a tool whose arguments are repaired.
+    /// The arguments of the tool are not repaired.
     Foreign,
     Repairing(Box<Repairing>),
-    /// Complete as far as anyone can tell, and all of it left.
+    /// Probably complete, and all of the arguments have left.
     Finalized(Box<Outcome>),
-    /// Passes as it comes from here on.
+    /// The arguments pass unchanged from here on.
     GivenUp {
         reason: Reason,
         not_json: bool,
@@ -52,18 +52,18 @@ enum Flow {
     Ended,
 }
 
-/// What becomes of a call when another one begins that may be more of it.
+/// Outcome of a call when another one begins that may be more of it.
 #[derive(Debug)]
 pub(crate) enum Conclusion {
-    /// It is complete; this of it has not left yet.
+    /// The call is complete; these arguments have not left yet.
     Complete(String),
-    /// It is not complete, and all that comes passes; this was held.
+    /// The call is not complete, and later pieces pass; these arguments were held.
     Incomplete(String),
-    /// That is known when it ends.
+    /// The outcome is known when the call ends.
     Waits,
 }
 
-/// Where a call stands in its stream.
+/// Position of a call in its stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Position {
     pub(crate) choice: Option<u64>,
@@ -82,7 +82,7 @@ impl Call {
         }
     }
 
-    /// Learns the name, or a further part of it as long as there are no arguments.
+    /// Sets the name, or appends a part of it as long as there are no arguments.
     pub(crate) fn name(&mut self, name: &str) {
         let grows = self.tool.is_empty() || (!self.begun() && self.tool != name);
         if grows && self.tool.len() < LONGEST_NAME {
@@ -90,18 +90,18 @@ impl Call {
         }
     }
 
-    /// Whether any arguments came.
+    /// Returns whether any arguments were received.
     pub(crate) fn begun(&self) -> bool {
         !matches!(self.flow, Flow::Undecided)
     }
 
-    /// Whether the arguments stopped being JSON, so that they are repaired at the end.
+    /// Returns whether the arguments stopped being JSON, so that they are repaired at the end.
     pub(crate) fn is_repairing(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.is_repairing())
     }
 
-    /// Whether the arguments were JSON as they came, and are a whole object or list. Also when they were taken for that
-    /// and left.
+    /// Returns whether the original arguments were JSON, and are a complete object or list. Also after they left as
+    /// such.
     pub(crate) fn is_whole(&self) -> bool {
         match &self.flow {
             Flow::Repairing(repairing) => repairing.whole(),
@@ -110,12 +110,12 @@ impl Call {
         }
     }
 
-    /// Whether anything waits for the end of the call.
+    /// Returns whether bytes are held until the end of the call.
     pub(crate) fn holds(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
     }
 
-    /// Keeps the event, which carried the last piece, while something is held that may have to leave like it.
+    /// Keeps the event with the last piece, while bytes are held that may have to leave in a similar event.
     pub(crate) fn keep_carrier(&mut self, reading: &mut Reading<'_>) {
         let holds = self.holds();
         if holds || self.carrier > 0 {
@@ -127,14 +127,14 @@ impl Call {
         reading.state.held += self.carrier;
     }
 
-    /// Nothing leaves any more that needs the event of the last piece.
+    /// Drops the event of the last piece: no bytes leave any more that need it.
     pub(crate) fn drop_carrier(&mut self, reading: &mut Reading<'_>) {
         let call = self.serial;
         reading.steps.push(Step::Carrier { call, holds: false });
         self.carrier = 0;
     }
 
-    /// Takes the next piece of the arguments. Returns what takes its place between the quotes, unless that is the
+    /// Takes the next piece of the arguments. Returns the contents of the string that replaces it, unless that is the
     /// piece itself.
     pub(crate) fn push(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
@@ -160,8 +160,7 @@ impl Call {
         contents
     }
 
-    /// Lets go of what is held if the arguments, as far as they came, end like a whole object or list. Returns what has
-    /// not left yet.
+    /// Releases the held arguments if they end like a complete object or list. Returns the part that has not left yet.
     pub(crate) fn finalize(&mut self, state: &mut StreamState) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
@@ -183,8 +182,8 @@ impl Call {
         Some(rest)
     }
 
-    /// Lets go of what is held if the arguments are complete, a whole object or list: nothing more is expected then.
-    /// Returns what has not left yet.
+    /// Releases the held arguments if they are a complete object or list: no more is expected then. Returns the part
+    /// that has not left yet.
     pub(crate) fn leave_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
         match &mut self.flow {
             Flow::Finalized(outcome) => outcome.closed.then(String::new),
@@ -200,7 +199,7 @@ impl Call {
         }
     }
 
-    /// The arguments are said again: what came of them so far, whole and JSON, was a copy. Returns whether it was.
+    /// Begins the arguments again if those so far are complete JSON: they were a copy. Returns whether they were.
     pub(crate) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
         let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {
@@ -210,8 +209,8 @@ impl Call {
         copy
     }
 
-    /// Another call begins that may be more of this one, unless this one is complete. One that stopped being JSON and is
-    /// not complete may `wait` for its end, to be judged then.
+    /// Handles the beginning of another call, which may be more of this one unless this one is complete. With `wait`, a
+    /// call that stopped being JSON and is not complete is judged at its end.
     pub(crate) fn conclude(&mut self, wait: bool, state: &mut StreamState) -> Conclusion {
         if let Some(rest) = self.leave_if_complete(state) {
             return Conclusion::Complete(rest);
@@ -224,8 +223,8 @@ impl Call {
         }
     }
 
-    /// Another call begins in the place of this one. Returns what leaves now, and whether the arguments are complete;
-    /// otherwise they pass as they come from here on.
+    /// Handles the beginning of another call in the place of this one. Returns the arguments that leave now, and
+    /// whether they are complete; otherwise they pass unchanged from here on.
     pub(crate) fn leave_or_pass(&mut self, state: &mut StreamState) -> (String, bool) {
         match self.conclude(false, state) {
             Conclusion::Complete(rest) => (rest, true),
@@ -234,13 +233,13 @@ impl Call {
         }
     }
 
-    /// Lets the arguments pass as they come, from the first on.
+    /// Lets all of the arguments pass unchanged.
     pub(crate) fn pass(&mut self, reason: &'static str, state: &mut StreamState) {
         self.decide(state);
         self.give_up(reason, state);
     }
 
-    /// Holds all of the arguments until their end, from the first on.
+    /// Holds all of the arguments until their end.
     pub(crate) fn wait(&mut self, state: &mut StreamState) {
         self.decide(state);
         if let Flow::Repairing(repairing) = &mut self.flow {
@@ -248,12 +247,12 @@ impl Call {
         }
     }
 
-    /// Whether all of the arguments is held.
+    /// Returns whether all of the arguments is held.
     pub(crate) fn waits(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.withheld.is_some())
     }
 
-    /// Stops looking at the arguments: from here on they pass as they come. Returns what was held.
+    /// Stops reading the arguments: from here on they pass unchanged. Returns the held bytes.
     pub(crate) fn give_up(
         &mut self,
         reason: impl Into<Cow<'static, str>>,
@@ -263,7 +262,7 @@ impl Call {
             return String::new();
         };
         let reason = Reason::new(repairing.came, reason);
-        // Of which call such a piece is, nobody can tell: that is no fault of the call.
+        // The call of such a piece is unknown: that is not the call's error.
         let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
         state.held -= repairing.held;
         let rest = repairing.as_it_was();
@@ -327,8 +326,8 @@ impl Call {
         })));
     }
 
-    /// Writes down what the arguments turned out to be, if they were not simply JSON. Returns what to say instead of
-    /// them when they may not be sent as they came.
+    /// Records the outcome of arguments that were not simply JSON. Returns an error message to send instead of them, if
+    /// they must not be sent unchanged.
     pub(crate) fn record(
         &self,
         outcome: Outcome,
@@ -390,7 +389,7 @@ impl Call {
         }));
     }
 
-    /// Half a surrogate pair stands alone: what was held leaves in front of the piece, which stays as it is.
+    /// Handles a lone surrogate: held arguments leave before the piece, which stays unchanged.
     fn give_up_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         let mut contents = self.give_up(LONE_SURROGATE, state);
         if contents.is_empty() && matches!(piece, Piece::Text(_)) {
@@ -401,8 +400,8 @@ impl Call {
     }
 }
 
-/// Why calls are given up before an event that clients may read in their own way.
+/// The reason to stop repairing calls before an event that clients may read in their own way.
 pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may carry a piece of it";
 const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
-/// No tool has a longer one (the APIs allow 64 bytes or 128); a stream may send pieces of one without end.
+/// Longer than any tool's name (the APIs allow 64 bytes or 128); a stream may send endless pieces of one.
 const LONGEST_NAME: usize = 4096;

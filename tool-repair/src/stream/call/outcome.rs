@@ -1,23 +1,23 @@
-//! What the arguments of a call turned out to be.
+//! Outcome of the arguments of a call.
 
 use super::piece::{Piece, encoded};
 use crate::fixes::{Fixes, Reason};
 use crate::repairer::{Finished, Status};
 use crate::stream::json::escapes;
 
-/// What a call's arguments turned out to be.
+/// Outcome of the arguments of a call.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// What has not left yet, as it stands between the quotes of a JSON string.
+    /// Arguments that have not left yet, as the contents of a JSON string.
     pub(crate) rest: String,
     pub(crate) status: Status,
     pub(crate) fixes: Fixes,
     pub(crate) reason: Option<Reason>,
-    /// What leaves is no JSON, and it is not only that its end is missing.
+    /// The arguments that leave are not JSON, and not only their end is missing.
     pub(crate) not_json: bool,
-    /// How long the arguments were.
+    /// Length of the arguments.
     pub(crate) came: usize,
-    /// Whether they end like a whole object or list, so that what follows is no more of them.
+    /// Whether the arguments end like a complete object or list, so that later text does not belong to them.
     pub(crate) closed: bool,
 }
 
@@ -34,7 +34,7 @@ impl Outcome {
         }
     }
 
-    /// More came for arguments that were complete: unless it is nothing but white space, they are no JSON any more.
+    /// Takes more text for complete arguments: unless it is white space alone, they are not JSON any more.
     pub(crate) fn go_on(&mut self, piece: Piece<'_>) {
         let (mut half, mut text) = (None, String::new());
         let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
@@ -57,8 +57,8 @@ impl Outcome {
         }
     }
 
-    /// The stream said afterwards that the arguments were cut off. Only what was JSON until then has left already,
-    /// so that nothing of it has to be taken back.
+    /// Marks the arguments as cut off, as the stream reported after their end. Only valid JSON has left until then, so
+    /// that nothing has to be taken back.
     pub(crate) fn cut_off(self) -> Self {
         let reason = || Reason::new(self.came, "the text was cut off here");
         Self {
@@ -69,12 +69,12 @@ impl Outcome {
     }
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ending {
-    /// `None` for a call that is not looked at, or has no arguments.
+    /// `None` for a call that is not read, or has no arguments.
     pub(crate) status: Option<Status>,
-    /// Which pieces are its own is in doubt.
+    /// Whether some of its pieces may belong to another call.
     pub(crate) ambiguous: bool,
 }
 
@@ -88,7 +88,7 @@ impl From<Option<&Outcome>> for Ending {
     }
 }
 
-/// Why a call passes that may be no call of its own.
+/// The reason to pass a call that may be more of another one.
 pub(crate) const MORE_OF_ANOTHER: &str = "the call before is not complete, and this may be more of it";
 pub(crate) const ANOTHER_BEGAN: &str = "another call began that may be more of this one";
 pub(crate) const NAMES_NO_CALL: &str = "a piece of arguments names no call";

@@ -1,21 +1,21 @@
-//! What one event carries of the arguments of a call, and how text is put in its place.
+//! A piece of arguments in one event, and its replacement.
 
 use super::state::StreamState;
 use crate::repairer::{Repairer, Status};
 use crate::stream::json::cursor::contents;
 use crate::stream::json::escapes;
 
-/// What one event says of the arguments.
+/// A piece of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// What stands between the quotes of a string.
+    /// Contents of a string.
     Text(&'a str),
-    /// The text of an object that stands where the string belongs.
+    /// Text of an object where a string is expected.
     Object(&'a str),
 }
 
 impl<'a> Piece<'a> {
-    /// The piece that a value is; `null` and everything else is none.
+    /// Creates the piece of a value; `None` for `null` and everything else.
     pub(crate) fn of(value: &'a str) -> Option<Self> {
         match value.as_bytes().first()? {
             b'"' => contents(value).map(Self::Text),
@@ -24,19 +24,19 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Whether it is white space alone.
+    /// Returns whether it is white space alone.
     pub(crate) fn is_blank(self) -> bool {
         let Self::Text(text) = self else { return false };
         trim_start(text).is_empty()
     }
 
-    /// Whether it begins like an object or a list.
+    /// Returns whether it begins like an object or a list.
     pub(crate) fn begins_arguments(self) -> bool {
         let (Self::Text(text) | Self::Object(text)) = self;
         trim_start(text).starts_with(['{', '['])
     }
 
-    /// As it stands between the quotes of a string.
+    /// The piece as the contents of a string.
     pub(crate) fn contents(self) -> String {
         match self {
             Self::Text(raw) => raw.to_owned(),
@@ -45,7 +45,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What stands in a string of JSON after white space.
+/// Contents of a JSON string after white space.
 fn trim_start(mut contents: &str) -> &str {
     while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
         .iter()
@@ -56,7 +56,7 @@ fn trim_start(mut contents: &str) -> &str {
     contents
 }
 
-/// What takes the place of a copy of arguments that were repaired; `None` when it may stay as it is.
+/// Replacement for a copy of repaired arguments; `None` if the copy may stay unchanged.
 pub(crate) fn repaired_copy(piece: Piece<'_>, state: &StreamState) -> Option<String> {
     let raw = match piece {
         Piece::Text(raw) => raw,
@@ -77,7 +77,7 @@ pub(crate) fn repaired_copy(piece: Piece<'_>, state: &StreamState) -> Option<Str
     Some(contents)
 }
 
-/// A text as it stands between the quotes of a JSON string.
+/// Encodes a text as the contents of a JSON string.
 pub(crate) fn encoded(text: &str) -> String {
     let mut contents = String::with_capacity(text.len() + 16);
     escapes::encode(text, &mut contents);

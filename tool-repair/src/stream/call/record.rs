@@ -1,5 +1,5 @@
-//! The report of a stream: a record for each call whose arguments were not simply JSON, to the caller and, with the
-//! feature of that name, through `tracing`.
+//! The report of a stream: a record for each call whose arguments were not simply JSON, also logged with the feature
+//! `tracing`.
 
 #[cfg(feature = "tracing")]
 use std::fmt;
@@ -7,34 +7,33 @@ use std::fmt;
 use crate::fixes::{Fixes, Reason};
 use crate::repairer::Status;
 
-/// What became of the arguments of one call that were not simply JSON.
+/// The outcome of a call whose arguments were not simply JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairRecord {
-    /// The name of the tool; empty when the stream never said it.
+    /// Name of the tool; empty if the stream never named it.
     pub tool: String,
-    /// The id of the call: `call_…`, `toolu_…`; `None` when the stream never said it.
+    /// Id of the call: `call_…`, `toolu_…`; `None` if the stream never had it.
     pub call: Option<String>,
-    /// Which choice of a Chat Completions stream.
+    /// Choice of a Chat Completions stream.
     pub choice: Option<u64>,
     /// The call's `index` (Chat Completions, Anthropic) or `output_index` (Responses).
     pub index: Option<u64>,
-    /// What the arguments turned out to be. [`Valid`](Status::Valid) only together with
-    /// [`was_object`](Self::was_object).
+    /// Outcome of the arguments. [`Valid`](Status::Valid) only together with [`was_object`](Self::was_object).
     pub status: Status,
-    /// What was changed; places are counted from the start of the call's arguments.
+    /// Changes; offsets are counted from the start of the call's arguments.
     pub fixes: Fixes,
-    /// Why nothing was changed.
+    /// The reason why nothing was changed.
     pub reason: Option<Reason>,
     /// Whether the result was checked to be JSON: not without `strict_validation`.
     pub validated: bool,
-    /// The arguments came as an object where a string belongs, and were sent as the string of its text.
+    /// Whether the arguments were an object instead of a string, and were sent as a string with its text.
     pub was_object: bool,
 }
 
 #[cfg(feature = "tracing")]
 impl RepairRecord {
-    /// Logs what happened and where; never the arguments themselves.
+    /// Logs the outcome and the offsets; never the arguments themselves.
     pub(crate) fn log(&self, each_fix: bool) {
         let (tool, call) = (self.tool.as_str(), self.call.as_deref().unwrap_or_default());
         let (choice, index) = (self.choice, self.index);
@@ -50,7 +49,7 @@ impl RepairRecord {
                 );
             }
             Status::Repaired => {
-                // They are noted as they are made: what stands in front of the object comes last.
+                // They are in the order in which they were made: a change before the object is the last.
                 let offset = self.fixes.iter().map(|fix| fix.offset).min();
                 tracing::info!(
                     tool,

@@ -1,4 +1,4 @@
-//! The arguments of a call on their way through the repair: out of JSON strings, and into them again.
+//! Arguments of a call in repair: decoded from JSON strings, and encoded as such again.
 
 use super::outcome::Outcome;
 use super::piece::{Piece, encoded};
@@ -6,25 +6,25 @@ use super::state::StreamState;
 use crate::repairer::{Finished, Repairer, Status};
 use crate::stream::json::escapes::{self, LoneSurrogate};
 
-/// Arguments that are repaired.
+/// Arguments in repair.
 #[derive(Debug)]
 pub(crate) struct Repairing {
     pub(crate) repairer: Repairer,
-    /// The first half of a surrogate pair, at the end of the last piece.
+    /// The high surrogate at the end of the last piece.
     pub(crate) half: Option<u16>,
-    /// How many bytes of the arguments came, and how many of them are held.
+    /// Number of bytes of the arguments that were received, and of those that are held.
     pub(crate) came: usize,
     pub(crate) held: usize,
-    /// The last byte that is no white space.
+    /// The last byte that is not white space.
     pub(crate) last: u8,
-    /// How many had come when it was last asked whether they are complete.
+    /// Number of received bytes at the last check for completeness.
     pub(crate) asked: usize,
-    /// What could have left, if all is held: it may have to follow a call that is not complete yet.
+    /// Bytes that could have left, if all is held: they may have to follow a call that is not complete yet.
     pub(crate) withheld: Option<String>,
 }
 
 impl Repairing {
-    /// Takes the next piece. Returns what takes its place, unless that is the piece itself.
+    /// Takes the next piece. Returns its replacement, unless that is the piece itself.
     pub(crate) fn take(
         &mut self,
         piece: Piece<'_>,
@@ -53,8 +53,8 @@ impl Repairing {
         Ok((!same).then(|| encoded(passed)))
     }
 
-    /// Whether it may be asked (again) if the arguments are complete: only when twice as many have come, so that the work
-    /// stays in proportion.
+    /// Returns whether a check for completeness is allowed: only after twice as many bytes, so that the total work is
+    /// linear.
     pub(crate) fn may_ask(&mut self) -> bool {
         let may = self.came >= 2 * self.asked;
         if may {
@@ -63,17 +63,17 @@ impl Repairing {
         may
     }
 
-    /// Whether the arguments end like an object or a list.
+    /// Returns whether the arguments end like an object or a list.
     pub(crate) fn closed(&self) -> bool {
         matches!(self.last, b'}' | b']') && self.half.is_none()
     }
 
-    /// Whether the arguments are JSON, and a whole object or list.
+    /// Returns whether the arguments are JSON, and a complete object or list.
     pub(crate) fn whole(&self) -> bool {
         self.half.is_none() && !self.repairer.is_repairing() && self.repairer.closed()
     }
 
-    /// What the arguments are, if they are a whole object or list, or end like one and can be followed to there.
+    /// Outcome of the arguments, if they are a complete object or list, or end like one and can be repaired.
     pub(crate) fn complete(&mut self) -> Option<Outcome> {
         let is_repairing = self.repairer.is_repairing();
         let plausible = if is_repairing {
@@ -89,7 +89,7 @@ impl Repairing {
         complete.then(|| Outcome::of(finished, self.came, is_repairing, true))
     }
 
-    /// The end of the arguments, as if this were it.
+    /// The end of the arguments, if they ended here.
     pub(crate) fn ended(&self, end: fn(Repairer) -> Finished) -> Finished {
         let mut finished = end(self.repairer.clone());
         finished
@@ -98,7 +98,7 @@ impl Repairing {
         finished
     }
 
-    /// The end of the arguments.
+    /// Ends the arguments.
     pub(crate) fn take_end(&mut self, end: fn(Repairer) -> Finished) -> Finished {
         let mut finished = end(std::mem::take(&mut self.repairer));
         finished
@@ -107,7 +107,7 @@ impl Repairing {
         finished
     }
 
-    /// All that is held, as it came.
+    /// Releases all held bytes unchanged.
     pub(crate) fn as_it_was(&mut self) -> String {
         let mut rest = encoded(&self.take_end(Repairer::cut_off).rest);
         if let Some(half) = self.half.take() {

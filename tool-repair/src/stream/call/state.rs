@@ -1,22 +1,22 @@
-//! What all calls of a stream share: the configuration, the records and what is held in all.
+//! State that all calls of a stream share: the configuration, the records and the number of held bytes.
 
 use super::record::RepairRecord;
 use crate::format_fixing::FormatFixing;
 use crate::limits::Limits;
 
-/// How much a [`StreamRepairer`](crate::stream::StreamRepairer) keeps. What goes over a limit passes as it came;
-/// [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) says when that is all the rest of a stream.
+/// Limits of a [`StreamRepairer`](crate::stream::StreamRepairer). Arguments and events over a limit pass unchanged;
+/// [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) has the reason if the rest of a stream does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// The size of one event. 16 MiB unless set. After an event above, the rest of the stream passes untouched, since
-    /// nobody knows which arguments were in it.
+    /// Maximum size of an event. Defaults to 16 MiB. After a larger event, the rest of the stream passes unchanged,
+    /// since the arguments in that event are unknown.
     pub event: usize,
-    /// How many calls may be under way at once (in a Responses stream: be part of it). 256 unless set. With more, the
-    /// rest of the stream passes untouched. Each piece is compared with all calls that are under way, so the time that
-    /// one takes grows with their number; their end takes time in proportion to it.
+    /// Maximum number of open calls (in a Responses stream: of all calls). Defaults to 256. With more, the rest of the
+    /// stream passes unchanged. Each piece is compared with all open calls, so the time for one piece is proportional
+    /// to their number; the time for their end is linear.
     pub calls: usize,
-    /// How many bytes are held over all calls, of arguments and of events that go with them. 64 MiB unless set. The
-    /// call that goes over passes as it came.
+    /// Maximum number of held bytes over all calls, of arguments and of events that carry them. Defaults to 64 MiB. The
+    /// call that exceeds it passes unchanged.
     pub held: usize,
     /// The limits of the repair of one call's arguments.
     pub arguments: Limits,
@@ -33,22 +33,22 @@ impl Default for StreamLimits {
     }
 }
 
-/// What is kept between events, apart from the calls.
+/// State that is kept between events, apart from the calls.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub(crate) fixing: FormatFixing,
     pub(crate) limits: StreamLimits,
     records: Vec<RepairRecord>,
-    /// The names of the tools whose calls passed untouched.
+    /// Names of the tools whose calls passed unchanged.
     skipped: Vec<String>,
-    /// Bytes that are held, over all calls.
+    /// Number of held bytes over all calls.
     pub(crate) held: usize,
     /// The stream ended with an error for a call that could not be repaired.
     pub(crate) failed: bool,
-    /// Why the stream cannot be followed any more, if so: all that comes passes.
+    /// The reason why the stream cannot be followed any more: everything passes.
     lost: Option<String>,
     serial: u64,
-    /// A text that was decoded, kept for its room.
+    /// Buffer for decoded text, kept for its capacity.
     pub(crate) scratch: String,
 }
 
@@ -67,23 +67,23 @@ impl StreamState {
         }
     }
 
-    /// A number for a call that no other call of the stream has.
+    /// Returns a number that no other call of the stream has.
     pub(crate) fn serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
 
-    /// How many calls there were.
+    /// Number of calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.serial
     }
 
-    /// Why no more than so many calls are followed.
+    /// The message for too many calls.
     pub(crate) fn too_many_calls(&self) -> String {
         format!("more than {} calls at once", self.limits.calls)
     }
 
-    /// Gives up on the rest of the stream, unless that has ended with an error.
+    /// Stops following the rest of the stream, unless that has ended with an error.
     pub(crate) fn lose(&mut self, reason: String) {
         if !self.failed && self.lost.is_none() {
             #[cfg(feature = "tracing")]
@@ -92,12 +92,12 @@ impl StreamState {
         }
     }
 
-    /// Why the rest of the stream passes untouched.
+    /// The reason why the rest of the stream passes unchanged.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// Whether so many bytes more may be held.
+    /// Returns whether `bytes` more bytes may be held.
     pub(crate) fn may_hold(&self, bytes: usize) -> bool {
         self.held + bytes <= self.limits.held
     }
@@ -126,8 +126,8 @@ impl StreamState {
     }
 }
 
-/// How many records wait to be taken; those above are only logged.
+/// Maximum number of records that wait to be taken; later ones are only logged.
 const RECORDS_KEPT: usize = 4096;
-/// How many names of other tools are kept, and how long they may be.
+/// Maximum number of names of other tools that are kept, and their maximum length.
 const NAMES_KEPT: usize = 64;
 const NAME_KEPT: usize = 256;

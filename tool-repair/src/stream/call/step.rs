@@ -1,4 +1,4 @@
-//! [`Step`]: what an event means for the calls of a stream.
+//! [`Step`]: the effect of an event on the calls of a stream.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use super::outcome::Ending;
 use super::state::StreamState;
 use crate::repairer::Status;
 
-/// What an event means for the calls of a stream, in the order in which it happens. Texts of arguments are as they are between the
-/// quotes of a JSON string. Each call has a number.
+/// One effect of an event on a call, in the order of the effects. Texts of arguments are contents of JSON strings. Each
+/// call has a number.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A call began. What names it may still be incomplete.
+    /// A call began. Its id and its name may still be incomplete.
     Begun {
         call: u64,
         choice: Option<u64>,
@@ -20,28 +20,28 @@ pub(crate) enum Step {
     /// The event carries a piece of a call's arguments.
     Piece {
         call: u64,
-        /// The value in the event's JSON, with its quotes.
+        /// Position of the value in the event's JSON, with its quotes.
         span: Range<usize>,
-        /// The text that leaves instead; `None` if all of the piece may leave as it is.
+        /// Text that leaves instead; `None` if all of the piece may leave unchanged.
         contents: Option<String>,
     },
     /// The event carries all arguments of a call that had no pieces.
     Whole { call: u64, contents: String },
     /// The arguments so far were a copy: they begin again.
     Restart { call: u64 },
-    /// Arguments that were held leave.
+    /// Held arguments leave.
     Release {
         call: u64,
         address: Address,
         rest: String,
     },
-    /// The event carried the last piece of a call of which something is held, or nothing is held any more.
+    /// The event carried the last piece of a call whose bytes are held, or no byte is held any more.
     Carrier { call: u64, holds: bool },
-    /// The event repeats the arguments of a call that were changed.
+    /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
-    /// The event must not leave before it is known what becomes of this call.
+    /// The event must not leave before the outcome of this call is known.
     Keep { call: u64 },
-    /// That is known. In copies of the arguments in the events that were kept, they are as this says.
+    /// The outcome of the call is known: the kept events leave, and copies of the arguments in them have this status.
     LetGo { call: u64, copies: Option<Status> },
     /// A piece of arguments names no call.
     Stray,
@@ -60,37 +60,37 @@ pub(crate) struct EndedCall {
     pub(crate) ending: Ending,
 }
 
-/// The names of a call in one more event that carries arguments of it.
+/// Names of a call in an additional event that carries its arguments.
 #[derive(Debug)]
 pub(crate) enum Address {
     Chat(ChatAddress),
     Anthropic,
     Responses {
-        /// Its arguments came in pieces, so that clients put them together.
+        /// Whether its arguments were sent in pieces, which clients join.
         in_pieces: bool,
     },
 }
 
-/// The names of a call of Chat Completions.
+/// Names of a call of Chat Completions.
 #[derive(Debug)]
 pub(crate) struct ChatAddress {
     pub(crate) choice: String,
     pub(crate) index: Option<String>,
     pub(crate) id: Option<String>,
-    /// The call is a `function_call`.
+    /// Whether the call is a `function_call`.
     pub(crate) legacy: bool,
 }
 
-/// The state of a stream, for the time of one event.
+/// State of a stream during one event.
 pub(crate) struct Reading<'a> {
     pub(crate) state: &'a mut StreamState,
     pub(crate) steps: &'a mut Vec<Step>,
-    /// The size of the event, if it is kept.
+    /// Size of the event, if it is kept.
     pub(crate) size: usize,
 }
 
 impl Reading<'_> {
-    /// Held arguments leave.
+    /// Releases held arguments.
     pub(crate) fn release(&mut self, call: u64, address: impl FnOnce() -> Address, rest: String) {
         if !rest.is_empty() {
             let address = address();
@@ -98,7 +98,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The stream ends with an error.
+    /// Ends the stream with an error.
     pub(crate) fn fail(&mut self, call: u64, message: String) {
         self.steps.push(Step::Fail { call, message });
         self.state.failed = true;

@@ -1,7 +1,7 @@
-//! The reasons for which a model stops.
+//! Reasons for which a model stops.
 
-/// Whether a model that stopped for this reason was stopped in the middle: `finish_reason`, `stop_reason`. Servers that
-/// speak for another API leave its words in their own case.
+/// Returns whether this `finish_reason` or `stop_reason` means that the output was cut off. Servers that translate from
+/// another API keep that API's words in their own case.
 pub(crate) fn is_cut_off(reason: &str) -> bool {
     CUT_OFF.iter().any(|word| word.eq_ignore_ascii_case(reason))
 }

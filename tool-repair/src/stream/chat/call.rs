@@ -1,4 +1,4 @@
-//! One call of a Chat Completions stream, and the way its pieces name it.
+//! One call of a Chat Completions stream, and the names in its pieces.
 
 use super::event::Delta;
 use super::history::ChoiceHistory;
@@ -11,32 +11,32 @@ use crate::stream::call::{Call, Position};
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) choice: String,
-    /// The `index` that its last piece had.
+    /// The `index` of its last piece.
     pub(crate) index: Option<String>,
-    /// It is a `function_call`, as streams had it before there were `tool_calls`.
+    /// Whether it is a `function_call`, the predecessor of `tool_calls`.
     pub(crate) legacy: bool,
     pub(crate) named_by: NamedBy,
-    /// It has no `index`, or one that another call may have had before.
+    /// Whether it has no `index`, or one that another call may have had before.
     pub(crate) unsure: bool,
     pub(crate) call: Call,
 }
 
-/// How clients tell the pieces of a call.
+/// The names by which clients identify the pieces of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NamedBy {
-    /// What is sent for it must have no id: there are clients that begin a call at an id.
+    /// The index alone: additional events must have no id, since some clients begin a call at an id.
     Index,
-    /// Maybe by their id alone, so that what is sent for it must have one.
+    /// Maybe the id alone: additional events must have one.
     Id,
-    /// Nothing that comes later can name it: the call before is named like it, or it has neither `index` nor id.
+    /// Nothing: the call before has its names, or it has neither `index` nor id.
     Nothing,
 }
 
-/// What leaves at the end of a call.
+/// The output at the end of a call.
 #[derive(Debug, Default)]
 pub(crate) struct End {
     rest: String,
-    /// What to say instead, with which the stream ends.
+    /// Error message that is sent instead, and ends the stream.
     error: Option<String>,
     ending: Ending,
 }
@@ -48,8 +48,8 @@ impl End {
 }
 
 impl Entry {
-    /// Whether a delta of the same `index` begins another call: with another id, or by its name. Another id beside
-    /// arguments but without a name is the same call whose ids drift.
+    /// Returns whether a delta with this `index` begins another call: by another id, or by its name. Another id beside
+    /// arguments but without a name is part of this call: some servers change ids.
     pub(crate) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
         let another = match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
@@ -59,16 +59,17 @@ impl Entry {
         another || self.is_of_another_tool(delta) || self.comes_after_whole(delta)
     }
 
-    /// Whether a delta names another tool than this call, once there are arguments: before them, names come in pieces.
+    /// Returns whether a delta names another tool than this call, once there are arguments: before them, names are sent
+    /// in pieces.
     pub(crate) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
         let own = &self.call.tool;
         let another = |name: &str| !own.is_empty() && own != name;
         self.call.begun() && delta.name.as_deref().is_some_and(another)
     }
 
-    /// Whether a delta begins another call after this one, which is whole: it says the name again, and begins like
-    /// arguments. There are streams of whole calls that have the same `index`, and no ids. With the same id it is the
-    /// same call, which some say twice; an empty object is held, since it may stand before the real one.
+    /// Returns whether a delta begins another call after this complete one: it repeats the name, and begins like
+    /// arguments. Some servers send complete calls with one `index` and without ids. With this call's id it is a
+    /// repetition, which some servers send; an empty object is held, since it may precede the real one.
     pub(crate) fn comes_after_whole(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
             && delta.id.is_none()
@@ -78,7 +79,7 @@ impl Entry {
             && !self.call.holds()
     }
 
-    /// Notes what a delta says of the call itself.
+    /// Merges the names in a delta.
     pub(crate) fn merge(&mut self, delta: &Delta<'_>) {
         if let Some(index) = delta.index
             && self.index.as_deref() != Some(index)
@@ -98,20 +99,20 @@ impl Entry {
         }
     }
 
-    /// Its `index` says no longer that it is meant.
+    /// Marks that its `index` does not identify it any more.
     pub(crate) fn needs_id(&mut self) {
         if self.named_by == NamedBy::Index {
             self.named_by = NamedBy::Id;
         }
     }
 
-    /// Ends the call; what is still held leaves.
+    /// Ends the call; held arguments leave.
     pub(crate) fn end(mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) {
         let end = self.stop(cut, history, reading);
         self.leave(end, reading);
     }
 
-    /// Ends the call, and writes down what became of it. What is still held has to leave next.
+    /// Ends the call, and records its outcome. Held arguments have to leave next.
     pub(crate) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) -> End {
         let mut end = End::default();
         history.note(self.index.as_deref());
@@ -132,7 +133,7 @@ impl Entry {
         end
     }
 
-    /// Lets go of the end of the call.
+    /// Releases the end of the call.
     pub(crate) fn leave(&self, end: End, reading: &mut Reading<'_>) {
         if let Some(message) = end.error {
             return reading.fail(self.call.serial, message);
@@ -141,7 +142,7 @@ impl Entry {
         self.call.ended(end.ending, reading);
     }
 
-    /// Lets go of what was held.
+    /// Releases held arguments.
     pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
         reading.release(self.call.serial, || self.address(), rest);
     }
@@ -154,7 +155,7 @@ impl Entry {
         self.call.record(outcome, position, reading.state)
     }
 
-    /// How clients will tell that more is of this call.
+    /// Names by which clients assign an additional event to this call.
     fn address(&self) -> Address {
         let id = self.call.id.clone();
         Address::Chat(ChatAddress {

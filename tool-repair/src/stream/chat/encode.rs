@@ -10,8 +10,8 @@ use crate::stream::json::payload::{Payload, line_end};
 
 /// An event with the rest of a call's arguments, made like `last`; `None` if that is not an event of this dialect.
 ///
-/// It repeats all members of `last` beside the choices that have no parts: id, model, creation time. A member that has
-/// parts, such as the usage, would be counted twice.
+/// The event repeats all scalar members of `last` beside the choices: id, model, creation time. Objects such as the
+/// usage would be counted twice.
 pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<String> {
     let event = Event::whole(last);
     let payload = Payload::of(&event)?;
@@ -39,7 +39,7 @@ pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<Str
     Some(format!("{name}data: {{{members}}}{end}{end}"))
 }
 
-/// The `delta` of one piece of one call.
+/// Encodes the `delta` of one piece of one call.
 fn delta(address: &ChatAddress, rest: &str) -> String {
     if address.legacy {
         return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);
@@ -57,7 +57,7 @@ fn delta(address: &ChatAddress, rest: &str) -> String {
     delta
 }
 
-/// An error as Chat Completions streams report it.
+/// Encodes an error of a Chat Completions stream.
 pub(crate) fn error(message: &str, last: &[u8]) -> String {
     let mut contents = String::new();
     escapes::encode(message, &mut contents);

@@ -1,4 +1,4 @@
-//! What stands where in an event of Chat Completions.
+//! Locates the fields of an event of Chat Completions.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,13 +6,13 @@ use std::ops::Range;
 use crate::stream::call::piece::Piece;
 use crate::stream::json::cursor::{Cursor, contents, index, said};
 
-/// What an event says of calls.
+/// The fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct Located<'a> {
     pub(crate) deltas: Vec<Delta<'a>>,
-    /// The `index` of each choice that ends here, and the text of its `finish_reason`.
+    /// The `index` and `finish_reason` of each choice that ends here.
     pub(crate) finished: Vec<(&'a str, &'a str)>,
-    /// The stream reports an error.
+    /// Whether the stream reports an error.
     pub(crate) error: bool,
 }
 
@@ -24,14 +24,14 @@ pub(crate) struct Delta<'a> {
     pub(crate) index: Option<&'a str>,
     pub(crate) id: Option<Cow<'a, str>>,
     pub(crate) name: Option<Cow<'a, str>>,
-    /// The value of `arguments`, with its quotes.
+    /// Position of the value of `arguments`, with its quotes.
     pub(crate) arguments: Option<Range<usize>>,
-    /// What that says of them.
+    /// The piece of arguments in that value.
     pub(crate) piece: Option<Piece<'a>>,
 }
 
 impl<'a> Located<'a> {
-    /// Reads an event; `None` when it is none of this dialect.
+    /// Reads an event; `None` if it is not one of this dialect.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         Cursor::new(text).object(|key, cursor| match key {
@@ -54,10 +54,10 @@ impl<'a> Located<'a> {
                 "index" => choice = text.get(cursor.value()?)?,
                 "finish_reason" => {
                     let said = text.get(cursor.value()?).and_then(contents);
-                    reason = said.filter(|reason| !matches!(*reason, "" | "null")); // some say so in every event
+                    reason = said.filter(|reason| !matches!(*reason, "" | "null")); // some servers have it in every event
                 }
                 "delta" => {
-                    self.deltas.truncate(first); // of two members of one name, the last one counts
+                    self.deltas.truncate(first); // the last of duplicate keys counts
                     self.message(text, cursor)?;
                 }
                 _ => {}
@@ -81,7 +81,7 @@ impl<'a> Located<'a> {
                     cursor.object(|key, cursor| {
                         match key {
                             "index" => delta.index = index(text, cursor),
-                            // Mistral's says "null" in all pieces but the first.
+                            // Mistral sends "null" in all pieces but the first.
                             "id" => delta.id = said(text, cursor).filter(|id| id != "null"),
                             "function" => delta.function(text, cursor)?,
                             _ => {}
@@ -107,7 +107,7 @@ impl<'a> Located<'a> {
 }
 
 impl<'a> Delta<'a> {
-    /// Whether it says anything of the arguments.
+    /// Returns whether it has a piece of the arguments that is not empty.
     pub(crate) fn has_text(&self) -> bool {
         self.piece.is_some_and(|piece| piece != Piece::Text(""))
     }

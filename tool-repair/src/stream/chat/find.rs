@@ -1,4 +1,4 @@
-//! Which call of a Chat Completions stream a piece belongs to.
+//! Finds the call of a Chat Completions stream to which a piece belongs.
 
 use super::call::Entry;
 use super::event::Delta;
@@ -6,16 +6,16 @@ use super::history::ChoiceHistories;
 
 pub(crate) enum Found {
     Same(usize),
-    /// This one, if it is not complete.
+    /// The call at this position, if it is not complete.
     IfIncomplete(usize),
-    /// One of several calls, and nothing says which.
+    /// One of several calls.
     Unclear,
-    /// A call that was not there yet; it takes the place of that one, which is complete.
+    /// A new call, which replaces the complete call at this position.
     New(Option<usize>),
 }
 
-/// The call that a delta belongs to. The last one of an `index` counts; without one, that of the id; and what
-/// names nothing goes on with the call that came last.
+/// Finds the call of a delta: the last one with its `index`, or, without one, the call with its id. A delta without
+/// both continues the call with the last piece.
 pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
     let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
     if delta.legacy {
@@ -50,7 +50,7 @@ pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'
             (true, _) => Found::New(None),
         };
     }
-    // Nothing names that one any more: it ends in front of the one that has its id.
+    // Nothing names that call any more: it ends before the call with its id.
     if delta.index.is_none()
         && let Some(at) = position(&same_id)
         && calls.get(at).is_some_and(|entry| entry.index.is_none())
@@ -60,13 +60,13 @@ pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'
     if let Some(found) = gone_on_with(calls, delta, known_index) {
         return found;
     }
-    // A call that names nothing cannot be gone on with after another.
+    // A call without names cannot be continued after another.
     Found::New(position(&|entry| {
         entry.index.is_none() && entry.call.id.is_none()
     }))
 }
 
-/// The call that came last, if a delta that has no name of it seems to go on with it.
+/// Finds the call with the last piece, if a delta without a name of a tool seems to continue it.
 fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
     let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
     let at = position(&|_| true)?;
@@ -75,7 +75,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
     let same = if nameless {
         delta.name.is_none() || !entry.call.begun()
     } else {
-        // Another index or id, or both: they have changed, if there is no other call that could be meant.
+        // The index, the id or both have changed, if there is no other call to which the delta may belong.
         let only = position(&|other| other.call.serial != entry.call.serial).is_none();
         only && delta.name.is_none() && delta.has_text() && !known_index
     };
@@ -84,7 +84,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
         return None;
     }
     Some(if later {
-        Found::Unclear // clients would take the call that began last, or the one that came last
+        Found::Unclear // clients would choose the call that began last, or the call with the last piece
     } else if nameless {
         Found::Same(at)
     } else {
@@ -92,7 +92,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
     })
 }
 
-/// The last call of a delta's choice, and of its kind, that is `wanted`.
+/// Finds the last call with a delta's choice and kind that is `wanted`.
 fn position(calls: &[Entry], delta: &Delta<'_>, wanted: &dyn Fn(&Entry) -> bool) -> Option<usize> {
     let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
     calls.iter().rposition(|entry| own(entry) && wanted(entry))

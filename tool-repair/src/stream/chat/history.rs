@@ -1,28 +1,28 @@
-//! What is remembered of each choice of a chat beside the calls that are under way.
+//! The history of each choice of a chat beside its open calls.
 
-/// What became of the calls of one choice.
+/// Outcomes of the calls of one choice.
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceHistory {
     choice: String,
-    /// A call was not complete when it ended, or when another one began. One after it that has no `index` of its own may
-    /// be more of it, in a stream that says names and ids anew with every piece.
+    /// Whether a call was not complete when it ended, or when another one began. A later call without a unique `index`
+    /// may be more of it, in a stream that repeats names and changes ids with every piece.
     pub(crate) doubtful: bool,
-    /// Calls ended: an `index` may be one of theirs.
+    /// Whether calls ended: an `index` may be one of theirs.
     pub(crate) ended: bool,
-    /// The indexes of calls that ended.
+    /// Indexes of calls that ended.
     indexes: Vec<String>,
 }
 
-/// That of every choice.
+/// The histories of all choices.
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceHistories {
     kept: Vec<ChoiceHistory>,
-    /// Of all choices above the number that is kept.
+    /// The history of all choices above the number that is kept.
     others: ChoiceHistory,
 }
 
 impl ChoiceHistories {
-    /// That of a choice.
+    /// The history of a choice.
     pub(crate) fn of(&mut self, choice: &str) -> &mut ChoiceHistory {
         if self.kept.len() < KEPT && self.kept.iter().all(|history| history.choice != choice) {
             self.kept.push(ChoiceHistory {
@@ -35,7 +35,7 @@ impl ChoiceHistories {
             .unwrap_or(&mut self.others)
     }
 
-    /// Whether a call of that choice had this index, and ended.
+    /// Returns whether a call of this choice had this index, and ended.
     pub(crate) fn knows(&self, choice: &str, index: &str) -> bool {
         let mut histories = self.kept.iter();
         histories
@@ -44,7 +44,7 @@ impl ChoiceHistories {
 }
 
 impl ChoiceHistory {
-    /// A call ended that had this index.
+    /// Records the end of a call with this index.
     pub(crate) fn note(&mut self, index: Option<&str>) {
         if let Some(index) = index
             && self.indexes.len() < KEPT
@@ -55,5 +55,5 @@ impl ChoiceHistory {
     }
 }
 
-/// How many choices are kept, and how many indexes of each: more than a stream has.
+/// Maximum number of choices that are kept, and of indexes of each: more than a stream has.
 const KEPT: usize = 256;

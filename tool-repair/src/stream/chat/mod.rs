@@ -1,4 +1,4 @@
-//! Chat Completions: calls are told apart by choice and `index`, and end with their choice's `finish_reason`.
+//! Chat Completions: calls are identified by choice and `index`, and end with their choice's `finish_reason`.
 
 mod event;
 mod history;
@@ -21,16 +21,16 @@ use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 use crate::stream::call::{Call, Conclusion};
 
-/// The calls under way in a Chat Completions stream.
+/// The open calls in a Chat Completions stream.
 #[derive(Debug, Default)]
 pub(crate) struct Chat {
-    /// In the order in which their last pieces came.
+    /// Calls in the order of their last pieces.
     calls: Vec<Entry>,
     histories: ChoiceHistories,
 }
 
 impl Chat {
-    /// Whether an event may say anything of calls: most do not. One search for both `tool_calls` and `function_call`.
+    /// Returns whether an event may concern calls; most do not. One search finds both `tool_calls` and `function_call`.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_call"));
         !self.calls.is_empty() || CALL.find(raw).is_some()
@@ -63,12 +63,12 @@ impl Chat {
         true
     }
 
-    /// The stream ends, or breaks off: so does every call.
+    /// Ends every call: the stream ends, or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         self.end_where(|_| true, cut, reading);
     }
 
-    /// The stream cannot be followed any more: what is held leaves as it came.
+    /// Stops following the stream: held arguments leave unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), reading.state);
@@ -119,7 +119,7 @@ impl Chat {
             let contents = entry.call.push(piece, reading.state);
             let (call, span) = (entry.call.serial, span.clone());
             reading.steps.push(Step::Piece { call, span, contents });
-            // More may follow what is not JSON; a rest that nothing names is better than half of it repaired.
+            // Arguments that are not JSON may continue; a nameless rest is better than a half repaired.
             if first
                 && entry.named_by == NamedBy::Nothing
                 && !entry.call.is_repairing()
@@ -132,7 +132,8 @@ impl Chat {
         self.calls.push(entry);
     }
 
-    /// When a piece of another call comes, clients take the one before for done: if it is, all of it must be there.
+    /// Finalizes the call of the last piece: clients treat it as complete when a piece of another call arrives, so all
+    /// of it must have left.
     fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, reading: &mut Reading<'_>) {
         let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
         let last = self.calls.iter().rposition(own);
@@ -145,8 +146,8 @@ impl Chat {
         }
     }
 
-    /// The first arguments come of a call that may be more of one that is under way. Only what begins like arguments may
-    /// be another call while that one is not complete; what it is, is known when that one ends.
+    /// Handles the first arguments of a call that may be more of an open one. While that one is not complete, only a
+    /// piece that begins like arguments may be another call; this is decided when that one ends.
     fn conclude_earlier(&mut self, next: &mut Entry, piece: Piece<'_>, reading: &mut Reading<'_>) {
         let own = |entry: &&mut Entry| entry.choice == next.choice && entry.legacy == next.legacy;
         let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
@@ -180,15 +181,15 @@ impl Chat {
         }
     }
 
-    /// Whether all that a delta says of its call is of no other one.
+    /// Returns whether no open call has any of the names in a delta.
     fn is_identified(&self, delta: &Delta<'_>) -> bool {
         let known =
             |entry: &Entry| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Another call takes the place of this one, which ends; unless it does so only after one that came before, and its
-    /// own id still names it then.
+    /// Replaces a call by another one, and ends it; unless it has to end after an earlier one, and its own id still
+    /// identifies it then.
     fn replace(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) {
         let Some(entry) = self.calls.get_mut(at) else {
             return;
@@ -206,7 +207,7 @@ impl Chat {
         old.end(false, history, reading);
     }
 
-    /// How clients will tell the pieces of the call that a delta begins.
+    /// The names by which clients will identify the pieces of the call that a delta begins.
     fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
         let same_key = |entry: &Entry| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
@@ -238,8 +239,8 @@ impl Chat {
         });
     }
 
-    /// A piece has another index or id than the call that it seems to go on with. It does not if that is complete, or if
-    /// both are others and it begins like arguments itself.
+    /// Handles a piece with another index or id than the call that it seems to continue. It is another call if that one
+    /// is complete, or if both names differ and it begins like arguments.
     fn continue_if_incomplete(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) -> Found {
         let Some(entry) = self.calls.get_mut(at) else {
             return Found::New(None);
@@ -260,8 +261,8 @@ impl Chat {
         }
     }
 
-    /// Ends calls, in the order in which they began: what becomes of one may depend on those before it. An error comes
-    /// after all that can leave.
+    /// Ends calls, in the order in which they began: the outcome of one may depend on earlier ones. An error follows
+    /// everything that can leave.
     fn end_where(&mut self, ended: impl Fn(&Entry) -> bool, cut: bool, reading: &mut Reading<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
@@ -283,10 +284,11 @@ impl Chat {
     }
 }
 
-/// Whether the rest of each call leaves first. It does if a piece of that call came last in its choice: clients take the
-/// call for done when a piece of another one comes. After a call that waits, what began first leaves first.
+/// Returns whether the rest of each call leaves first: it does for the call with the last piece of its choice, since
+/// clients treat a call as complete when a piece of another one arrives. After a call that waits, the calls leave in
+/// the order in which they began.
 fn leaves_first(ended: &[Entry]) -> Vec<bool> {
-    // Of each choice: its last call, or `None` when one of its calls waits.
+    // The last call of each choice, or `None` if one of its calls waits.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();
     for Entry { choice, call, .. } in ended {
         let last = last.entry(choice).or_insert(Some(call.serial));

@@ -12,11 +12,12 @@ use super::repairer::StreamRepairer;
 use crate::stream::call::record::RepairRecord;
 
 pin_project! {
-    /// A stream of bytes whose tool calls are repaired as they pass by: the body of an upstream's answer, say.
+    /// A stream of bytes whose tool calls are repaired while it is polled: for example the body of an upstream's
+    /// response.
     ///
-    /// Errors of the inner stream are passed on where they come. One with no byte after it
-    /// [aborts](StreamRepairer::abort). At the end of the inner stream what is held leaves, by
-    /// itself: poll until there is no more. Dropped before that, it drops the inner stream and what is held.
+    /// Errors of the inner stream are passed on at their position. An error with no byte after it
+    /// [aborts](StreamRepairer::abort) the repair. At the end of the inner stream, held bytes leave: poll until there
+    /// is no more. Dropping it earlier drops the inner stream and the held bytes.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -35,14 +36,14 @@ pin_project! {
         inner: S,
         repairer: StreamRepairer,
         out: Vec<u8>,
-        // The last that came was an error.
+        // The last item was an error.
         broken: bool,
         ended: bool,
     }
 }
 
 impl<S> RepairedStream<S> {
-    /// Repairs `inner` with a repairer that has not seen anything yet.
+    /// Creates a stream that repairs `inner` with a new repairer.
     pub fn new(inner: S, repairer: StreamRepairer) -> Self {
         Self {
             inner,
@@ -53,7 +54,7 @@ impl<S> RepairedStream<S> {
         }
     }
 
-    /// As [`StreamRepairer::take_records`].
+    /// Takes the records, like [`StreamRepairer::take_records`].
     #[must_use = "the records are given out once"]
     pub fn take_records(self: Pin<&mut Self>) -> Vec<RepairRecord> {
         self.project().repairer.take_records()
@@ -69,17 +70,17 @@ impl<S> RepairedStream<S> {
         &self.inner
     }
 
-    /// The inner stream. What is taken from it here is not repaired, and missing.
+    /// The inner stream. Bytes that are taken from it here are missing from the repaired stream.
     pub fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The inner stream, pinned. What is taken from it here is not repaired, and missing.
+    /// The inner stream, pinned. Bytes that are taken from it here are missing from the repaired stream.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// The inner stream, with what has not been taken from it yet. What is held is lost.
+    /// Returns the rest of the inner stream. Held bytes are lost.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -113,7 +114,7 @@ where
                     *this.ended = true;
                 }
             }
-            // After an error of its own nothing leaves any more, so that nothing more needs to be read.
+            // After the stream's own error nothing leaves any more, so that nothing more needs to be read.
             *this.ended |= this.repairer.failed();
             if !this.out.is_empty() {
                 return Poll::Ready(Some(Ok(Bytes::from(std::mem::take(this.out)))));
@@ -146,7 +147,7 @@ mod tests {
     use crate::FormatFixing;
     use crate::stream::read::dialect::Dialect;
 
-    /// Gives what is in it, pending once before each.
+    /// A body of prepared items, pending once before each.
     struct Body(VecDeque<Result<Vec<u8>, &'static str>>, bool);
 
     impl Stream for Body {

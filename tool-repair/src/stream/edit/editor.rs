@@ -1,4 +1,4 @@
-//! [`Editor`]: writes what the reader found into the bytes of a stream.
+//! [`Editor`]: writes the steps of the reader into the bytes of a stream.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,24 @@ use crate::stream::call::step::{Address, Incoming, Step};
 use crate::stream::json::payload::{Edit, Payload, may_be_read_by_others};
 use crate::stream::read::reader::Reader;
 
-/// The way out of a stream: events leave as they came, but for the strings that carry arguments.
+/// The output of a stream: events leave unchanged, except for the strings that carry arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Editor {
     steps: Vec<Step>,
-    /// By call, the event that carried its last piece, while something of the call is held.
+    /// By call, the event with its last piece, while arguments of the call are held.
     carriers: HashMap<u64, Vec<u8>>,
-    /// By call, the events that must not leave before it is known what becomes of the call.
+    /// By call, the events that must not leave before the outcome of the call is known.
     kept: HashMap<u64, Vec<Vec<u8>>>,
     /// The stream ended with an error: nothing leaves any more.
     failed: bool,
 }
 
-/// The event that is written.
+/// The current event.
 struct Present<'a> {
     event: &'a Event<'a>,
     payload: Option<Payload<'a>>,
     edits: Vec<Edit>,
-    /// It leaves later.
+    /// Whether it leaves later.
     is_kept: bool,
 }
 
@@ -37,7 +37,7 @@ impl Editor {
         }
     }
 
-    /// Reads an event, and sends what may leave.
+    /// Reads an event, and sends the bytes that may leave.
     pub(crate) fn event(&mut self, event: &Event<'_>, reader: &mut Reader, out: &mut Vec<u8>) {
         let raw = event.raw();
         if !reader.concerns(raw) {
@@ -78,13 +78,13 @@ impl Editor {
         }
     }
 
-    /// Ends all calls, and sends what is held.
+    /// Ends all calls, and sends the held bytes.
     pub(crate) fn end(&mut self, cut: bool, reader: &mut Reader, out: &mut Vec<u8>) {
         reader.end(cut, &mut self.steps);
         self.take_steps(None, reader, out);
     }
 
-    /// Ends all calls, since the stream cannot be followed any more; what is held leaves as it came.
+    /// Ends all calls, since the stream cannot be followed any more; held arguments leave unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
         reader.give_up(reason, &mut self.steps);
         self.take_steps(None, reader, out);
@@ -139,7 +139,7 @@ impl Editor {
         }
     }
 
-    /// Sends held arguments: in the call's piece in the present event, or in an event like that of its last piece.
+    /// Sends held arguments: in the call's piece in the current event, or in an event like that of its last piece.
     fn release(
         &self,
         call: u64,
@@ -160,7 +160,7 @@ impl Editor {
         address.encode_rest(rest, self.carrier(call), out);
     }
 
-    /// Sends an error in the stream's own form, its last event.
+    /// Sends an error in the stream's own form, as its last event.
     fn fail(&mut self, call: u64, message: &str, reader: &Reader, out: &mut Vec<u8>) {
         let error = reader.dialect().encode_error(message, self.carrier(call));
         self.send(error.as_bytes(), out);
@@ -172,5 +172,5 @@ impl Editor {
     }
 }
 
-/// Events above say more than `[DONE]`.
+/// Larger events are not `[DONE]`.
 const SHORT: usize = 128;

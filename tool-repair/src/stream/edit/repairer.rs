@@ -1,4 +1,4 @@
-//! The repair of one stream, pushed: bytes in, bytes out.
+//! The repair of one stream that is pushed: bytes in, bytes out.
 
 use super::editor::Editor;
 use crate::format_fixing::FormatFixing;
@@ -8,10 +8,10 @@ use crate::stream::call::state::StreamLimits;
 use crate::stream::read::dialect::Dialect;
 use crate::stream::read::reader::Reader;
 
-/// Repairs the tool calls of one stream of server-sent events, whatever the pieces it comes in.
+/// Repairs the tool calls of one stream of server-sent events, received in pieces of any size.
 ///
-/// At the end of the stream [`finish`](Self::finish) it, or [`abort`](Self::abort): what is held then is lost
-/// otherwise. What is pushed after that passes as it comes.
+/// Call [`finish`](Self::finish) or [`abort`](Self::abort) at the end of the stream: held bytes are lost otherwise.
+/// Bytes that are pushed after that pass unchanged.
 ///
 /// ```
 /// use tool_repair::FormatFixing;
@@ -30,17 +30,17 @@ pub struct StreamRepairer {
     framer: SseDecoder,
     reader: Reader,
     editor: Editor,
-    /// Nothing is looked at (any more).
+    /// Whether the stream passes unread.
     passing: bool,
 }
 
 impl StreamRepairer {
-    /// A repairer with the default limits.
+    /// Creates a repairer with the default limits.
     pub fn new(dialect: Dialect, fixing: FormatFixing) -> Self {
         Self::with(dialect, fixing, StreamLimits::default())
     }
 
-    /// A repairer with other limits.
+    /// Creates a repairer with other limits.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
         Self {
             framer: SseDecoder::with_limit(limits.event),
@@ -50,7 +50,7 @@ impl StreamRepairer {
         }
     }
 
-    /// Takes the next bytes of the stream and appends to `out` what may leave now.
+    /// Takes the next bytes of the stream and appends to `out` the bytes that may leave now.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.passing {
             return self.editor.send(bytes, out);
@@ -59,8 +59,8 @@ impl StreamRepairer {
         self.take_frames(false, out);
     }
 
-    /// Ends the stream: appends to `out` all that is left. Calls that are under way end with it.
-    /// What is pushed afterwards passes as it comes.
+    /// Ends the stream: appends to `out` all bytes that are left. Open calls end with it. Bytes that are pushed
+    /// afterwards pass unchanged.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
@@ -73,8 +73,8 @@ impl StreamRepairer {
         self.passing = true;
     }
 
-    /// Ends a stream that broke off, with an error of the connection, say: the arguments of calls under way were cut
-    /// off, so that what is held of them leaves as it came.
+    /// Ends a stream that broke off, for example with an error of the connection: the arguments of open calls were cut
+    /// off, so that their held bytes leave unchanged.
     pub fn abort(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
@@ -84,27 +84,26 @@ impl StreamRepairer {
         self.passing = true;
     }
 
-    /// What became of the calls that ended since the last time, if their arguments were not simply JSON. Up to
-    /// 4,096 wait to be taken; those above are only told through `tracing`.
+    /// Takes the records of the calls that ended since the last time, if their arguments were not simply JSON. Up to
+    /// 4,096 wait to be taken; later ones are only logged with `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
-    /// The names of the tools whose calls passed untouched, since they are not
-    /// [`target_tools`](FormatFixing::target_tools); the first 64. A call that has no name is one of `""`.
+    /// Names of the tools whose calls passed unchanged, since they are not
+    /// [`target_tools`](FormatFixing::target_tools); the first 64. The name of a call without one is `""`.
     pub fn skipped(&self) -> &[String] {
         self.reader.state.skipped()
     }
 
-    /// How many tool calls were seen so far, of whatever tools. None in a stream that has some: it is of another
-    /// dialect.
+    /// Number of tool calls so far, of all tools. If it is 0 for a stream with calls, the stream has another dialect.
     pub fn calls(&self) -> u64 {
         self.reader.state.calls()
     }
 
-    /// Why the rest of the stream passes untouched, once it does: an event or the number of calls went over the
-    /// [limits](StreamLimits). Calls that were under way are reported as refused; those after are not known.
+    /// The reason why the rest of the stream passes unchanged: an event or the number of calls exceeded the
+    /// [limits](StreamLimits). Open calls are reported as refused; later calls are not read.
     ///
     /// ```
     /// use tool_repair::FormatFixing;
@@ -119,7 +118,7 @@ impl StreamRepairer {
         self.reader.state.lost()
     }
 
-    /// Whether the stream ended with an error that was put in for a call that could not be repaired
+    /// Returns whether the stream ended with an error for a call that could not be repaired
     /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
     pub fn failed(&self) -> bool {
         self.reader.state.failed

@@ -1,5 +1,5 @@
-//! Finds values in a JSON text without taking it apart: everything is a span, so that one string can be replaced
-//! and all else stays byte for byte.
+//! Locates values in a JSON text without parsing all of it: values are spans, so that one string can be replaced and
+//! every other byte stays.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use memchr::memchr2;
 
 use super::escapes;
 
-/// Walks a text that is known to be JSON. On any other it stops or finds nothing, but never fails.
+/// Walks a text that is known to be JSON. On any other text it stops or finds nothing, but never fails.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -19,8 +19,8 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0 }
     }
 
-    /// Shows each member of the object that comes next: its key, and a cursor in front of its value. A value that
-    /// is not taken is skipped, and so is anything but an object.
+    /// Visits each member of the next object: its key, and a cursor before its value. A value that is not taken is
+    /// skipped, and so is a value that is no object.
     pub(crate) fn object(&mut self, mut visit: impl FnMut(&'a str, &mut Self) -> Option<()>) -> Option<()> {
         if self.peek()? != b'{' {
             return self.value().map(|_| ());
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
         self.take(b'}')
     }
 
-    /// Shows each item of the array that comes next, as [`object`](Self::object) shows members.
+    /// Visits each item of the next array, as [`object`](Self::object) visits members.
     pub(crate) fn array(&mut self, mut visit: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.peek()? != b'[' {
             return self.value().map(|_| ());
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.take(b']')
     }
 
-    /// The value that comes next, whatever it is.
+    /// Skips the next value. Returns its span.
     pub(crate) fn value(&mut self) -> Option<Range<usize>> {
         let mut depth = 0_usize;
         self.peek()?;
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The first byte of the value that comes next.
+    /// The first byte of the next value.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What stands between the quotes of the string that comes next.
+    /// Skips the next string. Returns the span of its contents.
     fn string(&mut self) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
     fn word(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || *byte <= b' ';
-        // At least one byte, so that no text can make this stand still.
+        // At least one byte, so that no text stops the cursor.
         self.at += rest.iter().position(end).unwrap_or(rest.len()).max(1);
     }
 
@@ -133,26 +133,26 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A value, and where it is in the JSON.
+/// A value, and its position in the JSON.
 #[derive(Debug, Clone)]
 pub(crate) struct Spanned<'a> {
     pub(crate) span: Range<usize>,
     pub(crate) text: &'a str,
 }
 
-/// The value that comes next.
+/// Skips the next value. Returns its position and text.
 pub(crate) fn spanned<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Spanned<'a>> {
     let span = cursor.value()?;
     let text = text.get(span.clone())?;
     Some(Spanned { span, text })
 }
 
-/// What stands between the quotes, when the text is a string of JSON.
+/// Contents of a JSON string; `None` for other values.
 pub(crate) fn contents(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// The string that comes next, unless it says nothing.
+/// The next string, unless it is empty.
 pub(crate) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
     let raw = text.get(cursor.value()?).and_then(contents)?;
     if raw.is_empty() {
@@ -166,7 +166,7 @@ pub(crate) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a,
     Some(Cow::Owned(read))
 }
 
-/// The value that comes next, unless it is `null`.
+/// The next value, unless it is `null`.
 pub(crate) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
     text.get(cursor.value()?).filter(|value| *value != "null")
 }

@@ -1,16 +1,15 @@
-//! The JSON string that carries a piece of the arguments: read, and written again when less or more of it may
-//! leave.
+//! Decodes and encodes the JSON string that carries a piece of the arguments.
 
 use memchr::memchr;
 
-/// A surrogate without its other half: what it stands for is unknown.
+/// A surrogate without its other half, which represents no character.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LoneSurrogate;
 
-/// Appends what a string says to `into`; `raw` stands between its quotes.
+/// Decodes the contents of a string, `raw`, and appends the text to `into`.
 ///
-/// A first half of a surrogate pair at the end of the string is kept in `half` for the next string, which begins
-/// with its other half: pieces are cut at code units as well.
+/// A high surrogate at the end of the string is kept in `half` for the next string, which begins with the low one:
+/// servers cut texts at UTF-16 code units.
 pub(crate) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Result<(), LoneSurrogate> {
     let mut rest = raw;
     while !rest.is_empty() {
@@ -37,7 +36,7 @@ pub(crate) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Re
                         _ => return Err(LoneSurrogate),
                     }
                 }
-                (_, None) => return Err(LoneSurrogate), // no JSON, so nothing that can be decoded either
+                (_, None) => return Err(LoneSurrogate), // not JSON, so that it cannot be decoded either
             },
             _ if half.is_some() => return Err(LoneSurrogate),
             b'n' => (Some('\n'), 2),
@@ -53,7 +52,7 @@ pub(crate) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Re
     Ok(())
 }
 
-/// As [`decode`], but halves of surrogate pairs that stand alone become U+FFFD.
+/// Decodes like [`decode`], but lone surrogates become U+FFFD.
 pub(crate) fn decode_lossy(raw: &str, half: &mut Option<u16>, into: &mut String) {
     let (before, before_half) = (into.len(), *half);
     if decode(raw, half, into).is_ok() {
@@ -85,9 +84,9 @@ fn code_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.get(2..6)?, 16).ok()
 }
 
-/// Appends a text as it stands between the quotes of a JSON string.
+/// Encodes a text as the contents of a JSON string.
 ///
-/// Line ends of any kind are escaped, since many clients cut events at them: U+0085, U+2028 and U+2029, too.
+/// Line ends of any kind are escaped, since many clients cut events at them, also at U+0085, U+2028 and U+2029.
 pub(crate) fn encode(text: &str, into: &mut String) {
     let mut plain = 0;
     for (at, character) in text.char_indices() {

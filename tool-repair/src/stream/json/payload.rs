@@ -1,5 +1,5 @@
-//! An event and the JSON in it: a place in the one is a place in the other, so that a string can be replaced where
-//! it stands and every other byte of the event stays.
+//! The JSON in an event, with the position of each byte in the event, so that a string can be replaced and every other
+//! byte of the event stays.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,32 +10,32 @@ use super::cursor::contents;
 use crate::scan::is_json;
 use crate::sse::Event;
 
-/// The JSON that the `data:` lines of an event make.
+/// JSON of the `data:` lines of an event.
 pub(crate) struct Payload<'a> {
     raw: &'a [u8],
     text: Cow<'a, str>,
     lines: Lines,
 }
 
-/// Where the JSON stands in the raw bytes.
+/// Positions of the lines in the raw bytes.
 enum Lines {
     One(usize),
-    /// For each line: where it begins in the JSON, and where in the raw bytes.
+    /// Start of each line in the JSON, and in the raw bytes.
     Several(Vec<(usize, usize)>),
 }
 
 /// A value of the JSON and the string that takes its place.
 pub(crate) struct Edit {
-    /// The call that it belongs to.
+    /// The call of the value.
     pub(crate) call: u64,
     /// The value with its quotes, if it has any.
     pub(crate) span: Range<usize>,
-    /// What stands between the quotes; `None` leaves the value as it is.
+    /// Contents of the new string; `None` leaves the value unchanged.
     pub(crate) contents: Option<String>,
 }
 
 impl Edit {
-    /// Adds to what stands between the quotes.
+    /// Appends to the contents.
     pub(crate) fn append(&mut self, rest: &str, payload: &Payload<'_>) {
         if !rest.is_empty() {
             let value = payload.slice(&self.span);
@@ -47,7 +47,7 @@ impl Edit {
 }
 
 impl<'a> Payload<'a> {
-    /// The JSON of an event; `None` when it has none, or something else.
+    /// Parses the JSON of an event; `None` without valid JSON.
     pub(crate) fn of(event: &Event<'a>) -> Option<Self> {
         let mut lines = event.fields().filter(|field| field.name == b"data");
         let first = lines.next()?;
@@ -79,7 +79,7 @@ impl<'a> Payload<'a> {
         self.text.get(span.clone()).unwrap_or_default()
     }
 
-    /// Writes the event with the edits made.
+    /// Writes the event with the edits.
     pub(crate) fn write(&self, edits: &mut [Edit], out: &mut Vec<u8>) {
         edits.sort_by_key(|edit| edit.span.start);
         let mut written = 0;
@@ -108,7 +108,7 @@ impl<'a> Payload<'a> {
         );
     }
 
-    /// The raw bytes of a span that is not empty.
+    /// Span in the raw bytes of a span that is not empty.
     fn place(&self, span: &Range<usize>) -> Range<usize> {
         let of = |at: usize| match &self.lines {
             Lines::One(start) => start + at,
@@ -122,14 +122,14 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Whether an event that has no payload may carry a piece of arguments for those who read bytes that are not UTF-8 as
-/// characters that stand for them.
+/// Returns whether an event without a payload may carry a piece of arguments for clients that replace bytes that are
+/// not UTF-8.
 pub(crate) fn may_be_read_by_others(event: &Event<'_>, key: &str) -> bool {
     let raw = event.raw();
     std::str::from_utf8(raw).is_err() && memmem::find(raw, key.as_bytes()).is_some()
 }
 
-/// The line end that a stream uses, read off one of its events.
+/// Line end of a stream, taken from one of its events.
 pub(crate) fn line_end(raw: &[u8]) -> &'static str {
     if raw.ends_with(b"\r\n") {
         "\r\n"

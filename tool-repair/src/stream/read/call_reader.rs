@@ -1,4 +1,4 @@
-//! [`CallReader`]: the calls of a stream as values, without the bytes.
+//! [`CallReader`]: reads the calls of a stream from its events.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,9 @@ use crate::stream::call::step::{EndedCall, Incoming, Step};
 use crate::stream::json::cursor::contents;
 use crate::stream::json::escapes;
 
-/// Reads the calls of one stream from its events: for who builds a message, or a stream of another API. The rules are those of
-/// a [`StreamRepairer`](crate::stream::StreamRepairer): the arguments of a call are what a client puts together of a repaired stream.
+/// Reads the calls of one stream from its events, in order to build a message or a stream of another API. The rules are
+/// those of a [`StreamRepairer`](crate::stream::StreamRepairer): the arguments of a call are equal to the joined pieces
+/// of a repaired stream.
 ///
 /// ```
 /// use tool_repair::{FormatFixing, Status};
@@ -48,64 +49,64 @@ pub enum CallEvent {
         call: u64,
         /// The choice of a Chat Completions stream.
         choice: Option<u64>,
-        /// Its id, if the stream has said it.
+        /// Its id, if the stream has it so far.
         id: Option<String>,
-        /// The name of its tool, as far as the stream has said it.
+        /// Name of its tool, as far as the stream has it.
         tool: String,
     },
-    /// More of the arguments of a call. They are JSON so far, or the call has failed.
+    /// More of the arguments of a call. The arguments are JSON so far, or the call has failed.
     Arguments {
         /// The number of the call.
         call: u64,
         /// The text.
         text: String,
     },
-    /// All arguments so far were a copy of those that follow.
+    /// All arguments so far were a copy of the arguments that follow.
     Restarted {
         /// The number of the call.
         call: u64,
     },
     /// A call ended.
     Ended(ReadCall),
-    /// A piece of arguments belongs to one of several calls, and nothing says to which.
+    /// A piece of arguments may belong to several calls.
     Unattributed,
 }
 
-/// A call at its end.
+/// A call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadCall {
     /// The number of the call.
     pub call: u64,
-    /// Its id, unless the stream never said it.
+    /// Its id; `None` if the stream never had it.
     pub id: Option<String>,
-    /// The name of its tool; empty if the stream never said it.
+    /// Name of its tool; empty if the stream never named it.
     pub tool: String,
-    /// The arguments: JSON, unless the status says otherwise; empty if there were none.
+    /// Arguments: JSON, unless the status differs; empty if there were none.
     pub arguments: String,
-    /// What the arguments turned out to be. Calls of tools that are not [targets](FormatFixing::target_tools) are
-    /// [`Valid`](Status::Valid), whatever they are.
+    /// Outcome of the arguments. Calls of tools that are not [targets](FormatFixing::target_tools) are
+    /// [`Valid`](Status::Valid), whatever their arguments.
     pub status: Status,
-    /// Some of its pieces may belong to another call, or it may be a piece of another call: it must not run, even if it
-    /// is JSON. The status is [`Refused`](Status::Refused).
+    /// Whether pieces may belong to another call, or the call may be a piece of another one: it must not run, even if
+    /// it is JSON. The status is [`Refused`](Status::Refused).
     pub ambiguous: bool,
 }
 
-/// The arguments of a call, as far as they have arrived.
+/// Arguments of a call, as far as they have arrived.
 #[derive(Debug, Default)]
 struct Arguments {
     text: String,
-    /// The first half of a surrogate pair.
+    /// The high surrogate at the end of the last piece.
     half: Option<u16>,
 }
 
 impl CallReader {
-    /// A reader with the default limits.
+    /// Creates a reader with the default limits.
     pub fn new(dialect: Dialect, fixing: FormatFixing) -> Self {
         Self::with(dialect, fixing, StreamLimits::default())
     }
 
-    /// A reader with other limits. The size of an event is up to the caller.
+    /// Creates a reader with other limits. The caller limits the size of an event.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
         Self {
             reader: Reader::new(dialect, fixing, limits),
@@ -114,7 +115,7 @@ impl CallReader {
         }
     }
 
-    /// Reads an event: its `event:` line and its data, JSON or `[DONE]`. Data that is not JSON says nothing.
+    /// Reads an event: its `event:` line and its data, JSON or `[DONE]`. Other data is ignored.
     pub fn read(&mut self, name: Option<&str>, data: &str) -> Vec<CallEvent> {
         if self.reader.state.lost().is_some() {
             return Vec::new();
@@ -131,25 +132,25 @@ impl CallReader {
         self.take_events(Some(data))
     }
 
-    /// Ends the stream: calls that are open end with it.
+    /// Ends the stream: open calls end with it.
     pub fn finish(&mut self) -> Vec<CallEvent> {
         self.reader.end(false, &mut self.steps);
         self.take_events(None)
     }
 
-    /// Ends a stream that broke off: calls that are open were cut off.
+    /// Ends a stream that broke off: open calls were cut off.
     pub fn abort(&mut self) -> Vec<CallEvent> {
         self.reader.end(true, &mut self.steps);
         self.take_events(None)
     }
 
-    /// As [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records).
+    /// Takes the records, like [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records).
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
-    /// Why no more calls are read, once there were more than the [limits](StreamLimits) allow.
+    /// The reason why no more calls are read: there were more than the [limits](StreamLimits) allow.
     pub fn bailout_reason(&self) -> Option<&str> {
         self.reader.state.lost()
     }
@@ -199,7 +200,7 @@ impl CallReader {
                 Some(CallEvent::Restarted { call })
             }
             Step::Ended(ended) => Some(CallEvent::Ended(self.ended(*ended))),
-            // Who reads calls hears what the arguments are, also where a stream would end with an error.
+            // A reader of calls receives all arguments, also where a stream would end with an error.
             Step::Fail { call, .. } => {
                 self.arguments.remove(&call);
                 None

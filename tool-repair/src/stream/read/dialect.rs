@@ -1,10 +1,10 @@
-//! The streams that are understood.
+//! The dialects of streams.
 
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// The form of a stream of tool calls. Written, read and configured by its [name](Self::as_str).
+/// The dialect of a stream of tool calls. It is displayed, parsed and configured by its [name](Self::as_str).
 ///
 /// ```
 /// use tool_repair::stream::Dialect;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// `OpenAI`'s Chat Completions, and all that speak like them.
+    /// `OpenAI`'s Chat Completions, and compatible APIs.
     ChatCompletions,
     /// `OpenAI`'s Responses.
     Responses,
@@ -25,10 +25,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Each of them.
+    /// All dialects.
     pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses, Self::Anthropic];
 
-    /// Its name, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
+    /// Name of the dialect, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatCompletions => "chat",
@@ -70,7 +70,7 @@ impl<'de> serde::Deserialize<'de> for Dialect {
     }
 }
 
-/// No [`Dialect`] has that name.
+/// An error for an unknown name of a [`Dialect`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownDialect(String);
 
@@ -86,7 +86,7 @@ impl fmt::Display for UnknownDialect {
 
 impl Error for UnknownDialect {}
 
-/// How many characters of a name an error shows.
+/// Maximum number of characters of a name in an error.
 const NAME_SHOWN: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads the calls of a stream from its events, whatever the dialect. Knows no bytes.
+//! Reads the calls of a stream of any dialect from its events.
 
 pub(crate) mod dialect;
 mod encode;

@@ -1,4 +1,4 @@
-//! [`Reader`]: the calls of a stream, whatever the dialect.
+//! [`Reader`]: the calls of a stream of any dialect.
 
 use super::dialect::Dialect;
 use crate::format_fixing::FormatFixing;
@@ -8,7 +8,7 @@ use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::chat::Chat;
 use crate::stream::responses::Responses;
 
-/// Tells which piece of a stream belongs to which call, and how far its arguments may leave. Knows no bytes.
+/// Assigns each piece of a stream to its call, and decides how much of its arguments may leave.
 #[derive(Debug)]
 pub(crate) struct Reader {
     calls: Calls,
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Whether an event may say anything of calls: only such an event has to be read.
+    /// Returns whether an event may concern calls: only such an event has to be read.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         match &self.calls {
             Calls::Chat(calls) => calls.concerns(raw),
@@ -52,12 +52,12 @@ impl Reader {
         }
     }
 
-    /// Whether the dialect says `[DONE]` at the end of a stream.
+    /// Returns whether the dialect ends its streams with `[DONE]`.
     pub(crate) fn has_done(&self) -> bool {
         matches!(self.calls, Calls::Chat(_))
     }
 
-    /// The key of a piece of arguments.
+    /// Key of a piece of arguments.
     pub(crate) fn key(&self) -> &'static str {
         match self.calls {
             Calls::Chat(_) | Calls::Responses(_) => "arguments",

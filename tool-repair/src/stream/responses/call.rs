@@ -11,34 +11,34 @@ use crate::stream::json::cursor::Spanned;
 
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The id of the item; `call.id` is what the answer will name.
+    /// Id of the item; `call.id` is the id that a result names.
     pub(crate) id: Option<String>,
     pub(crate) output_index: Option<String>,
     pub(crate) call: Call,
-    /// Pieces of the arguments came, so that clients put them together.
+    /// Whether pieces of the arguments were sent, which clients join.
     in_pieces: bool,
-    /// One of the pieces had its own id or place.
+    /// Whether one of the pieces had its own id or position.
     pub(crate) named: bool,
-    /// All that came of them is what its item was announced with, whole and JSON.
+    /// Whether all of its arguments were in the announcement of its item, complete and JSON.
     announced: bool,
     pub(crate) stop: Stop,
 }
 
-/// How far the end of a call has come.
+/// Progress of the end of a call.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Its arguments are not done.
+    /// The arguments are not done.
     Open,
-    /// They are, and this left: what they are is known, unless the stream says that they were cut off.
+    /// The arguments are done, and have left. The outcome is known, unless the stream reports that they were cut off.
     Left(Box<Outcome>),
-    /// They are, and the events that say so are kept back: whether the arguments are repaired depends on what the
-    /// stream says next.
+    /// The arguments are done, and the events with their end are held: the next events decide whether they are
+    /// repaired.
     Kept(Kept),
-    /// All is known; `None` for a call that is not repaired.
+    /// The outcome is known; `None` for a call that is not repaired.
     Finalized(Option<Status>),
 }
 
-/// The events that are kept back for a call.
+/// The held events of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     events: usize,
@@ -62,7 +62,7 @@ impl Entry {
         }
     }
 
-    /// Whether an item is this call by any of its names, and not another's by the one that answers go by.
+    /// Returns whether an item has one of the names of this call, and not another call's `call_id`.
     pub(crate) fn is_meant_by(&self, item: &Item<'_>) -> bool {
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         let both = self.call.id.as_deref().zip(item.call_id.as_deref());
@@ -91,8 +91,8 @@ impl Entry {
         }
     }
 
-    /// The item was announced. If it has arguments that are JSON and whole, all of them leave with it: they may be said
-    /// again.
+    /// Handles the announcement of the item. Arguments in it that are complete JSON leave with it: they may be
+    /// repeated.
     pub(crate) fn announce(&mut self, reading: &mut Reading<'_>) {
         self.announced = self.call.is_whole();
         if self.announced
@@ -103,7 +103,7 @@ impl Entry {
         }
     }
 
-    /// Takes the arguments as a whole, if none came in pieces.
+    /// Takes all of the arguments, if no pieces were sent.
     pub(crate) fn take_whole(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         if !matches!(self.stop, Stop::Open) {
             return;
@@ -129,8 +129,8 @@ impl Entry {
         }
     }
 
-    /// The stream says that the arguments are done, but not yet whether they were cut off. Its event is kept back, or what
-    /// they are is known.
+    /// Handles the end of the arguments, before the stream reports whether they were cut off. Returns whether the event
+    /// is held; otherwise the outcome is known.
     pub(crate) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
         match &mut self.stop {
             Stop::Open if !self.call.is_repairing() => {
@@ -170,7 +170,7 @@ impl Entry {
         }
     }
 
-    /// Another call begins that may be more of this one. Returns whether it may be a call of its own.
+    /// Handles the beginning of another call that may be more of this one. Returns whether it may be a separate call.
     pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         match &self.stop {
             Stop::Open | Stop::Kept(_) => {
@@ -183,13 +183,14 @@ impl Entry {
         }
     }
 
-    /// Stops looking at the arguments: what is held leaves as it came.
+    /// Stops reading the arguments: held bytes leave unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         let rest = self.call.give_up(reason.to_owned(), reading.state);
         self.release(rest, reading);
     }
 
-    /// It is known whether the arguments were cut off. What is still held leaves, and then what was kept back.
+    /// Finalizes the call, once it is known whether the arguments were cut off. Held arguments leave, then the held
+    /// events.
     pub(crate) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
         let kept = match std::mem::replace(&mut self.stop, Stop::Finalized(None)) {
             Stop::Finalized(status) => {
@@ -225,7 +226,7 @@ impl Entry {
         self.call.ended(ending, reading);
     }
 
-    /// The event repeats the arguments.
+    /// Replaces a copy of the arguments in the event.
     pub(crate) fn copy(&self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let status = match &self.stop {
             Stop::Finalized(status) => *status,
@@ -235,7 +236,7 @@ impl Entry {
         reading.steps.extend(item.copy(status, reading.state));
     }
 
-    /// Lets go of what was held.
+    /// Releases held arguments.
     pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
         let in_pieces = self.in_pieces;
         reading.release(self.call.serial, || Address::Responses { in_pieces }, rest);
@@ -264,5 +265,5 @@ impl Item<'_> {
     }
 }
 
-/// How many events of one call are kept back: more than a stream has, so that none grows without end.
+/// Maximum number of held events of one call: more than a stream has.
 const EVENTS_KEPT: usize = 4;

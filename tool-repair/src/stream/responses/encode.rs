@@ -27,7 +27,7 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an event whose call has turned out to have this status. A copy of repaired arguments in it is repaired, too.
+/// Appends an event that was held until its call had this status. A copy of repaired arguments in it is repaired, too.
 pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
     let event = Event::whole(raw);
     let payload = status.and_then(|_| Payload::of(&event));
@@ -39,10 +39,10 @@ pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out:
     }
 }
 
-/// An event with a further piece of a call's arguments, beside `last`, the one that carried the first.
+/// Encodes an event with a further piece of a call's arguments, after `last`, the event with the first.
 ///
-/// It repeats that one's `sequence_number`, as if the event had come in two halves: all other events keep theirs, and
-/// who takes the stream up again after it misses nothing.
+/// The event repeats the `sequence_number` of `last`, as if that had been sent in two halves: all other events keep
+/// theirs, and a client that resumes the stream after it misses nothing.
 fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name
@@ -64,7 +64,7 @@ fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> 
     event
 }
 
-/// An error as streams of Responses report it.
+/// Encodes an error of a Responses stream.
 pub(crate) fn error(message: &str, last: &[u8]) -> String {
     let event = Event::whole(last);
     let payload = Payload::of(&event);

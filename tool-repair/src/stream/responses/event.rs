@@ -1,26 +1,26 @@
-//! What stands where in an event of Responses.
+//! Locates the fields of an event of Responses.
 
 use std::borrow::Cow;
 
 use crate::stream::json::cursor::{Cursor, Spanned, index, said, spanned};
 
-/// What an event says.
+/// The fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct Located<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,
     pub(crate) sequence_number: Option<&'a str>,
-    /// What it says of one call: by itself, or as the item that it is about.
+    /// The fields of one call: at the top level, or in its `item`.
     pub(crate) item: Item<'a>,
     /// The calls of a whole response.
     pub(crate) output: Vec<Item<'a>>,
 }
 
-/// What is said of one call.
+/// The fields of one call.
 #[derive(Debug, Default)]
 pub(crate) struct Item<'a> {
     /// The type of an item.
     pub(crate) kind: Option<Cow<'a, str>>,
-    /// The item's own id.
+    /// Id of the item.
     pub(crate) id: Option<Cow<'a, str>>,
     pub(crate) output_index: Option<&'a str>,
     pub(crate) call_id: Option<Cow<'a, str>>,
@@ -31,7 +31,7 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Located<'a> {
-    /// Reads an event; `None` when it is none of this dialect.
+    /// Reads an event; `None` if it is not one of this dialect.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         let own = &mut located.item;

@@ -1,5 +1,5 @@
-//! Responses: calls are items of the output, and their arguments come up to four times: in pieces, and whole when
-//! the arguments, the item and the response are done. All copies say the same after the repair, too.
+//! Responses: calls are items of the output. A stream has their arguments up to four times: in pieces, and whole when
+//! the arguments, the item and the response are done. All copies are equal after the repair, too.
 
 mod event;
 mod call;
@@ -16,14 +16,14 @@ use crate::stream::call::outcome::{AFTER_END, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
 
-/// The calls of a Responses stream, those that have ended too: copies of their arguments come until the end.
+/// All calls of a Responses stream, also those that have ended: copies of their arguments follow until the end.
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
     entries: Vec<Entry>,
     names: Names,
 }
 
-/// Where the last call of each name is among the entries: a whole response names all of them again.
+/// Position of the last call of each name among the entries: a whole response names all of them again.
 #[derive(Debug, Default)]
 struct Names {
     ids: HashMap<String, usize>,
@@ -44,7 +44,7 @@ impl Names {
 }
 
 impl Responses {
-    /// Whether an event may say anything of calls.
+    /// Returns whether an event may concern calls.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
         let is_over = |entry: &Entry| matches!(entry.stop, Stop::Finalized(_));
@@ -82,14 +82,14 @@ impl Responses {
         true
     }
 
-    /// The stream ends, or breaks off: so does every call.
+    /// Ends every call: the stream ends, or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         for entry in &mut self.entries {
             entry.finalize(cut, reading);
         }
     }
 
-    /// The stream cannot be followed any more: what is held leaves as it came.
+    /// Stops following the stream: held arguments leave unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for entry in &mut self.entries {
             entry.give_up(reason, reading);
@@ -97,8 +97,8 @@ impl Responses {
         self.end(false, reading);
     }
 
-    /// An item begins, so those that are done are complete; and so is one whose place it takes. If that one is not, this
-    /// may be more of it.
+    /// Begins an item. Items that are done are complete; so is the item in its position. If that one is not complete,
+    /// this item may be more of it.
     fn added(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let mut doubtful = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
@@ -143,8 +143,8 @@ impl Responses {
         }
     }
 
-    /// A call begins that nothing announced and that has no place of its own: in a stream that says another id with every
-    /// piece, it is more of the one before, unless that is complete.
+    /// Handles a call that begins without announcement and position: in a stream with another id in every piece, it is
+    /// more of the call before, unless that is complete.
     fn conclude_earlier(&mut self, reading: &mut Reading<'_>) {
         let Some((last, before)) = self.entries.split_last_mut() else {
             return;
@@ -158,8 +158,8 @@ impl Responses {
         }
     }
 
-    /// The arguments of a call are done, or its item is. Arguments that are not JSON are kept until the stream says
-    /// whether they are complete: the item does, or what follows it.
+    /// Handles the end of the arguments or the item of a call. Arguments that are not JSON are held until the stream
+    /// reports whether they are complete: in the item, or in the next event.
     fn done(&mut self, item: &Item<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let at = self.find_or_begin(item, reading);
         let Some(entry) = self.entries.get_mut(at) else {
@@ -180,7 +180,7 @@ impl Responses {
         entry.copy(item, reading);
     }
 
-    /// The response is done, one way or another, and says everything again.
+    /// Handles the end of the response, which repeats everything.
     fn whole(&mut self, cut: bool, located: &Located<'_>, reading: &mut Reading<'_>) {
         self.end(cut, reading);
         for item in &located.output {
@@ -209,8 +209,8 @@ impl Responses {
         found.unwrap_or_else(|| self.begin(item, reading))
     }
 
-    /// What names an item that nothing is known of, and no place, is meant for the only call that is under way, if that
-    /// was announced, is not complete, and no piece named it itself.
+    /// Finds the only open call for an item with an unknown id and without position, if the call was announced, is not
+    /// complete, and no piece named it.
     fn only_open(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> Option<usize> {
         let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
         let at = self.entries.iter().position(open)?;
@@ -233,8 +233,8 @@ impl Responses {
         Some(at)
     }
 
-    /// The call that is meant: by the item's id, by the call's, or by its place in the output. There are streams that
-    /// say the call's where the item's belongs.
+    /// Finds the call of an item: by the item's id, by the call's, or by its position in the output. Some servers send
+    /// the call's id as the item's.
     fn find(&self, item: &Item<'_>) -> Option<usize> {
         let known = |names: &HashMap<String, usize>, said: Option<&str>| names.get(said?).copied();
         let (id, call_id) = (item.id.as_deref(), item.call_id.as_deref());
