@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use crate::arguments::rules;
 use crate::arguments::tree::node::Node;
-use crate::schema::bounds::NumberLimits;
+use crate::schema::compiled::bounds::NumberLimits;
+use crate::schema::compiled::decimal::Decimal;
+use crate::schema::compiled::format_description::Format;
+use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{TextLimits, Values};
-use crate::schema::decimal::Decimal;
-use crate::schema::format_description::Format;
-use crate::schema::pattern::Pattern;
 use crate::wire::issue::excerpt;
 
 /// Whether a value is one of the allowed ones.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Membership<'s> {
     Is,
-    /// It is, but for its spelling (see [`resemble`](crate::schema::spelling::resemble)); this is the declared one.
+    /// It is, but for its spelling (see [`resemble`](crate::schema::compiled::spelling::resemble)); this is the declared one.
     Resembles(&'s str),
     IsNot,
 }

@@ -22,7 +22,7 @@ use crate::host::Host;
 use crate::param::params::Params;
 use crate::schema::CompiledSchema;
 use crate::schema::compiled::SchemaId;
-use crate::schema::pointer;
+use crate::schema::keywords::pointer;
 use crate::wire::issue::{Code, Issue, escape_and_truncate};
 use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;

@@ -9,7 +9,7 @@ use crate::arguments::tokens::Fault;
 use crate::arguments::tree::json::ParseError;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
-use crate::schema::name::fold;
+use crate::schema::compiled::name::fold;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::raw_arguments::RawArguments;

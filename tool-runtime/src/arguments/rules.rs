@@ -2,8 +2,8 @@
 
 use crate::arguments::policy::Policy;
 use crate::arguments::tree::node::{Node, Number};
-use crate::schema::bounds::Width;
-use crate::schema::decimal::Decimal;
+use crate::schema::compiled::bounds::Width;
+use crate::schema::compiled::decimal::Decimal;
 use crate::wire::issue::Code;
 
 /// How much is let through: the policies, and what conforms as it was sent.

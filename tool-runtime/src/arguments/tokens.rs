@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tool_repair::plain;
 
-use crate::schema::name::KeyPrefix;
+use crate::schema::compiled::name::KeyPrefix;
 
 /// A text and how far it was read.
 #[derive(Debug, Clone, Copy)]

@@ -13,9 +13,9 @@ use crate::arguments::report::messages;
 use crate::arguments::tree::node::{Members, Node};
 use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::schema::CompiledSchema;
+use crate::schema::compiled::name::fold;
 use crate::schema::compiled::{Additional, Kind, SchemaId};
-use crate::schema::name::fold;
-use crate::schema::pointer;
+use crate::schema::keywords::pointer;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 

@@ -10,7 +10,7 @@ use crate::param::into_param::IntoParam;
 use crate::param::parameter::Parameter;
 use crate::param::patch::Patch;
 use crate::param::source::{FromHost, Inner, Never, ParamSource, Unwrapped};
-use crate::schema::marks;
+use crate::schema::keywords::marks;
 
 impl<T> Param<T> {
     /// A parameter with its description.

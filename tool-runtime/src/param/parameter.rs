@@ -13,8 +13,8 @@ use crate::host::progress::Progress;
 use crate::host::session_state::SessionState;
 use crate::host::state::{State, States};
 use crate::host::{Host, HostError};
-use crate::schema::enum_maps;
-use crate::schema::variants::{self, Enums};
+use crate::schema::generate::enum_maps;
+use crate::schema::generate::variants::{self, Enums};
 
 /// A valid type of a tool's parameter.
 ///

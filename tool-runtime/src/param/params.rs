@@ -10,7 +10,7 @@ use crate::host::state::States;
 use crate::param::declared::Param;
 use crate::param::parameter::Parameter;
 use crate::param::string;
-use crate::schema::variants::Enums;
+use crate::schema::generate::variants::Enums;
 
 /// A tuple of up to 16 [`Field`]s.
 pub trait Params: Send + Sync + 'static {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::schema::marks;
+use crate::schema::keywords::marks;
 
 /// A change of a value that may also be removed: absent keeps it, `null` clears it, a value replaces it.
 ///

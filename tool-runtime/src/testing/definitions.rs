@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::registry::ToolRegistry;
-use crate::schema::pointer;
+use crate::schema::keywords::pointer;
 use crate::wire::definition::{Hints, ToolDefinition};
 
 #[doc = include_str!("../docs/assert_definitions.md")]

@@ -7,8 +7,10 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::param::params::{ParamSpec, Params};
-use crate::schema::variants::{Enums, Unreachable};
-use crate::schema::{clean, example_order, field_attributes, pointer};
+use crate::schema::clean;
+use crate::schema::generate::variants::{Enums, Unreachable};
+use crate::schema::generate::{example_order, field_attributes};
+use crate::schema::keywords::pointer;
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 
@@ -30,7 +32,7 @@ pub struct Declaration {
 /// `errors = path`: formats the errors of a tool's arguments.
 pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
 
-/// A definition before its checks, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
+/// A definition before its checks, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
 pub(crate) struct MarkedDefinition {
     pub(crate) definition: ToolDefinition,
     pub(crate) unreachable: Vec<Unreachable>,
@@ -144,7 +146,7 @@ impl Declaration {
         self
     }
 
-    /// The definition, with the marks of [`schema::marks`](crate::schema::marks) still in its schema.
+    /// The definition, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
     pub(crate) fn marked_definition(&self) -> MarkedDefinition {
         let MarkedSchema { schema, unreachable } = self.marked_schema();
         let mut definition = ToolDefinition::new(self.name, &*self.description, schema);
@@ -370,11 +372,11 @@ mod tests {
     #[test]
     fn strips_all_marks() {
         let mut schema = marked::<All>();
-        crate::schema::marks::strip(&mut schema);
+        crate::schema::keywords::marks::strip(&mut schema);
         assert!(!schema.to_string().contains("\"x-"), "{schema}");
         assert!(!schema.to_string().contains("\"format\":\"u"), "{schema}");
         assert!(schema.to_string().contains("\"default\":0"), "{schema}");
-        crate::schema::marks::strip_defaults(&mut schema);
+        crate::schema::keywords::marks::strip_defaults(&mut schema);
         assert!(!schema.to_string().contains("\"default\""), "{schema}");
     }
 }

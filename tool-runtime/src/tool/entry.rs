@@ -10,10 +10,11 @@ use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
-use crate::schema::contradictions::Contradiction;
-use crate::schema::pattern::Pattern;
-use crate::schema::variants::Unreachable;
-use crate::schema::{self, CompiledSchema, FormatPolicy, SchemaWarning, dialects, marks};
+use crate::schema::compiled::pattern::Pattern;
+use crate::schema::generate::contradictions::Contradiction;
+use crate::schema::generate::variants::Unreachable;
+use crate::schema::keywords::marks;
+use crate::schema::{self, CompiledSchema, FormatPolicy, SchemaWarning, dialects};
 use crate::tool::declaration::{Declaration, ErrorFormatter, MarkedDefinition};
 use crate::tool::declared::{DeclaredTool, Handler};
 use crate::tool::output_schema::OutputSchema;
@@ -286,13 +287,13 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
         path,
         reason,
     };
-    if let Some((path, reason)) = schema::patches::find_misplaced(schema) {
+    if let Some((path, reason)) = schema::generate::patches::find_misplaced(schema) {
         return Err(invalid(path, reason.to_owned()));
     }
     if let Some(variant) = unreachable.first() {
         return Err(invalid(variant.pointer.clone(), variant.reason()));
     }
-    match schema::contradictions::find(schema) {
+    match schema::generate::contradictions::find(schema) {
         Some(Contradiction { path, reason }) => Err(invalid(path, reason)),
         None => Ok(()),
     }
@@ -368,7 +369,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
 
 /// The errors of one argument.
 fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
-    let pointer = schema::pointer::join("", name);
+    let pointer = schema::keywords::pointer::join("", name);
     let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));
     errors.retain(|error| {
         error

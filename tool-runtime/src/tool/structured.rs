@@ -5,8 +5,9 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema::variants::Enums;
-use crate::schema::{clean, field_attributes};
+use crate::schema::clean;
+use crate::schema::generate::field_attributes;
+use crate::schema::generate::variants::Enums;
 use crate::tool::output::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
@@ -77,7 +78,7 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
     }
 }
 
-/// The schema of what is written for a `T`, with the marks of [`schema::marks`](crate::schema::marks) still in it.
+/// The schema of what is written for a `T`, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in it.
 pub(crate) fn marked_schema<T: JsonSchema>() -> Value {
     let settings = || SchemaSettings::draft2020_12().for_serialize();
     let generate =

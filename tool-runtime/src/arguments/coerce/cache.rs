@@ -12,7 +12,7 @@ use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::Read;
 use crate::arguments::validate::evaluate::Verdicts;
 use crate::schema::compiled::SchemaId;
-use crate::schema::types::Types;
+use crate::schema::compiled::types::Types;
 use crate::wire::depth;
 
 /// One of the things a value may be.

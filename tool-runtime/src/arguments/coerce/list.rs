@@ -11,8 +11,8 @@ use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::Example;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, List, SchemaId};
-use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {

@@ -11,9 +11,9 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::decimal::Decimal;
+use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
-use crate::schema::decimal::Decimal;
-use crate::schema::pattern::Pattern;
 
 /// What a key of a map is.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::name::fold;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, SchemaId};
-use crate::schema::name::fold;
-use crate::schema::types::Types;
 use crate::wire::issue::Code;
 
 /// The outcome of one member.

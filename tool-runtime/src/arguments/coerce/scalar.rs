@@ -10,9 +10,9 @@ use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Coercion};
 use crate::arguments::tree::node::{Node, Number};
-use crate::schema::bounds::NumberLimits;
+use crate::schema::compiled::bounds::NumberLimits;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Plain, SchemaId};
-use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {

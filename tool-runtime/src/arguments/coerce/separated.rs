@@ -9,9 +9,9 @@ use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::{Node, Number};
+use crate::schema::compiled::decimal::Decimal;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, Plain, Schema, SchemaId};
-use crate::schema::decimal::Decimal;
-use crate::schema::types::Types;
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {

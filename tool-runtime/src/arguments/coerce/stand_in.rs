@@ -5,8 +5,8 @@ use super::context::Context;
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::rules::{self, Mode};
 use crate::arguments::tree::node::Node;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, Schema, SchemaId};
-use crate::schema::types::Types;
 
 impl<'a> Coercer<'_, 'a, '_> {
     /// Rule 4: whether a text is read as `null` or as a missing value where one of these is allowed.

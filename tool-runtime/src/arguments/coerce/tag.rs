@@ -10,9 +10,9 @@ use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::{Members, Node};
+use crate::schema::compiled::name::fold;
+use crate::schema::compiled::spelling::find_resembling;
 use crate::schema::compiled::{Additional, SchemaId, Tag, Values};
-use crate::schema::name::fold;
-use crate::schema::spelling::find_resembling;
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {

@@ -15,8 +15,8 @@ use crate::arguments::report::{CountsByDepth, IssueCounts};
 use crate::arguments::rules::Mode;
 use crate::arguments::tree::node::Node;
 use crate::arguments::tree::parse::TooDeep;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Schema, SchemaId, Tag, Union, Values};
-use crate::schema::types::Types;
 use crate::wire::issue::Code;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {

@@ -10,8 +10,8 @@ use serde_json::{Value, map};
 use super::error::DeserializeError;
 use crate::arguments::tokens::Tokens;
 use crate::arguments::tree::node::Node;
-use crate::schema::decimal::Decimal;
-use crate::schema::types::Types;
+use crate::schema::compiled::decimal::Decimal;
+use crate::schema::compiled::types::Types;
 
 /// A place before a value. In text, reading the value moves it after the value.
 pub(in crate::arguments) trait Cursor<'de>: Copy {

@@ -12,7 +12,7 @@ use serde::forward_to_deserialize_any;
 use super::cursor::{Cursor, Json, Number};
 use super::error::DeserializeError;
 use super::map_key::Key;
-use crate::schema::types::Types;
+use crate::schema::compiled::types::Types;
 
 /// The value that a cursor stands before.
 pub(in crate::arguments) struct Reader<'c, C>(pub(in crate::arguments) &'c mut C);

@@ -1,9 +1,9 @@
 //! Quick checks of scalars. `true` is final; `false` means that the tree has to decide.
 
 use crate::arguments::limits;
-use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::compiled::bounds::{Bound, NumberLimits};
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, List, Plain, Schema, TextLimits};
-use crate::schema::types::Types;
 
 /// Whether a string conforms.
 #[inline]

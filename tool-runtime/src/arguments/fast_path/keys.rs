@@ -2,9 +2,9 @@
 
 use super::conform;
 use crate::arguments::deserialize::reader::PRIVATE;
+use crate::schema::compiled::name::KeyPrefix;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema};
-use crate::schema::name::KeyPrefix;
-use crate::schema::types::Types;
 
 /// What is known about the keys so far.
 pub(super) struct Keys<'s, 't> {

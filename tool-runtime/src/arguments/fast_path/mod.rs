@@ -20,7 +20,7 @@ use super::tokens::Tokens;
 use crate::host::Host;
 use crate::param::params::Params;
 use crate::schema::CompiledSchema;
-use crate::schema::name::is_same;
+use crate::schema::compiled::name::is_same;
 use crate::wire::raw_arguments::RawArguments;
 
 /// Reads the arguments of a typed tool; `None` if the tree has to decide.

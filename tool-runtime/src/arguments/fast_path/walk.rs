@@ -10,9 +10,9 @@ use crate::arguments::coerce::MOST_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
 use crate::arguments::tokens::Tokens;
+use crate::schema::compiled::name::KeyPrefix;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
-use crate::schema::name::KeyPrefix;
-use crate::schema::types::Types;
 use crate::wire::depth;
 
 /// Looks at JSON text.

@@ -6,9 +6,9 @@ use std::fmt::{self, Display, Write as _};
 use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::limits;
 use crate::arguments::tree::node::Node;
-use crate::schema::bounds::NumberLimits;
+use crate::schema::compiled::bounds::NumberLimits;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, Union, Values};
-use crate::schema::types::Types;
 use crate::wire::issue::excerpt;
 
 /// What a schema wants: `an integer from 1 to 100`.

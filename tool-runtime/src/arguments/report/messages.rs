@@ -7,7 +7,7 @@ use super::path::Path;
 use super::schema_hint::{SchemaHint, quoted};
 use crate::arguments::rules::SIXTY_FOUR_BITS;
 use crate::arguments::tree::node::Node;
-use crate::schema::bounds::{Bound, NumberLimits};
+use crate::schema::compiled::bounds::{Bound, NumberLimits};
 use crate::schema::compiled::{Schema, Values};
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};

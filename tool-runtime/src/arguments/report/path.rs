@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::schema::compiled::CompiledSchema;
-use crate::schema::{pointer, spelling};
+use crate::schema::compiled::spelling;
+use crate::schema::keywords::pointer;
 use crate::wire::issue::Issue;
 
 /// A place in the arguments, kept on the stack of the walk.

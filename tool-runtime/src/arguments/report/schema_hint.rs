@@ -3,12 +3,12 @@
 use std::fmt::{self, Display, Write};
 
 use crate::arguments::tree::node::Node;
+use crate::schema::compiled::name::fold;
+use crate::schema::compiled::spelling::resemble;
+use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{
     Additional, CompiledSchema, Kind, List, Object, Plain, Property, SchemaId, Tag, Union, Values,
 };
-use crate::schema::name::fold;
-use crate::schema::spelling::resemble;
-use crate::schema::types::Types;
 use crate::wire::issue::excerpt;
 
 /// An example of a schema, with a word for each value that only the model knows.

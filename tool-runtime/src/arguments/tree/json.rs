@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::node::{Members, Node};
 use crate::arguments::tokens::{Fault, Tokens};
-use crate::schema::pointer;
+use crate::schema::keywords::pointer;
 
 /// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
 pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {

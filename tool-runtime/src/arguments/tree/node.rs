@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use crate::schema::types::Types;
+use crate::schema::compiled::types::Types;
 
 /// A JSON value. Borrows from the text or the [`Value`] it was read from wherever it can.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,7 +208,8 @@ impl Number<'_> {
     /// Whether it has no fraction, however it is written.
     pub(crate) fn is_integer(&self) -> bool {
         self.is_plain_integer()
-            || crate::schema::decimal::Decimal::parse(&self.text).is_some_and(|number| number.is_integer())
+            || crate::schema::compiled::decimal::Decimal::parse(&self.text)
+                .is_some_and(|number| number.is_integer())
     }
 
     /// As `serde_json` reads it, but floats to the last bit.

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::tree::node::{Members, Node};
-use crate::schema::types::Types;
-use crate::schema::validation::{
+use crate::schema::compiled::types::Types;
+use crate::schema::compiled::validation::{
     Condition, Contains, InPlace, ListKeywords, ObjectKeywords, Subschema, SubschemaId, Validation,
 };
 

@@ -8,9 +8,9 @@ use crate::arguments::report::expected::{Expected, Listed, Range, several};
 use crate::arguments::report::messages::{refused, shown, violates};
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::Node;
-use crate::schema::pattern::Pattern;
-use crate::schema::types::Types;
-use crate::schema::validation::{Contains, ObjectKeywords, Subschema};
+use crate::schema::compiled::pattern::Pattern;
+use crate::schema::compiled::types::Types;
+use crate::schema::compiled::validation::{Contains, ObjectKeywords, Subschema};
 use crate::wire::issue::{Code, Issue, excerpt};
 
 /// A value where the schema is `false`.

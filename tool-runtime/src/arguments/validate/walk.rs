@@ -11,8 +11,8 @@ use crate::arguments::report::messages as reported;
 use crate::arguments::report::path::Path;
 use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::CompiledSchema;
-use crate::schema::types::Types;
-use crate::schema::validation::{
+use crate::schema::compiled::types::Types;
+use crate::schema::compiled::validation::{
     Condition, InPlace, ListKeywords, ObjectKeywords, Subschema, SubschemaId, Validation,
 };
 use crate::wire::issue::{Code, Issue};

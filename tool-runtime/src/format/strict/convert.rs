@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use crate::schema::keywords::{pointer, reference};
 use crate::schema::unwrap_single;
-use crate::schema::{pointer, reference};
 
 use super::keywords::{self, Treatment};
 use super::limits;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::schema::{pointer, reference, subschemas};
+use crate::schema::keywords::{pointer, reference, subschemas};
 
 /// A published subset of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::keywords;
-use crate::schema::limits::is_same;
+use crate::schema::check::limits::is_same;
 
 /// Removes the values of `enum` that do not match the type or the `const`; an error if none remains.
 pub(super) fn retain_matching(schema: &mut Value, name: &str) -> Result<(), String> {

@@ -8,8 +8,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::check::{SchemaWarning, is_annotation};
-use super::super::reference::{self, Target};
-use super::super::{pointer, subschemas};
+use crate::schema::keywords::reference::{self, Target};
+use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
 /// Reads a schema without any constraint as that of a tool without parameters.

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::super::limits;
-use super::super::types::{Types, declared_types};
 use super::subschema::Subschema;
+use crate::schema::check::limits;
+use crate::schema::compiled::types::{Types, declared_types};
 
 /// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values. A `null` among them is a value
 /// of the type.

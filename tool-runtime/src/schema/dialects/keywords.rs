@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::super::types::NAMES;
 use super::subschema::Subschema;
 use super::type_words;
+use crate::schema::compiled::types::NAMES;
 use crate::wire::issue::excerpt;
 
 /// Reads `[]` as `{}`: an empty array of PHP is both.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::check::SchemaWarning;
-use super::super::reference::{self, Target};
-use super::super::{pointer, subschemas};
+use crate::schema::keywords::reference::{self, Target};
+use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
 /// Changes references to a definition that is in the `$defs` or `definitions` of another schema: a schema was put into a property,

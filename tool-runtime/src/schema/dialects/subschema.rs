@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::check::SchemaWarning;
-use super::super::{pointer, subschemas};
+use crate::schema::keywords::{pointer, subschemas};
 
 /// The keywords of a subschema, which a correction changes.
 pub(super) struct Subschema<'s> {

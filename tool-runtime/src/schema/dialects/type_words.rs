@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::types::NAMES;
+use crate::schema::compiled::types::NAMES;
 
 /// The keywords that a type word stands for; empty for a word that allows any value. `None` for other words.
 pub(super) fn read(word: &str) -> Option<Map<String, Value>> {

@@ -1,0 +1,451 @@
+//! The compiled schema that arguments are checked against.
+//!
+//! The schemas of a [`CompiledSchema`] are in one vector and refer to each other by index, so that recursive schemas need
+//! no cyclic pointers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::bounds::NumberLimits;
+use super::format_description::Format;
+use super::name::{KeyPrefix, is_same};
+use super::pattern::Pattern;
+use super::spelling::{SpellingIndex, find_resembling, unquoted};
+use super::types::Types;
+use super::validation::{SubschemaId, Validation};
+use super::values::MAX_LINEAR_SEARCH;
+pub(crate) use super::values::{TextLimits, Values};
+use crate::schema::keywords::pointer;
+
+/// A compiled schema. Created once per tool by [`compile_with_formats`](Self::compile_with_formats), shared by all its calls.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSchema {
+    pub(crate) schemas: Vec<Schema>,
+    /// For each parameter of the function, the index of its property.
+    parameters: Vec<usize>,
+    /// Whether the arguments are deserialized into Rust types.
+    is_typed: bool,
+    /// Whether the tool may destroy data.
+    is_destructive: bool,
+    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    pub(crate) validation: Option<Arc<Validation>>,
+    /// The schemas that describe subschemas of the validation in messages.
+    pub(crate) described: HashMap<SubschemaId, SchemaId>,
+}
+
+/// The index of a [`Schema`] in its [`CompiledSchema`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct SchemaId(pub(crate) u32);
+
+impl SchemaId {
+    /// The schema of the arguments.
+    pub(crate) const ROOT: Self = Self(0);
+}
+
+impl CompiledSchema {
+    /// The schema with this id.
+    pub(crate) fn schema(&self, id: SchemaId) -> &Schema {
+        self.schemas.get(id.0 as usize).unwrap_or(&Schema::ANY)
+    }
+
+    pub(crate) fn new(schemas: Vec<Schema>) -> Self {
+        Self {
+            schemas,
+            parameters: Vec::new(),
+            is_typed: false,
+            is_destructive: false,
+            validation: None,
+            described: HashMap::new(),
+        }
+    }
+
+    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    #[inline]
+    pub(crate) fn validation(&self) -> Option<&Validation> {
+        self.validation.as_deref()
+    }
+
+    /// The schema that describes a subschema of the validation; `None` for one that coercion enforces.
+    pub(crate) fn described(&self, subschema: SubschemaId) -> Option<SchemaId> {
+        self.described.get(&subschema).copied()
+    }
+
+    /// Sets the parameters of the function, in order; those that the host supplies have no property.
+    pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
+        let properties = self.properties();
+        let position = |name: &str| properties.iter().position(|property| *property.name == *name);
+        self.parameters = names.map(|name| position(name).unwrap_or(usize::MAX)).collect();
+        self.is_typed = true;
+    }
+
+    /// Whether the arguments are deserialized into Rust types.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.is_typed
+    }
+
+    /// Sets whether the tool may destroy data.
+    pub(crate) fn set_destructive(&mut self, is_destructive: bool) {
+        self.is_destructive = is_destructive;
+    }
+
+    /// Whether the tool may destroy data: an argument that its schema refuses is then never left out.
+    pub(crate) fn is_destructive(&self) -> bool {
+        self.is_destructive
+    }
+
+    /// Lets every text be of a `format`, unless formats are enforced.
+    pub(crate) fn ignore_formats(&mut self) {
+        for schema in &mut self.schemas {
+            if let Kind::Plain(plain) = &mut schema.kind
+                && let Some(limits) = &mut plain.text
+            {
+                limits.format = None;
+            }
+        }
+    }
+
+    /// Whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
+    /// does not know all keys.
+    pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
+        self.is_typed && !is_exclusive
+    }
+
+    /// The index of a parameter's property.
+    pub(crate) fn property_index(&self, parameter: usize) -> Option<usize> {
+        self.parameters.get(parameter).copied()
+    }
+
+    /// The properties of the arguments.
+    pub(crate) fn properties(&self) -> &[Property] {
+        let plain = self.schema(SchemaId::ROOT).plain();
+        let object = plain.and_then(|plain| plain.object.as_ref());
+        object.map_or(&[], |object| &object.properties)
+    }
+
+    /// The index of the declared property that contains a path, for sorting issues; undeclared ones come last.
+    pub(crate) fn rank(&self, path: &str) -> usize {
+        let declared = self.properties();
+        let overlaps = |property: &Property| pointer::overlap(path, &pointer::join("", &property.name));
+        declared.iter().position(overlaps).unwrap_or(declared.len())
+    }
+}
+
+/// The schema of one value.
+#[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    /// The allowed types; for a [`Union`] or [`AllOf`], those that it allows as a whole.
+    pub(crate) types: Types,
+    /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and everything in it.
+    pub(crate) strict: bool,
+    /// Whether enum values, enum keys of maps and tags have one spelling only, in this value and everything in it.
+    pub(crate) case_sensitive: bool,
+    /// Whether this is a [`Patch`](crate::Patch): `null` and a missing value mean different things.
+    pub(crate) is_patch: bool,
+    /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
+    pub(crate) lists_of_strings: bool,
+    /// A description of its `format`, for messages.
+    pub(crate) format: Option<&'static Format>,
+    /// Whether its description mentions JSON: a string may have to hold it.
+    pub(crate) mentions_json: bool,
+    /// The subschemas whose keywords apply, too, but do not take part in coercion.
+    pub(crate) assertions: Option<Box<[SubschemaId]>>,
+    pub(crate) kind: Kind,
+}
+
+/// The kinds of schemas.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// Limits for each allowed type.
+    Plain(Box<Plain>),
+    /// One of several.
+    Union(Box<Union>),
+    /// All of several, if they cannot be merged into one plain schema.
+    AllOf(Box<AllOf>),
+    /// No limits: `{}`, `true`, or a bare `type`.
+    Any,
+}
+
+/// Limits for each type: `text` applies to strings, `list` to arrays.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plain {
+    /// `enum` and `const`, for values of any type.
+    pub(crate) values: Option<Values>,
+    pub(crate) text: Option<TextLimits>,
+    /// For values of type `integer` and `number`.
+    pub(crate) number: Option<NumberLimits>,
+    pub(crate) list: Option<List>,
+    pub(crate) object: Option<Object>,
+}
+
+impl Plain {
+    /// No limits.
+    pub(crate) const NONE: Self = Self {
+        values: None,
+        text: None,
+        number: None,
+        list: None,
+        object: None,
+    };
+}
+
+/// Limits of an array.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct List {
+    /// The schemas of the first items, by position; not empty for a tuple.
+    pub(crate) prefix: Vec<SchemaId>,
+    /// The items after the prefix.
+    pub(crate) additional: Additional,
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+    pub(crate) unique: bool,
+}
+
+impl List {
+    /// No limits.
+    pub(crate) fn unlimited() -> &'static Self {
+        static UNLIMITED: List = List {
+            prefix: Vec::new(),
+            additional: Additional::Unspecified,
+            min: None,
+            max: None,
+            unique: false,
+        };
+        &UNLIMITED
+    }
+
+    /// The schema of the item at a position; `None` if it has none of its own (see [`List::additional`]).
+    pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
+        self.prefix.get(position).copied().or(match self.additional {
+            Additional::Of(schema) => Some(schema),
+            _ => None,
+        })
+    }
+
+    /// Whether a single value can be wrapped into this list: all items have the same schema.
+    pub(crate) fn can_wrap_single(&self) -> bool {
+        !self.is_tuple() && self.additional != Additional::Denied
+    }
+
+    /// Whether the first items have schemas by position.
+    pub(crate) fn is_tuple(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+}
+
+/// `additionalProperties`, or the `items` after a prefix: the schema of those that have none of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Additional {
+    /// The keyword is missing. (Properties of an object are then unknown, and reported.)
+    #[default]
+    Unspecified,
+    /// `false`.
+    Denied,
+    /// `true` or `{}`.
+    Any,
+    /// A schema.
+    Of(SchemaId),
+}
+
+/// Limits of an object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object {
+    /// In declared order.
+    pub(crate) properties: Vec<Property>,
+    /// Required keys that are not among the properties.
+    pub(crate) also_required: Vec<Box<str>>,
+    /// `patternProperties`.
+    pub(crate) patterns: Vec<(Pattern, SchemaId)>,
+    /// `additionalProperties`.
+    pub(crate) additional: Additional,
+    /// `propertyNames`.
+    pub(crate) names: Option<SchemaId>,
+    /// Whether this is a Rust map whose keys are an enum; the properties are its keys.
+    pub(crate) is_enum_map: bool,
+    /// Whether this is an alternative of a `oneOf` whose only key is its tag (an externally tagged enum).
+    pub(crate) is_variant: bool,
+    /// Whether `properties`, `patternProperties` and `additionalProperties` are all missing. Then no key is unknown.
+    pub(crate) is_unconstrained: bool,
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+    /// A bit mask of the required properties among the first 64.
+    pub(crate) required: u64,
+    /// The index of each name, if there are too many for a linear search.
+    pub(crate) by_name: HashMap<Box<str>, usize>,
+    /// Finds other spellings of the names, if these are many keys of a map.
+    pub(crate) spellings: Option<Box<SpellingIndex>>,
+}
+
+/// One declared property.
+#[derive(Debug, Clone)]
+pub(crate) struct Property {
+    pub(crate) name: Box<str>,
+    /// The name and the colon as compact JSON: `"name":`.
+    pub(crate) key_prefix: KeyPrefix,
+    /// The name in lower case without `_` and `-` (see [`fold`](super::name::fold)).
+    pub(crate) folded: Box<str>,
+    pub(crate) schema: SchemaId,
+    pub(crate) required: bool,
+    /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` causes a warning. `null` for an
+    /// optional property without a default means that it is missing.
+    pub(crate) has_default: bool,
+}
+
+impl Object {
+    /// An object without any constraint.
+    pub(crate) fn unconstrained() -> Self {
+        Self {
+            is_unconstrained: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether this is a map: an invalid key is an error, not an unknown property.
+    pub(crate) fn is_map(&self) -> bool {
+        self.names.is_some() || self.is_closed()
+    }
+
+    /// Whether other keys than the declared ones, or those that match a pattern, are invalid.
+    pub(crate) fn is_closed(&self) -> bool {
+        let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
+        self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
+    }
+
+    /// Whether the property at an index has this name. Models mostly write them in declared order.
+    #[inline]
+    pub(crate) fn has_at(&self, position: usize, name: &str) -> bool {
+        let property = self.properties.get(position);
+        property.is_some_and(|property| is_same(&property.name, name))
+    }
+
+    /// The index of a declared property.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        if self.properties.len() <= MAX_LINEAR_SEARCH {
+            let is = |property: &Property| is_same(&property.name, name);
+            return self.properties.iter().position(is);
+        }
+        self.by_name.get(name).copied()
+    }
+
+    /// The declared key that another one is but for outer space, else the only one that it resembles.
+    pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
+        let position = match &self.spellings {
+            Some(spellings) => {
+                let find = |key: &str| self.position(key.trim()).or_else(|| spellings.find(key));
+                find(key).or_else(|| find(unquoted(key)?))
+            }
+            None => find_resembling(self.properties.iter().map(|property| &*property.name), key),
+        };
+        Some(&self.properties.get(position?)?.name)
+    }
+
+    /// Computes `required`, `by_name` and `spellings`.
+    pub(crate) fn index(&mut self) {
+        let bits = (0..u64::BITS).map(|position| 1_u64 << position);
+        let required = self
+            .properties
+            .iter()
+            .zip(bits)
+            .filter(|(property, _)| property.required);
+        self.required = required.fold(0, |all, (_, bit)| all | bit);
+        if self.properties.len() > MAX_LINEAR_SEARCH {
+            let names = self.properties.iter().enumerate();
+            self.by_name = names
+                .map(|(position, property)| (property.name.clone(), position))
+                .collect();
+            let names = self.properties.iter().map(|property| &*property.name);
+            let spellings = self.is_map().then(|| SpellingIndex::new(names));
+            self.spellings = spellings.map(Box::new);
+        }
+    }
+}
+
+/// `anyOf` or `oneOf`.
+#[derive(Debug, Clone)]
+pub(crate) struct Union {
+    pub(crate) schemas: Vec<SchemaId>,
+    /// Whether `null` is an alternative; it is not in `schemas`.
+    pub(crate) null: bool,
+    /// Whether this is a `oneOf`: exactly one alternative may match.
+    pub(crate) exclusive: bool,
+    /// The tag that selects one of the alternatives that are objects.
+    pub(crate) tag: Option<Tag>,
+    /// The keys that at least one alternative knows.
+    pub(crate) keys: KnownKeys,
+}
+
+/// The tag of a union of objects, as in serde's representations of enums.
+#[derive(Debug, Clone)]
+pub(crate) enum Tag {
+    /// A property that all of them require, with different values in each (internally and adjacently tagged).
+    Property {
+        name: Box<str>,
+        folded: Box<str>,
+        /// Each value with its alternative.
+        values: Vec<(Box<str>, SchemaId)>,
+        case_sensitive: bool,
+    },
+    /// Each has a single property, with a name of its own (externally tagged).
+    Key(Vec<(Box<str>, SchemaId)>),
+}
+
+/// `allOf`.
+#[derive(Debug, Clone)]
+pub(crate) struct AllOf {
+    pub(crate) schemas: Vec<SchemaId>,
+    /// The keys that at least one schema knows; they count as known in all.
+    pub(crate) keys: KnownKeys,
+}
+
+/// The keys that at least one of several schemas knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownKeys {
+    /// Declared keys, in declared order.
+    pub(crate) declared: Vec<Box<str>>,
+    /// `patternProperties`.
+    pub(crate) patterns: Vec<Pattern>,
+    /// Whether one of the schemas accepts undeclared keys.
+    pub(crate) open: bool,
+}
+
+impl KnownKeys {
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.open
+            || self.declared.iter().any(|known| **known == *key)
+            || self.patterns.iter().any(|pattern| pattern.is_match(key))
+    }
+}
+
+impl Schema {
+    /// The schema `true`.
+    pub(crate) const ANY: Self = Self {
+        types: Types::ALL,
+        strict: false,
+        case_sensitive: false,
+        is_patch: false,
+        lists_of_strings: false,
+        format: None,
+        mentions_json: false,
+        assertions: None,
+        kind: Kind::Any,
+    };
+
+    /// The schema `false`.
+    pub(crate) const NEVER: Self = Self {
+        types: Types::NONE,
+        ..Self::ANY
+    };
+
+    /// Whether every value is valid.
+    pub(crate) fn accepts_all(&self) -> bool {
+        self.types == Types::ALL && matches!(self.kind, Kind::Any) && self.assertions.is_none()
+    }
+
+    /// The limits, if this is a plain schema.
+    pub(crate) fn plain(&self) -> Option<&Plain> {
+        match &self.kind {
+            Kind::Plain(plain) => Some(plain),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Restores the attributes of fields that schemars ignores beside a reference.
+//!
+//! `#[schemars(length(min = 1))]` above a field whose type is a newtype needs the type's schema in place: it asks for its `type`. So the
+//! schema is generated twice, with references and in place, and where the two differ, what is in place counts.
+
+use serde_json::{Map, Value};
+
+use super::definitions::{Names, allow_null, with_outer};
+use crate::schema::keywords::{reference, subschemas};
+
+type Keywords = Map<String, Value>;
+
+/// More subschemas in place are not generated: types that use others twice at each level have exponentially many.
+const MAX_IN_PLACE: usize = 4_000;
+
+/// Restores the attributes in a schema with references; `in_place` generates the same schema without.
+///
+/// # Errors
+///
+/// The names of the types whose uses may lack attributes, if the schema in place would be too large.
+pub(crate) fn restore(root: &mut Value, in_place: impl FnOnce() -> Value) -> Result<(), Vec<String>> {
+    let Some(definitions) = root.get("$defs").and_then(Value::as_object) else {
+        return Ok(());
+    };
+    let names = Names::new(definitions);
+    let limited = definitions
+        .iter()
+        .filter(|(_, schema)| is_limited(schema))
+        .map(|(name, _)| name.clone());
+    let limited: Vec<String> = limited.collect();
+    let definitions: Vec<Value> = definitions.values().cloned().collect();
+    if count_in_place(root, &names, &definitions) > MAX_IN_PLACE {
+        return if limited.is_empty() { Ok(()) } else { Err(limited) };
+    }
+    let in_place = in_place();
+    let mut restored = Restored {
+        is_visited: vec![false; definitions.len()],
+        recursive: in_place.get("$defs").and_then(Value::as_object),
+        names,
+        definitions,
+    };
+    restored.compare_children(root, &in_place);
+    let Restored { definitions, .. } = restored;
+    if let Some(Value::Object(slots)) = root.get_mut("$defs") {
+        for (slot, definition) in slots.values_mut().zip(definitions) {
+            *slot = definition;
+        }
+    }
+    Ok(())
+}
+
+/// Whether attributes of fields apply to a definition: to a string, a number or a list.
+fn is_limited(schema: &Value) -> bool {
+    let name = schema.get("type").and_then(Value::as_str);
+    name.is_some_and(|name| matches!(name, "string" | "integer" | "number" | "array"))
+        && schema.get("enum").is_none()
+}
+
+/// The number of subschemas that a schema has with each definition in place of its references.
+fn count_in_place(root: &Value, names: &Names, definitions: &[Value]) -> usize {
+    let mut counts = vec![None; definitions.len()];
+    let mut count = 0_usize;
+    for (steps, child) in subschemas::children(root) {
+        if !steps.starts_with("/$defs/") {
+            count = count.saturating_add(count_schema(child, names, definitions, &mut counts));
+        }
+    }
+    count
+}
+
+/// The same for one schema. Recursive: Rust types do not nest deeply.
+fn count_schema(schema: &Value, names: &Names, definitions: &[Value], counts: &mut [Option<usize>]) -> usize {
+    let target = schema.as_object().and_then(|keywords| names.target(keywords));
+    let mut count = 1_usize;
+    if let Some(index) = target
+        && let Some(definition) = definitions.get(index)
+    {
+        let known = counts.get(index).copied().flatten();
+        let found = known.unwrap_or_else(|| {
+            // A recursive type is a reference inside itself.
+            set(counts, index, 1);
+            let found = count_schema(definition, names, definitions, counts);
+            set(counts, index, found);
+            found
+        });
+        count = count.saturating_add(found);
+    }
+    for (_, child) in subschemas::children(schema) {
+        count = count.saturating_add(count_schema(child, names, definitions, counts));
+    }
+    count
+}
+
+fn set(counts: &mut [Option<usize>], index: usize, count: usize) {
+    if let Some(slot) = counts.get_mut(index) {
+        *slot = Some(count);
+    }
+}
+
+struct Restored<'s> {
+    names: Names,
+    definitions: Vec<Value>,
+    /// The definitions that have been compared: their content is the same at each use.
+    is_visited: Vec<bool>,
+    /// The definitions of the schema in place.
+    recursive: Option<&'s Keywords>,
+}
+
+impl Restored<'_> {
+    /// Compares a schema with the same schema in place, and replaces it if they differ.
+    fn compare(&mut self, schema: &mut Value, in_place: &Value) {
+        let (Value::Object(keywords), Value::Object(expected)) = (&*schema, in_place) else {
+            if *schema != *in_place {
+                schema.clone_from(in_place);
+            }
+            return;
+        };
+        if expected.contains_key("$ref") && keywords.contains_key("$ref") {
+            return;
+        }
+        let (found, definition) = self.in_place_of(keywords, expected);
+        if !has_same_constraints(&found, expected) {
+            if self.knows_references(in_place) {
+                schema.clone_from(in_place);
+            }
+            return;
+        }
+        if let Some(index) = definition
+            && let Some(is_visited) = self.is_visited.get_mut(index)
+            && !std::mem::replace(is_visited, true)
+            && let Some(mut body) = self.definitions.get_mut(index).map(Value::take)
+        {
+            self.compare_children(&mut body, in_place);
+            if let Some(slot) = self.definitions.get_mut(index) {
+                *slot = body;
+            }
+        }
+        if definition.is_none() {
+            self.compare_children(schema, in_place);
+        }
+    }
+
+    /// Compares the subschemas that both schemas have.
+    fn compare_children(&mut self, schema: &mut Value, in_place: &Value) {
+        let steps: Vec<String> = subschemas::children(schema)
+            .into_iter()
+            .map(|(steps, _)| steps)
+            .collect();
+        for (steps, child) in steps.into_iter().zip(subschemas::children_mut(schema)) {
+            if let Some(expected) = in_place.pointer(&steps).filter(|_| !steps.starts_with("/$defs/")) {
+                self.compare(child, expected);
+            }
+        }
+    }
+
+    /// A schema with its definition in place of a reference, and the index of that definition.
+    fn in_place_of(&self, keywords: &Keywords, expected: &Keywords) -> (Keywords, Option<usize>) {
+        let alternatives = keywords.get("anyOf").and_then(Value::as_array).map(Vec::as_slice);
+        if let Some([Value::Object(one), _]) = alternatives
+            && one.len() == 1
+            && one.contains_key("$ref")
+            && !expected.contains_key("anyOf")
+            && let (mut inner, Some(index)) = self.resolved(one)
+        {
+            allow_null(&mut inner);
+            let mut outer = keywords.clone();
+            outer.shift_remove("anyOf");
+            return (with_outer(inner, outer), Some(index));
+        }
+        self.resolved(keywords)
+    }
+
+    /// A schema after its references, through newtypes.
+    fn resolved(&self, keywords: &Keywords) -> (Keywords, Option<usize>) {
+        let (mut found, mut last) = (keywords.clone(), None);
+        for _ in 0..self.definitions.len() {
+            let Some(index) = self.names.target(&found) else {
+                break;
+            };
+            // `null` is a definition that is being compared.
+            let Some(Value::Object(body)) = self.definitions.get(index) else {
+                break;
+            };
+            found.shift_remove("$ref");
+            found = with_outer(body.clone(), found);
+            last = Some(index);
+        }
+        (found, last)
+    }
+
+    /// Whether the references in a schema in place mean the same beside the other schema's definitions: types with one name are numbered.
+    fn knows_references(&self, in_place: &Value) -> bool {
+        let mut pending = vec![in_place];
+        while let Some(schema) = pending.pop() {
+            if let Some(name) = schema
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(reference::definition_name)
+            {
+                let expected = self.recursive.and_then(|known| known.get(&name)?.as_object());
+                let Some(Value::Object(own)) = self
+                    .names
+                    .index(&name)
+                    .and_then(|index| self.definitions.get(index))
+                else {
+                    return false;
+                };
+                if !expected.is_some_and(|expected| has_same_constraints(own, expected)) {
+                    return false;
+                }
+            }
+            pending.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
+        }
+        true
+    }
+}
+
+/// Whether two schemas have the same constraints and subschemas at the same places.
+fn has_same_constraints(one: &Keywords, other: &Keywords) -> bool {
+    let is_compared = |keyword: &str| {
+        !matches!(
+            keyword,
+            "title" | "description" | "default" | "examples" | "deprecated"
+        )
+    };
+    let has = |from: &Keywords, to: &Keywords| {
+        from.iter()
+            .filter(|(keyword, _)| is_compared(keyword))
+            .all(|(keyword, value)| {
+                to.contains_key(keyword)
+                    && (subschemas::is_applicator(keyword) || to.get(keyword) == Some(value))
+            })
+    };
+    let places = |keywords: &Keywords| {
+        let schema = Value::Object(keywords.clone());
+        let mut places: Vec<String> = subschemas::children(&schema)
+            .into_iter()
+            .map(|(steps, _)| steps)
+            .collect();
+        places.sort_unstable();
+        places
+    };
+    has(one, other) && has(other, one) && places(one) == places(other)
+}
