@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::rules;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::bounds::NumberLimits;
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::format_description::Format;

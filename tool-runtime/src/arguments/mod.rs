@@ -2,13 +2,11 @@
 
 pub mod policy;
 pub(crate) mod caller;
-mod tokens;
-mod tree;
+mod input;
 mod rules;
 mod limits;
 mod report;
 mod root;
-mod wrapped;
 mod validate;
 mod coerce;
 mod deserialize;
@@ -30,11 +28,11 @@ use coerce::context::Context;
 use coerce::{Budget, Coercer};
 use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
+use input::tree::node::{self, Node};
 use report::expected::or_null;
 use report::path::Path;
 use report::{CoercedKeys, Report, advice, messages};
-use tree::node::{self, Node};
-use wrapped::{Envelope, Layout};
+use root::wrapped::{Envelope, Layout};
 
 /// How the arguments of one call are read.
 #[derive(Debug, Clone, Copy)]
@@ -245,7 +243,7 @@ fn coerce_object<'a>(
         caller,
         ..
     } = *reader;
-    let (mut sent, mut issues) = match root::object(input, policy, caller) {
+    let (mut sent, mut issues) = match root::object::object(input, policy, caller) {
         Ok(read) => read,
         Err(refused) => {
             return CoercedObject {

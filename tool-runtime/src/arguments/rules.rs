@@ -1,7 +1,7 @@
 //! The scalar rows of the table in `coercion.md`: one function per expected type, one arm per row.
 
+use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::policy::Policy;
-use crate::arguments::tree::node::{Node, Number};
 use crate::schema::compiled::bounds::Width;
 use crate::schema::compiled::decimal::Decimal;
 use crate::wire::issue::Code;
@@ -217,7 +217,7 @@ pub(crate) fn is_null_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::tree::json::parse;
+    use crate::arguments::input::tree::json::parse;
 
     const MODES: [Mode; 3] = [Mode::Lenient, Mode::Lossless, Mode::Strict];
 

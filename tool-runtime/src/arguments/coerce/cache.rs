@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use super::context::Context;
 use super::{Budget, MOST_COMPOSITES};
+use crate::arguments::input::tree::node::Node;
+use crate::arguments::input::tree::parse::Read;
 use crate::arguments::report::IssueCounts;
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::Node;
-use crate::arguments::tree::parse::Read;
 use crate::arguments::validate::evaluate::Verdicts;
 use crate::schema::compiled::SchemaId;
 use crate::schema::compiled::types::Types;

@@ -3,10 +3,10 @@
 
 use super::cache::Outcome;
 use super::{Coercer, MOST_COMPOSITES};
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::Node;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Enters a union or a conjunction, where the stack has space for it.

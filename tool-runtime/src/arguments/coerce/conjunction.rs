@@ -3,9 +3,9 @@
 use super::Coercer;
 use super::cache::{Trial, address};
 use super::context::{Context, Stability};
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::Mark;
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::SchemaId;
 
 /// The work of reading a conjunction with its issues, in trials. Nested conjunctions are reported once for each path to them.

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::Example;
 use crate::arguments::rules::Mode;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, List, SchemaId};
 use crate::wire::issue::{Code, Issue};

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
-use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};

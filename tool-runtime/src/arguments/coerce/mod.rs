@@ -20,14 +20,14 @@ mod union;
 
 use std::rc::Rc;
 
+use crate::arguments::input::tree::node::Node;
+use crate::arguments::input::tree::parse::{self, Read, TooDeep};
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::Report;
 use crate::arguments::report::expected::Expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
-use crate::arguments::tree::node::Node;
-use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::arguments::validate::evaluate::{Evaluator, Stop};
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::SubschemaId;
@@ -500,7 +500,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::arguments::tree::json::parse;
+    use crate::arguments::input::tree::json::parse;
 
     #[test]
     fn too_many_trials_are_too_complex() {

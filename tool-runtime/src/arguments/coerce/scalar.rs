@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::expected::{self, Expected};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Coercion};
-use crate::arguments::tree::node::{Node, Number};
 use crate::schema::compiled::bounds::NumberLimits;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Plain, SchemaId};

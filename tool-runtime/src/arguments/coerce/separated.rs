@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::{Node, Number};
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, Plain, Schema, SchemaId};

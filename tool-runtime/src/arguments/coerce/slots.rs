@@ -1,6 +1,6 @@
 //! The positions of an object's properties among the members that were sent.
 
-use crate::arguments::tree::node::Members;
+use crate::arguments::input::tree::node::Members;
 use crate::schema::compiled::Object;
 
 /// One place for each property. Of few, they take no memory of their own.

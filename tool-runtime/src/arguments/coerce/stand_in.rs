@@ -2,9 +2,9 @@
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::rules::{self, Mode};
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, Schema, SchemaId};
 

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::report::expected;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::rules::Mode;
-use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::name::fold;
 use crate::schema::compiled::spelling::find_resembling;
 use crate::schema::compiled::{Additional, SchemaId, Tag, Values};

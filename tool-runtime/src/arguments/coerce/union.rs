@@ -7,14 +7,14 @@
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
+use crate::arguments::input::tree::node::Node;
+use crate::arguments::input::tree::parse::TooDeep;
 use crate::arguments::limits;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::report::{CountsByDepth, IssueCounts};
 use crate::arguments::rules::Mode;
-use crate::arguments::tree::node::Node;
-use crate::arguments::tree::parse::TooDeep;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Schema, SchemaId, Tag, Union, Values};
 use crate::wire::issue::Code;

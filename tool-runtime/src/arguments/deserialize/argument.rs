@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::cursor::Scalar;
 use super::error::DeserializeError;
 use super::reader::Reader;
-use crate::arguments::tokens::Tokens;
-use crate::arguments::tree::node::{self, Node};
+use crate::arguments::input::tokens::Tokens;
+use crate::arguments::input::tree::node::{self, Node};
 use crate::param::params::ArgumentSource;
 use crate::schema::CompiledSchema;
 

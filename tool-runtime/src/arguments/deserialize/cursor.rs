@@ -8,8 +8,8 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde_json::{Value, map};
 
 use super::error::DeserializeError;
-use crate::arguments::tokens::Tokens;
-use crate::arguments::tree::node::Node;
+use crate::arguments::input::tokens::Tokens;
+use crate::arguments::input::tree::node::Node;
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::types::Types;
 

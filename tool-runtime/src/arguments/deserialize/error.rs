@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::de::Error;
 
-use crate::arguments::tokens::Fault;
+use crate::arguments::input::tokens::Fault;
 use crate::schema::keywords::pointer;
 
 /// The error of a type that rejects a value: its message and the path. Boxed, so that the results of values stay small, of which

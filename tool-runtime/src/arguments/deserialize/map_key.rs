@@ -8,8 +8,8 @@ use serde::de::{Deserializer, Error, Expected, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::error::DeserializeError;
-use crate::arguments::tree::json::parse;
-use crate::arguments::tree::node::Node;
+use crate::arguments::input::tree::json::parse;
+use crate::arguments::input::tree::node::Node;
 
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
 pub(super) struct Key<'de> {

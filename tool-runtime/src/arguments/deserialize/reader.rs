@@ -351,7 +351,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::Reader;
-    use crate::arguments::tree::json::parse;
+    use crate::arguments::input::tree::json::parse;
     use crate::wire::depth;
 
     #[derive(Debug, PartialEq, Deserialize)]

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::deserialize::argument::Arguments;
 use super::deserialize::reader::Reader;
-use super::tokens::Tokens;
+use super::input::tokens::Tokens;
 use crate::host::Host;
 use crate::param::params::Params;
 use crate::schema::CompiledSchema;

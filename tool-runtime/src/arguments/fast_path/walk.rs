@@ -9,7 +9,7 @@ use super::keys::Keys;
 use crate::arguments::coerce::MOST_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
-use crate::arguments::tokens::Tokens;
+use crate::arguments::input::tokens::Tokens;
 use crate::schema::compiled::name::KeyPrefix;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
 
 use super::schema_hint::{SchemaHint, quoted};
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::bounds::NumberLimits;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, Union, Values};

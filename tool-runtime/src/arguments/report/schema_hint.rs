@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::arguments::tree::node::Node;
+use crate::arguments::input::tree::node::Node;
 use crate::schema::compiled::name::fold;
 use crate::schema::compiled::spelling::resemble;
 use crate::schema::compiled::types::Types;

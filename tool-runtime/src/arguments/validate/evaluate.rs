@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits::{self, Membership};
-use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::{
     Condition, Contains, InPlace, ListKeywords, ObjectKeywords, Subschema, SubschemaId, Validation,

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
 use crate::arguments::report::expected::{Expected, Listed, Range, several};
 use crate::arguments::report::messages::{refused, shown, violates};
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::{Contains, ObjectKeywords, Subschema};

@@ -10,9 +10,9 @@ mod walk;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::messages::{too_complex, too_many_unions};
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::Node;
 use crate::schema::compiled::CompiledSchema;
 use crate::schema::compiled::validation::{SubschemaId, Validation};
 use crate::schema::keywords::pointer;

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::evaluate::{Criteria, Evaluated, Evaluator, address, has_type, is_allowed, parts, unevaluated};
 use super::messages;
+use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
 use crate::arguments::report::expected::{self, Expected};
 use crate::arguments::report::messages as reported;
 use crate::arguments::report::path::Path;
-use crate::arguments::tree::node::{Members, Node};
 use crate::schema::compiled::CompiledSchema;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::{

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::arguments::caller::Caller;
+use crate::arguments::input::tree::node::{Members, Node};
+use crate::arguments::input::tree::parse::{self, Read, TooDeep};
 use crate::arguments::policy::Policy;
 use crate::arguments::report::expected::several;
 use crate::arguments::report::messages;
-use crate::arguments::tree::node::{Members, Node};
-use crate::arguments::tree::parse::{self, Read, TooDeep};
 use crate::schema::CompiledSchema;
 use crate::schema::compiled::name::fold;
 use crate::schema::compiled::{Additional, Kind, SchemaId};

@@ -6,8 +6,8 @@ use tool_repair::{FixCode, Fixes, Reason, Repaired, Status, repair};
 
 use super::json::{ParseError, parse};
 use super::node::Node;
+use crate::arguments::input::tokens::Fault;
 use crate::arguments::policy::Policy;
-use crate::arguments::tokens::Fault;
 use crate::wire::issue::{Code, Issue, excerpt};
 
 /// What a text became, and what was done to get there.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::node::{Members, Node};
-use crate::arguments::tokens::{Fault, Tokens};
+use crate::arguments::input::tokens::{Fault, Tokens};
 use crate::schema::keywords::pointer;
 
 /// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
@@ -200,7 +200,7 @@ mod tests {
     use serde_json::Value;
 
     use super::parse;
-    use crate::arguments::tokens::Fault;
+    use crate::arguments::input::tokens::Fault;
     use crate::wire::depth;
 
     #[test]

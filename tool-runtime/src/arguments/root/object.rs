@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use crate::arguments::caller::Caller;
+use crate::arguments::input::tokens::Fault;
+use crate::arguments::input::tree::json::ParseError;
+use crate::arguments::input::tree::node::{Members, Node};
+use crate::arguments::input::tree::parse::{self, Read, TooDeep, Unread};
 use crate::arguments::policy::Policy;
 use crate::arguments::report::messages;
-use crate::arguments::tokens::Fault;
-use crate::arguments::tree::json::ParseError;
-use crate::arguments::tree::node::{Members, Node};
-use crate::arguments::tree::parse::{self, Read, TooDeep, Unread};
 use crate::schema::compiled::name::fold;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
