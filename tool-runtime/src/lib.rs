@@ -80,12 +80,12 @@ pub use host::state::State;
 #[doc(inline)]
 pub use param::patch::Patch;
 pub use registry::ToolRegistry;
-pub use tool::declared::{IntoTools, Tool, ToolSet};
 pub use tool::entry::RegisteredTool;
-pub use tool::output::{HandlerOutput, IntoToolOutput};
+pub use tool::output::convert::{HandlerOutput, IntoToolOutput};
+pub use tool::output::structured::Structured;
 pub use tool::registry_error::RegistryError;
-pub use tool::structured::Structured;
 pub use tool::tool_error::ToolError;
+pub use tool::tool_trait::{IntoTools, Tool, ToolSet};
 #[doc(inline)]
 pub use tool_repair as repair;
 #[cfg(feature = "stream")]

@@ -11,8 +11,8 @@ pub use crate::param::into_param::IntoParam;
 pub use crate::testing::definitions::check_definitions;
 pub use crate::tool::blocking::blocking;
 pub use crate::tool::declaration::Declaration;
-pub use crate::tool::declared::{DeclaredTool, OneToolsBlockPerType, Tool, WithOutputSchema};
-pub use crate::tool::output::{Output, Respond};
+pub use crate::tool::output::convert::{Output, Respond};
+pub use crate::tool::tool_trait::{DeclaredTool, OneToolsBlockPerType, Tool, WithOutputSchema};
 
 // Not used by the output, but part of the signatures of those that are.
 pub use crate::host::state::States;
@@ -25,6 +25,6 @@ pub use crate::param::source::{
     Unwrapped, Wrapped,
 };
 pub use crate::testing::definitions::AsRegistry;
-pub use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
-pub use crate::tool::declared::{DeclaredOf, Invocation, Shared, Started};
-pub use crate::tool::output::{OutputOf, WithCauses};
+pub use crate::tool::output::causes::{ErrorText, Fallible, HandlerError, WithSources};
+pub use crate::tool::output::convert::{OutputOf, WithCauses};
+pub use crate::tool::tool_trait::{DeclaredOf, Invocation, Shared, Started};

@@ -9,9 +9,9 @@ use crate::call::{catch, explain};
 use crate::host::Host;
 use crate::host::context::Context;
 use crate::host::session_values::SessionValues;
-use crate::tool::declared::Invocation;
 use crate::tool::entry::RegisteredTool;
 use crate::tool::table::Tools;
+use crate::tool::tool_trait::Invocation;
 use crate::wire::issue::{Code, Issue};
 use crate::wire::raw_arguments::RawArguments;
 

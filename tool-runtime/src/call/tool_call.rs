@@ -12,9 +12,9 @@ use crate::call::deadline::SharedDeadline;
 use crate::call::prepare;
 use crate::call::prepare::ToolCallRequest;
 use crate::host::context::Context;
-use crate::tool::declared::Tool;
 use crate::tool::entry::RegisteredTool;
 use crate::tool::table::Tools;
+use crate::tool::tool_trait::Tool;
 use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
 

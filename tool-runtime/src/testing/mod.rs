@@ -33,7 +33,7 @@ use serde_json::Value;
 
 use crate::call::tool_call::ToolCall;
 use crate::registry::ToolRegistry;
-use crate::tool::declared::Tool;
+use crate::tool::tool_trait::Tool;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Content, Failure, ToolOutcome};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tracing::Span;
 
-use crate::tool::output::OutputOf;
+use crate::tool::output::convert::OutputOf;
 use crate::wire::result::ToolOutput;
 
 /// Runs the function of a `#[tool(blocking)]` and waits for it.

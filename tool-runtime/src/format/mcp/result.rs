@@ -72,7 +72,7 @@ fn block(block: &Block) -> Result<Value, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::output::IntoToolOutput;
+    use crate::tool::output::convert::IntoToolOutput;
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]

@@ -305,7 +305,7 @@ fn text_block(block: &Block, kind: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::output::IntoToolOutput;
+    use crate::tool::output::convert::IntoToolOutput;
     use crate::wire::result::{Blocks, ToolOutput};
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::tool::causes::{ErrorText, Fallible, HandlerError, WithSources};
+use crate::tool::output::causes::{ErrorText, Fallible, HandlerError, WithSources};
 use crate::wire::depth;
 use crate::wire::result::{Blocks, Content, ToolOutput};
 

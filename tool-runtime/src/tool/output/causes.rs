@@ -20,7 +20,7 @@ pub trait ErrorText {
     /// The causes that are not in `text`, the error's own.
     fn causes(&self, text: &str) -> String;
 
-    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`](super::tool_error::ToolError::retry).
+    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
     fn is_retryable(&self) -> bool;
 }
 
@@ -54,7 +54,7 @@ fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
     error.downcast_ref::<Box<dyn Error>>().map(|error| &**error)
 }
 
-/// Whether an error or one of its sources is a [`ToolError::retry`](super::tool_error::ToolError::retry).
+/// Whether an error or one of its sources is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
 fn is_retryable(error: &(dyn Error + 'static)) -> bool {
     iter::successors(Some(error), |&error| error.source())
         .take(MAX_CAUSES)

@@ -18,8 +18,8 @@ use crate::host::Host;
 use crate::host::context::{CancelOnDrop, CancellationToken, Context};
 use crate::param::params::Params;
 use crate::tool::declaration::Declaration;
-use crate::tool::output::{HandlerOutput, OutputOf};
-use crate::tool::structured::{self, Structured};
+use crate::tool::output::convert::{HandlerOutput, OutputOf};
+use crate::tool::output::structured::{self, Structured};
 use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutput;
@@ -162,7 +162,7 @@ impl DeclaredTool {
 
 /// A tool whose function returns a `T`, or a `Result` of it.
 ///
-/// Its [`with_output_schema`](Self::with_output_schema) is selected by method resolution, as [`Respond`](super::output::Respond)'s methods
+/// Its [`with_output_schema`](Self::with_output_schema) is selected by method resolution, as [`Respond`](crate::tool::output::convert::Respond)'s methods
 /// are: the inherent one for [`Structured`], [`WithOutputSchema`]'s for other types.
 #[derive(Debug)]
 pub struct DeclaredOf<T> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::schema::clean;
 use crate::schema::generate::field_attributes;
 use crate::schema::generate::variants::Enums;
-use crate::tool::output::{self, HandlerOutput, IntoToolOutput};
+use crate::tool::output::convert::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
 /// A structured answer: what a function returns, or the `Ok` of its `Result`, if programs read the answer as well as models.
@@ -68,12 +68,12 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
     fn into_tool_output(self) -> ToolOutput {
         let text = match serde_json::to_string(&self.0) {
             Ok(text) => text,
-            Err(error) => return output::not_serializable(&error),
+            Err(error) => return convert::not_serializable(&error),
         };
         // Read from the text, so that both say the same: an `f32` has other digits as a value.
         match serde_json::from_str(&text) {
             Ok(value) => ToolOutput::text(text).with_structured(value),
-            Err(_) => output::too_deep(),
+            Err(_) => convert::too_deep(),
         }
     }
 }

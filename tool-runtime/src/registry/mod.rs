@@ -1,0 +1,8 @@
+//! Registries of tools: [`ToolRegistry`] registers tools and runs calls.
+
+pub(crate) mod tool_registry;
+mod register;
+mod inspect;
+mod call;
+
+pub use tool_registry::ToolRegistry;

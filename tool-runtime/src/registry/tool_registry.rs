@@ -1,0 +1,186 @@
+//! [`ToolRegistry`]: registers tools and runs calls.
+
+use std::sync::Arc;
+
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::arguments::policy::Policy;
+use crate::call::layer::{BoxError, Layers, ToolService};
+use crate::call::tool_call::ToolCall;
+use crate::host::session_store::{SessionStateStore, SharedSessionStore};
+use crate::schema::FormatPolicy;
+use crate::tool::table::Tools;
+use crate::tool::tool_trait::Shared;
+use crate::wire::result::ToolOutcome;
+
+#[doc = include_str!("../docs/registry.md")]
+// R-REG-1 to R-REG-3, R-REG-7.
+#[derive(Clone, Debug, Default)]
+pub struct ToolRegistry {
+    pub(super) tools: Arc<Tools>,
+    pub(super) layers: Layers,
+    pub(super) concurrency: Concurrency,
+}
+
+/// How many calls of one batch run at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Concurrency(pub(super) usize);
+
+impl Default for Concurrency {
+    /// More than most turns have, and not too many for most upstream services.
+    fn default() -> Self {
+        Self(8)
+    }
+}
+
+/// Settings of a registry.
+impl ToolRegistry {
+    /// A registry without tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a state, which tools take as `State<T>`; replaces an earlier one of the same type. Concurrent calls share it, so it
+    /// is `Send`, `Sync` and `'static`.
+    ///
+    /// [`state`](Self::state) returns it. Tools take an `Arc<T>` as `State<Arc<T>>`.
+    #[must_use]
+    pub fn with_state<T: Shared>(mut self, value: T) -> Self {
+        self.tools_mut().states.insert(value);
+        self
+    }
+
+    /// Sets the store of the values that tools take as [`SessionState<T>`](crate::SessionState), instead of the one in memory.
+    #[must_use]
+    pub fn with_session_store(mut self, store: impl SessionStateStore) -> Self {
+        self.tools_mut().states.sessions = SharedSessionStore::new(store);
+        self
+    }
+
+    /// Sets the policy for calls, unless the tool or the call has its own.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.tools_mut().policy = policy;
+        self
+    }
+
+    /// Appends a note with the warnings to the result of each function that was called, for the model; off by default.
+    ///
+    /// Layers see the result without this [note](ToolOutcome::notes): an offload layer stores the tool's output only, and the
+    /// note follows the pointer to it.
+    #[must_use]
+    pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
+        self.tools_mut().warnings_in_results = enabled;
+        self
+    }
+
+    /// Includes the defaults of parameters in the schemas; off by default. Applies to tools that are registered afterwards.
+    #[must_use]
+    pub fn with_defaults_in_schemas(mut self, enabled: bool) -> Self {
+        self.tools_mut().include_defaults = enabled;
+        self
+    }
+
+    /// Enforces `format` in schemas; off by default, as in JSON Schema, where it is information for the model. Applies to tools that are
+    /// registered afterwards.
+    ///
+    /// These are enforced: `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321, in ASCII)
+    /// and `uri` (RFC 3986, with a scheme). A text of another form is `constraint_violated`.
+    ///
+    /// ```
+    /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "day": { "type": "string", "format": "date" } } });
+    /// let definition = ToolDefinition::new("plan", "Plan a day.", schema);
+    /// let mut registry = ToolRegistry::new().with_formats_enforced(true);
+    /// registry.register_dynamic(definition, async |arguments: Value, _| arguments).unwrap();
+    ///
+    /// let request = registry.prepare(ToolCall::new("toolu_01", "plan", json!({ "day": "2025-02-30" })));
+    /// assert_eq!(
+    ///     request.errors[0].to_string(),
+    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a date of the calendar, for example 2025-01-31, or leave it out"#,
+    /// );
+    /// ```
+    #[must_use]
+    pub fn with_formats_enforced(mut self, enabled: bool) -> Self {
+        self.tools_mut().schemas.formats = if enabled {
+            FormatPolicy::Enforced
+        } else {
+            FormatPolicy::Shown
+        };
+        self
+    }
+
+    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by default. Applies to
+    /// tools that are registered afterwards.
+    ///
+    /// `"type": "float"`, `"properties": []`, `"required": true` in a property and others are read
+    /// [as meant](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the definition has the corrected
+    /// schema. Without corrections such a schema is an error, and a definition keeps its schema as it was given.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "price": { "type": "float", "required": true } } });
+    /// let definition = ToolDefinition::new("pay", "Pay a price.", schema);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_dynamic(definition.clone(), async |arguments: Value, _| arguments).unwrap();
+    /// assert_eq!(
+    ///     registry.tool_definitions()[0].input_schema,
+    ///     json!({ "type": "object", "properties": { "price": { "type": "number" } }, "required": ["price"] }),
+    /// );
+    ///
+    /// let mut registry = ToolRegistry::new().with_schema_corrections(false);
+    /// assert!(registry.register_dynamic(definition, async |arguments: Value, _| arguments).is_err());
+    /// ```
+    #[must_use]
+    pub fn with_schema_corrections(mut self, enabled: bool) -> Self {
+        self.tools_mut().schemas.has_corrections = enabled;
+        self
+    }
+
+    /// Sets how many calls of one [`execute_all`](Self::execute_all) run concurrently; 8 by default, at least 1.
+    #[must_use]
+    pub fn with_max_concurrency(mut self, calls: usize) -> Self {
+        self.concurrency = Concurrency(calls.max(1));
+        self
+    }
+
+    /// Disables the fast path for arguments that conform to the schema. That is slower; outcomes must not differ.
+    #[doc(hidden)] // for tests, which compare both
+    #[must_use]
+    pub fn without_fast_path(mut self) -> Self {
+        self.tools_mut().without_fast_path = true;
+        self
+    }
+
+    /// Accepts arguments that name another tool than the one that is called.
+    #[doc(hidden)] // for a host that knows schemas without the names of their tools
+    #[must_use]
+    pub fn without_name_check(mut self) -> Self {
+        self.tools_mut().accepts_any_name = true;
+        self
+    }
+
+    /// Adds a `tower` layer around every call; the last one is the outermost.
+    ///
+    /// An error of a layer becomes the call's result, with the call's id.
+    #[must_use]
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<ToolService>,
+        L::Service: Service<ToolCall, Response = ToolOutcome, Error: Into<BoxError>, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.layers.push(layer);
+        self
+    }
+
+    pub(super) fn tools_mut(&mut self) -> &mut Tools {
+        Arc::make_mut(&mut self.tools)
+    }
+}
