@@ -1,12 +1,15 @@
-//! What the gateway asks: an Anthropic-compatible server, or a script.
+//! The servers that the gateway asks: an Anthropic-compatible server, or a script. Each is a dialect over a transport; the entry is
+//! [`Upstream`].
 
 // Dependencies first: a module uses only modules declared before it.
 mod error;
 pub(crate) mod transport;
-mod service;
+pub(crate) mod answer;
 pub(crate) mod anthropic;
+mod service;
 pub mod script;
 
+pub use answer::{MessageEvent, MessageEvents, TurnBody};
 pub use anthropic::AnthropicUpstream;
 pub use error::UpstreamError;
 pub use script::ScriptUpstream;

@@ -23,6 +23,7 @@ mod retries;
 mod sessions;
 mod session_state;
 mod pass_through;
+mod translated;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -1,4 +1,4 @@
-//! [`IdleBody`]: a body that fails if nothing comes for too long.
+//! [`IdleBody`]: a body that fails if nothing comes for too long, and [`IdleTimer`], its clock.
 
 use std::fmt;
 use std::future::Future as _;
@@ -13,20 +13,14 @@ use tokio::time::{Instant, Sleep};
 /// A body each of whose pieces has to come within a time.
 pub(crate) struct IdleBody {
     body: Body,
-    time: Duration,
-    /// When the piece that is waited for has to be there; `None` if none is waited for.
-    deadline: Option<Instant>,
-    /// Set anew only when it has run out: most pieces come long before.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: IdleTimer,
 }
 
 impl IdleBody {
     pub(crate) fn wrap(body: Body, time: Duration) -> Body {
         Body::new(Self {
             body,
-            time,
-            deadline: None,
-            timer: None,
+            timer: IdleTimer::new(time),
         })
     }
 }
@@ -39,28 +33,9 @@ impl HttpBody for IdleBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let this = &mut *self;
-        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
-            this.deadline = None;
-            return Poll::Ready(frame);
-        }
-        if this.deadline.is_none() {
-            this.deadline = Instant::now().checked_add(this.time);
-        }
-        // Beyond the range of the clock there is no end.
-        let Some(deadline) = this.deadline else {
-            return Poll::Pending;
-        };
-        let timer = this
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        loop {
-            ready!(timer.as_mut().poll(cx));
-            if timer.deadline() >= deadline {
-                return Poll::Ready(Some(Err(axum::Error::new(Idle(this.time)))));
-            }
-            timer.as_mut().reset(deadline);
-        }
+        let Self { body, timer } = &mut *self;
+        let frame = ready!(timer.poll(cx, |cx| Pin::new(&mut *body).poll_frame(cx)));
+        Poll::Ready(frame.unwrap_or_else(|idle| Some(Err(axum::Error::new(idle)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -69,6 +44,54 @@ impl HttpBody for IdleBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// The time in which the next piece of a response has to come.
+pub(crate) struct IdleTimer {
+    time: Duration,
+    /// The end of the time for the piece that is waited for; `None` if none is waited for.
+    deadline: Option<Instant>,
+    /// Set anew only when it has run out: most pieces come long before.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl IdleTimer {
+    pub(crate) fn new(time: Duration) -> Self {
+        Self {
+            time,
+            deadline: None,
+            timer: None,
+        }
+    }
+
+    /// Polls for the next piece; an error if it has not come in time.
+    pub(crate) fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        piece: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, Idle>> {
+        if let Poll::Ready(piece) = piece(cx) {
+            self.deadline = None;
+            return Poll::Ready(Ok(piece));
+        }
+        if self.deadline.is_none() {
+            self.deadline = Instant::now().checked_add(self.time);
+        }
+        // Beyond the range of the clock there is no end.
+        let Some(deadline) = self.deadline else {
+            return Poll::Pending;
+        };
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if timer.deadline() >= deadline {
+                return Poll::Ready(Err(Idle(self.time)));
+            }
+            timer.as_mut().reset(deadline);
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::{Instrument as _, Span};
 
+use crate::server::body::idle::IdleBody;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
@@ -35,6 +36,7 @@ use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
 use crate::turn::rules::{IdSource, Rules};
 use crate::turn::upstream_request;
+use crate::upstream::TurnBody;
 use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::message::push_message;
 use calls::{Done, Round, RunningCalls};
@@ -423,17 +425,21 @@ impl<'a> Drive<'a> {
             let body =
                 upstream_request::body(&self.job.request, &messages, &self.job.tools, is_after_internal);
             self.chat = spans::chat(&spans::model(&self.job.request));
-            let sent = forward::send(self.shared, &self.job.parts, body.into());
+            let sent = forward::turn(self.shared, &self.job.parts, body.into());
             let response = tokio::select! {
                 response = sent => response?,
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             };
-            if response.status().is_success() {
-                self.running.set_headers(response.headers().clone());
-                self.source = Source::Upstream(UpstreamEvents::new(response));
-                return Ok(None);
-            }
             let (parts, body) = response.into_parts();
+            let body = match body {
+                TurnBody::Message(events) => {
+                    self.running.set_headers(parts.headers);
+                    let events = UpstreamEvents::new(events, self.shared.upstream_idle);
+                    self.source = Source::Upstream(events);
+                    return Ok(None);
+                }
+                TurnBody::Error(body) => IdleBody::wrap(body, self.shared.upstream_idle),
+            };
             spans::fail(&self.chat, parts.status);
             let body = tokio::select! {
                 body = axum::body::to_bytes(body, self.shared.max_body) => body,

@@ -55,7 +55,7 @@ async fn message(shared: Arc<Shared>, principal: Principal, request: Request) ->
     if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
         shared.metrics.histories_replayed.inc();
     }
-    if is_passed_through(&tools, &recognized) {
+    if shared.upstream.passes_messages() && is_passed_through(&tools, &recognized) {
         let header = session_header(&session, recognized.found);
         let span = spans::chat(&spans::model(&request));
         let turn = PassingTurn::new(Arc::clone(&shared), client, recognized, session, span);

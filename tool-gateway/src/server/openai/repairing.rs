@@ -20,9 +20,10 @@ use super::response_repair;
 use crate::server::admit::admission::limited;
 use crate::server::admit::request_body::read_bytes;
 use crate::server::body::holding::HoldingBody;
-use crate::server::drive::forward::{self, MAX_RESPONSE};
+use crate::server::drive::forward;
 use crate::server::observe::log::RepairLine;
 use crate::server::turns::shared::Shared;
+use crate::upstream::transport::response::{MAX_RESPONSE, has_type, is_stream};
 use crate::wire::error::ApiError;
 
 pub(crate) async fn chat_completions(
@@ -61,14 +62,14 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
         return Ok(held(response, line));
     }
-    if forward::is_stream(headers) {
+    if is_stream(headers) {
         let repairer = StreamRepairer::new(dialect, fixing.clone());
         let mut response = response.map(|body| RepairingBody::wrap(body, repairer, line));
         // What is sent may be longer or shorter.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         return Ok(response);
     }
-    if forward::has_type(headers, "application/json") {
+    if has_type(headers, "application/json") {
         let response = repair_whole(response, dialect, fixing, &mut line).await;
         return Ok(held(response, line));
     }

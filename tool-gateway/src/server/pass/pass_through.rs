@@ -9,6 +9,7 @@ use super::passing_turn::PassingTurn;
 use super::watched_body::WatchedBody;
 use crate::server::drive::forward;
 use crate::server::turns::shared::Shared;
+use crate::upstream::transport::response::is_stream;
 use crate::wire::error::ApiError;
 
 /// Passes request and response on, and stores what the model said.
@@ -29,6 +30,6 @@ pub(crate) async fn pass_through(
         turn.fail(response.status());
         return Ok(response);
     }
-    let message = PassingMessage::new(forward::is_stream(response.headers()));
+    let message = PassingMessage::new(is_stream(response.headers()));
     Ok(response.map(|body| WatchedBody::wrap(body, message, turn)))
 }

@@ -1,14 +1,13 @@
 //! The upstream `anthropic`: a server of the Messages API, at Anthropic or elsewhere.
 
+pub(crate) mod events;
+
 use std::net::SocketAddr;
 
-use axum::http::Request;
-use bytes::Bytes;
 use secrecy::SecretString;
 
-use super::service::{Upstream, UpstreamFuture};
-use super::transport::invalid::InvalidUpstream;
-use super::transport::server::HttpServer;
+use crate::upstream::transport::invalid::InvalidUpstream;
+use crate::upstream::transport::server::HttpServer;
 
 /// A server of the Messages API, asked over HTTP/1.1 with pooled connections.
 ///
@@ -34,7 +33,7 @@ use super::transport::server::HttpServer;
 /// ```
 #[derive(Debug)]
 pub struct AnthropicUpstream {
-    server: HttpServer,
+    pub(super) server: HttpServer,
 }
 
 impl AnthropicUpstream {
@@ -72,15 +71,5 @@ impl AnthropicUpstream {
     /// ```
     pub async fn connects_to(&self, listener: SocketAddr) -> bool {
         self.server.connects_to(listener).await
-    }
-}
-
-impl Upstream for AnthropicUpstream {
-    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
-        Box::pin(self.server.send(request))
-    }
-
-    fn name(&self) -> String {
-        self.server.to_string()
     }
 }

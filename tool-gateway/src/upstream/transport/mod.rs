@@ -7,6 +7,7 @@ pub(crate) mod first_cause;
 pub(crate) mod connector;
 mod connection;
 mod pool;
+pub(crate) mod response;
 mod base_url;
 mod api_key;
 pub(super) mod server;

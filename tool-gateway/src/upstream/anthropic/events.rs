@@ -1,0 +1,340 @@
+//! The response of a server of the Messages API: the one reader of its server-sent events.
+//!
+//! [`MessageReader`] reads a message from the bytes of a body, also while they pass to a client unchanged; [`turn_body`] reads all of a
+//! body.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use futures_core::Stream;
+use futures_util::FutureExt as _;
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use tool_runtime::sse::{Frame, SseDecoder};
+
+use crate::upstream::answer::{MessageEvent, MessageEvents, Part, TurnBody};
+use crate::upstream::error::UpstreamError;
+use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
+use crate::wire::delta::{Delta, TextEvent, TextRun};
+use crate::wire::event::StreamEvent;
+use crate::wire::message::WholeMessage;
+
+/// Reads a message from the bytes of a response: a stream of events, or one JSON object.
+#[derive(Debug)]
+pub(crate) struct MessageReader {
+    form: Form,
+    /// How many more bytes are read.
+    rest: usize,
+}
+
+#[derive(Debug)]
+enum Form {
+    Stream(SseDecoder),
+    /// The bytes of a whole message, until their end.
+    Whole {
+        bytes: Vec<u8>,
+        is_complete: bool,
+    },
+}
+
+/// A part of a message.
+#[derive(Debug)]
+pub(crate) enum MessagePart<'r> {
+    /// An event that appends to a text, which is nearly every event.
+    Text(TextEvent<'r>),
+    Event(StreamEvent),
+    Whole(WholeMessage),
+}
+
+/// A part of a response that is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadError {
+    /// The response has too many bytes.
+    ResponseTooLarge,
+    /// An event has too many bytes.
+    EventTooLarge,
+    /// An event of a stream is none of the API's.
+    InvalidEvent,
+    /// A response that is not streamed is no message.
+    InvalidMessage,
+}
+
+impl From<ReadError> for UpstreamError {
+    fn from(error: ReadError) -> Self {
+        Self::new(match error {
+            ReadError::ResponseTooLarge => "the upstream's response broke off: length limit exceeded",
+            ReadError::EventTooLarge => "the upstream sent an event that is too large to be read",
+            ReadError::InvalidEvent => "the upstream sent an event that is none of the API's",
+            ReadError::InvalidMessage => "the upstream's response is not a message of the API",
+        })
+    }
+}
+
+impl MessageReader {
+    pub(crate) fn new(is_stream: bool) -> Self {
+        Self::with_limit(is_stream, MAX_RESPONSE)
+    }
+
+    /// A reader of at most so many bytes.
+    pub(crate) fn with_limit(is_stream: bool, limit: usize) -> Self {
+        let form = if is_stream {
+            Form::Stream(SseDecoder::new())
+        } else {
+            Form::Whole {
+                bytes: Vec::new(),
+                is_complete: false,
+            }
+        };
+        Self { form, rest: limit }
+    }
+
+    /// Takes the next bytes of the body.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
+        let rest = self.rest.checked_sub(bytes.len());
+        self.rest = rest.ok_or(ReadError::ResponseTooLarge)?;
+        match &mut self.form {
+            Form::Stream(decoder) => decoder.push(bytes),
+            Form::Whole { bytes: whole, .. } => whole.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    /// Takes the end of the body.
+    pub(crate) fn finish(&mut self) {
+        match &mut self.form {
+            Form::Stream(decoder) => decoder.finish(),
+            Form::Whole { is_complete, .. } => *is_complete = true,
+        }
+    }
+
+    /// Hands the parts that have come to `take`. After an error the rest can be read.
+    pub(crate) fn read(&mut self, mut take: impl FnMut(MessagePart<'_>)) -> Result<(), ReadError> {
+        let decoder = match &mut self.form {
+            Form::Stream(decoder) => decoder,
+            Form::Whole { bytes, is_complete } => {
+                if std::mem::take(is_complete) {
+                    let text = std::str::from_utf8(bytes).ok();
+                    let message = text.and_then(WholeMessage::parse);
+                    take(MessagePart::Whole(message.ok_or(ReadError::InvalidMessage)?));
+                }
+                return Ok(());
+            }
+        };
+        while let Some(frame) = decoder.next_frame() {
+            let event = match frame {
+                Frame::Event(event) if event.ended() => event,
+                Frame::Oversized { .. } => return Err(ReadError::EventTooLarge),
+                _ => continue,
+            };
+            if let Some(event) = TextEvent::parse(event.raw()) {
+                take(MessagePart::Text(event));
+                continue;
+            }
+            let Some(data) = event.data().filter(|data| !data.is_empty()) else {
+                continue;
+            };
+            // Checked once, and not again for each string in it.
+            let event = std::str::from_utf8(&data).ok().and_then(StreamEvent::parse);
+            take(MessagePart::Event(event.ok_or(ReadError::InvalidEvent)?));
+        }
+        Ok(())
+    }
+}
+
+/// Reads the response of a server of the Messages API as that to a turn.
+pub(crate) fn turn_body(response: Response<Body>) -> Response<TurnBody> {
+    turn_body_with_limit(response, MAX_RESPONSE)
+}
+
+fn turn_body_with_limit(response: Response<Body>, limit: usize) -> Response<TurnBody> {
+    let (head, body) = response.into_parts();
+    let body = if head.status.is_success() {
+        TurnBody::Message(MessageEvents::new(BodyEvents {
+            body,
+            reader: MessageReader::with_limit(is_stream(&head.headers), limit),
+            ready: VecDeque::new(),
+            is_over: false,
+        }))
+    } else {
+        TurnBody::Error(body)
+    };
+    Response::from_parts(head, body)
+}
+
+/// The events of a message, from the body of a response.
+struct BodyEvents {
+    body: Body,
+    reader: MessageReader,
+    /// What has been read. Events that append to one text are together.
+    ready: VecDeque<Result<MessageEvent, UpstreamError>>,
+    is_over: bool,
+}
+
+impl Stream for BodyEvents {
+    type Item = Result<MessageEvent, UpstreamError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                match &event {
+                    Ok(MessageEvent(Part::Event(StreamEvent::MessageStop))) => self.read_rest(),
+                    Ok(MessageEvent(Part::Whole(_))) | Err(_) => drop(self.end()),
+                    Ok(_) => {}
+                }
+                return Poll::Ready(Some(event));
+            }
+            if self.is_over {
+                return Poll::Ready(None);
+            }
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        match self.reader.push(&data) {
+                            Ok(()) => self.read(),
+                            Err(error) => self.ready.push_back(Err(error.into())),
+                        }
+                    }
+                    if self.ready.is_empty() {
+                        return Poll::Ready(Some(Ok(MessageEvent::keep_alive())));
+                    }
+                }
+                Some(Err(error)) => {
+                    let error = UpstreamError::new(format!("the upstream's response broke off: {error}"));
+                    self.ready.push_back(Err(error));
+                }
+                None => {
+                    // Some streams panic when they are asked again.
+                    self.body = Body::empty();
+                    self.reader.finish();
+                    self.read();
+                    let error = "the upstream's response ended before its message did";
+                    self.ready.push_back(Err(UpstreamError::new(error)));
+                }
+            }
+        }
+    }
+}
+
+impl BodyEvents {
+    /// Reads what has come. A part of the message that cannot be read is not left out.
+    fn read(&mut self) {
+        let ready = &mut self.ready;
+        let read = self.reader.read(|part| match part {
+            MessagePart::Text(event) => push_text(ready, &event),
+            MessagePart::Event(event) => ready.push_back(Ok(MessageEvent(Part::Event(event)))),
+            MessagePart::Whole(message) => ready.push_back(Ok(MessageEvent(Part::Whole(message)))),
+        });
+        if let Err(error) = read {
+            ready.push_back(Err(error.into()));
+        }
+    }
+
+    /// Ends the events.
+    fn end(&mut self) -> Body {
+        self.is_over = true;
+        self.ready.clear();
+        std::mem::take(&mut self.body)
+    }
+
+    /// Ends the events, and reads the end of the response, which comes after that of its message: only then can its connection serve
+    /// the next request.
+    fn read_rest(&mut self) {
+        let mut body = self.end();
+        let mut rest = Box::pin(async move {
+            for _ in 0..MAX_REST {
+                let Some(Ok(_)) = body.frame().await else { break };
+            }
+        });
+        if rest.as_mut().now_or_never().is_none() {
+            tokio::spawn(tokio::time::timeout(REST_TIME, rest));
+        }
+    }
+}
+
+/// How many pieces a response may have after its message, and how long they may take; else its connection is closed.
+const MAX_REST: usize = 16;
+const REST_TIME: Duration = Duration::from_secs(1);
+
+/// Appends an event that appends to a text: to the last one, if that changes the same text.
+fn push_text(ready: &mut VecDeque<Result<MessageEvent, UpstreamError>>, event: &TextEvent<'_>) {
+    if let Some(Ok(MessageEvent(Part::Event(StreamEvent::BlockDelta {
+        delta: Delta::Texts(run),
+        ..
+    })))) = ready.back_mut()
+        && run.push(event)
+    {
+        return;
+    }
+    ready.push_back(Ok(MessageEvent(Part::Event(StreamEvent::BlockDelta {
+        index: event.index,
+        delta: Delta::Texts(TextRun::new(event)),
+    }))));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::poll_fn;
+
+    use axum::http::header;
+    use futures_util::stream;
+
+    use super::*;
+
+    const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+    fn events(response: Response<Body>, limit: usize) -> MessageEvents {
+        match turn_body_with_limit(response, limit).into_body() {
+            TurnBody::Message(events) => events,
+            TurnBody::Error(_) => panic!("an error response"),
+        }
+    }
+
+    #[tokio::test]
+    async fn endless_response_is_an_error() {
+        for kind in ["text/event-stream", "application/json"] {
+            let endless = stream::repeat(Ok::<_, Infallible>(PING));
+            let response = Response::builder().header(header::CONTENT_TYPE, kind);
+            let response = response.body(Body::from_stream(endless)).unwrap();
+            let mut events = events(response, 1000);
+            let error = loop {
+                if let Err(error) = poll_fn(|cx| events.poll_next(cx)).await.unwrap() {
+                    break error.to_string();
+                }
+            };
+            assert_eq!(error, "the upstream's response broke off: length limit exceeded");
+            assert!(poll_fn(|cx| events.poll_next(cx)).await.is_none());
+        }
+    }
+
+    /// Some streams panic when they are asked again.
+    #[tokio::test]
+    async fn body_is_not_read_beyond_its_end() {
+        let message = r#"{"type":"message","id":"m","role":"assistant","model":"m","usage":{},"stop_reason":"tool_use",
+            "content":[{"type":"tool_use","id":"toolu_a","name":"lookup","input":{}}]}"#;
+        for (kind, body) in [("application/json", message), ("text/event-stream", PING)] {
+            let once = stream::unfold(Some(body), async |rest| {
+                rest.map(|body| (Ok::<_, Infallible>(body), None))
+            });
+            let response = Response::builder().header(header::CONTENT_TYPE, kind);
+            let mut events = events(response.body(Body::from_stream(once)).unwrap(), 1000);
+            while poll_fn(|cx| events.poll_next(cx)).await.is_some() {}
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_without_an_event_keep_the_response_alive() {
+        let pieces = [": comment\n\n", "event: ping\nda", "ta: {\"type\":\"ping\"}\n\n"];
+        let body = Body::from_stream(stream::iter(pieces.map(Ok::<_, Infallible>)));
+        let response = Response::builder().header(header::CONTENT_TYPE, "text/event-stream");
+        let mut events = events(response.body(body).unwrap(), 1000);
+        for expected in ["KeepAlive", "KeepAlive", "Event(Ping)"] {
+            let MessageEvent(part) = poll_fn(|cx| events.poll_next(cx)).await.unwrap().unwrap();
+            assert_eq!(format!("{part:?}"), expected);
+        }
+    }
+}

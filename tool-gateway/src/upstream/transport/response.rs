@@ -1,0 +1,42 @@
+//! Responses of any API: their media type, and how much of one is kept.
+
+use axum::http::{HeaderMap, header};
+
+/// Whether a response is a stream of events.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    has_type(headers, "text/event-stream")
+}
+
+/// Whether a body is of this media type, whatever its parameters.
+pub(crate) fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let sent = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|sent| sent.to_str().ok());
+    let media_type = sent.and_then(|sent| sent.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// Maximum number of bytes that are kept of a response: an upstream must not fill the memory. No stored record is larger.
+pub(crate) const MAX_RESPONSE: usize = 256 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_are_compared_whole_and_without_case() {
+        for (sent, expected) in [
+            ("application/json", true),
+            ("application/json; charset=utf-8", true),
+            (" Application/JSON ;charset=utf-8", true),
+            ("application/json-seq", false),
+            ("application/jsonl", false),
+            ("text/json", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, sent.parse().unwrap())]);
+            assert_eq!(has_type(&headers, "application/json"), expected, "{sent}");
+        }
+        assert!(!has_type(&HeaderMap::new(), "application/json"));
+    }
+}
