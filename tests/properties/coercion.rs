@@ -116,6 +116,13 @@ fn wrapped_arguments_are_unwrapped_or_an_error() {
             let wrapped = tool.read(json!({ "arguments": value }), policy);
             let other = tool.read(json!({ "payload": value }), policy);
             assert!(!other.errors.is_empty(), "{policy:?}: {value}\n{schema}");
+            for beside in names_that_refuse_null(schema, tool) {
+                let sent = json!({ beside: null, "payload": value });
+                assert!(
+                    !tool.read(sent, policy).errors.is_empty(),
+                    "{policy:?}: {value}\n{schema}"
+                );
+            }
             if policy == Policy::Strict {
                 assert!(!wrapped.errors.is_empty(), "{value}\n{schema}");
                 continue;
@@ -314,4 +321,17 @@ fn plain(value: &Value) -> Value {
         Value::Number(number) => number.as_f64().into(),
         other => other.clone(),
     }
+}
+
+/// The declared names for which `null` is no value.
+fn names_that_refuse_null<'s>(schema: &'s Value, tool: &Tool) -> Vec<&'s String> {
+    let names = schema["properties"].as_object().into_iter().flatten();
+    let refuses = |name: &&String| {
+        let path = format!("/{name}");
+        let errors = tool.read(json!({ *name: null }), Policy::Strict).errors;
+        errors
+            .iter()
+            .any(|error| error.code == Code::NullNotAllowed && error.path == path)
+    };
+    names.map(|(name, _)| name).filter(refuses).collect()
 }

@@ -5,6 +5,7 @@ pub(crate) mod caller;
 mod input;
 mod rules;
 mod limits;
+mod null_words;
 mod report;
 mod root;
 mod validate;

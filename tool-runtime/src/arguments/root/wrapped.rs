@@ -12,9 +12,11 @@ use crate::arguments::input::tree::parse::{self, Read, TooDeep};
 use crate::arguments::policy::Policy;
 use crate::arguments::report::expected::several;
 use crate::arguments::report::messages;
+use crate::arguments::rules;
 use crate::schema::CompiledSchema;
 use crate::schema::compiled::name::fold;
-use crate::schema::compiled::{Additional, Kind, SchemaId};
+use crate::schema::compiled::types::Types;
+use crate::schema::compiled::{Additional, Kind, Schema, SchemaId};
 use crate::schema::keywords::pointer;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
@@ -98,13 +100,13 @@ impl<'s> Envelope<'s> {
 
     fn find<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let entries = members.entries.as_slice();
-        if entries.iter().any(|(key, _)| !self.is_unknown(key)) {
+        if entries.iter().any(|(key, value)| self.is_sent(key, value)) {
             let ambiguous = self.ambiguous(members);
             return ambiguous.or_else(|| self.partly_wrapped(members));
         }
         match (entries, envelope(members)) {
             ([(key, value)], _) => self.inside(key, value, ENVELOPES.contains(&&**key)),
-            (_, Some((name, key, value))) => {
+            (_, Some((name, key, value))) if self.is_unknown(NAME) => {
                 let is_object = matches!(object(value), Ok(Some(_)) | Err(TooDeep));
                 if is_object && self.tool.is_some_and(|tool| fold(tool) != fold(name)) {
                     return Some(Finding::Refused(other_tool(name, self.tool?)));
@@ -113,6 +115,7 @@ impl<'s> Envelope<'s> {
             }
             _ => entries
                 .iter()
+                .filter(|(key, _)| self.is_unknown(key))
                 .find_map(|(key, value)| self.inside(key, value, false)),
         }
     }
@@ -181,6 +184,32 @@ impl<'s> Envelope<'s> {
         keys.filter(|key| self.declares(key))
             .map(ToString::to_string)
             .collect()
+    }
+
+    /// Whether a declared key was sent: with a value that its schema allows, or that is not `null` or a word for it.
+    fn is_sent(&self, key: &str, value: &Node<'_>) -> bool {
+        let allows = |schema: &Schema| match value {
+            Node::Null => schema.types.has(Types::NULL),
+            Node::Text(text) if rules::is_null_word(text) => {
+                self.compiled.accepts_null_word(text, schema, true)
+            }
+            _ => true,
+        };
+        !self.is_unknown(key) && self.property(key).is_none_or(allows)
+    }
+
+    /// The schema of a declared key in any spelling, if the root has it.
+    fn property(&self, key: &str) -> Option<&Schema> {
+        let object = self.compiled.schema(SchemaId::ROOT).plain()?.object.as_ref()?;
+        let position = object.position(key).or_else(|| {
+            let folded = fold(key);
+            object
+                .properties
+                .iter()
+                .position(|property| property.folded == folded)
+        })?;
+        let property = object.properties.get(position)?;
+        Some(self.compiled.schema(property.schema))
     }
 
     /// Whether no property has a key by the rules for names and unknown keys.

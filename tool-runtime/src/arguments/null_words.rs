@@ -1,0 +1,72 @@
+//! Schemas that accept a word for nothing, such as `"null"`, as a string or as a listed item.
+
+use crate::arguments::input::tree::node::Node;
+use crate::arguments::limits::{self, Membership};
+use crate::schema::CompiledSchema;
+use crate::schema::compiled::types::Types;
+use crate::schema::compiled::{Kind, Schema, SchemaId};
+
+impl CompiledSchema {
+    /// Whether a schema accepts a text that could stand for nothing: as a string, or as one of the values that it lists for items.
+    /// `respells` is whether these may come in another spelling.
+    pub(in crate::arguments) fn accepts_null_word(
+        &self,
+        text: &str,
+        schema: &Schema,
+        respells: bool,
+    ) -> bool {
+        self.accepts_word(text, schema, respells, MAX_LEVELS)
+    }
+
+    /// Whether a list has a text among the values that are listed for its items.
+    pub(in crate::arguments) fn has_item(&self, text: &str, list: &Schema, respells: bool) -> bool {
+        let item = || list.plain()?.list.as_ref()?.item(0);
+        list.types.has(Types::ARRAY)
+            && item().is_some_and(|item| self.lists_word(text, item, respells, MAX_LEVELS))
+    }
+
+    fn accepts_word(&self, text: &str, schema: &Schema, respells: bool, levels: usize) -> bool {
+        let respells = respells && !schema.case_sensitive;
+        let each = |inner: &SchemaId| match levels.checked_sub(1) {
+            Some(levels) => self.accepts_word(text, self.schema(*inner), respells, levels),
+            // A recursive schema: a text that may be accepted stays.
+            None => true,
+        };
+        match &schema.kind {
+            Kind::Any => schema.types.has(Types::STRING),
+            Kind::Plain(plain) => {
+                let lists = |values| {
+                    limits::membership(values, &Node::Text(text.into()), respells) != Membership::IsNot
+                };
+                schema.types.has(Types::STRING)
+                    && plain.values.as_ref().is_none_or(lists)
+                    && plain
+                        .text
+                        .as_ref()
+                        .is_none_or(|limits| limits::of_text(limits, None, text).is_none())
+                    || self.has_item(text, schema, respells)
+            }
+            Kind::Union(union) => union.schemas.iter().any(each),
+            Kind::AllOf(all_of) => all_of.schemas.iter().all(each),
+        }
+    }
+
+    /// Whether a schema lists a text among its values, in one of its alternatives or one of its parts.
+    fn lists_word(&self, text: &str, schema: SchemaId, respells: bool, levels: usize) -> bool {
+        let each = |inner: &SchemaId| match levels.checked_sub(1) {
+            Some(levels) => self.lists_word(text, *inner, respells, levels),
+            None => true,
+        };
+        match &self.schema(schema).kind {
+            Kind::Any => false,
+            Kind::Plain(plain) => plain.values.as_ref().is_some_and(|values| {
+                limits::membership(values, &Node::Text(text.into()), respells) != Membership::IsNot
+            }),
+            Kind::Union(union) => union.schemas.iter().any(each),
+            Kind::AllOf(all_of) => all_of.schemas.iter().any(each),
+        }
+    }
+}
+
+/// How many unions and conjunctions are looked into, one in the other.
+const MAX_LEVELS: usize = 4;
