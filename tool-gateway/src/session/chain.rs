@@ -14,6 +14,7 @@ use super::canonical;
 use super::principal::Principal;
 use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
 
 /// A point in a conversation of one principal, or a digest of something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,8 +118,8 @@ impl ChainKey {
     }
 
     /// The next digest of a chain, after this content.
-    fn next(&self, previous: Digest, role: &str, content: Digest) -> Digest {
-        self.digest(&[&previous.0, role.as_bytes(), &content.0])
+    fn next(&self, previous: Digest, role: &Role, content: Digest) -> Digest {
+        self.digest(&[&previous.0, role.as_str().as_bytes(), &content.0])
     }
 
     /// The digest of what is not a message: system prompt and tools.
@@ -179,7 +180,7 @@ impl ChainKey {
 /// Messages of one role that follow each other.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    pub(crate) role: String,
+    pub(crate) role: Role,
     /// The indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
     /// Of the last group only, if it is the model's.
@@ -214,7 +215,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
         let messages = || at().filter_map(|at| request.messages.get(*at));
         let content = || canonical::content(messages().flat_map(|message| &message.blocks));
         // The answer may go on with the last.
-        let of_content = if index == last && group.role == "assistant" {
+        let of_content = if index == last && group.role == Role::Assistant {
             group.content = content();
             key.content(&group.content)
         } else {
@@ -249,14 +250,15 @@ impl<'k> AnswerContent<'k> {
     pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
         match groups {
             // The answer goes on with a message of the model: together they are one.
-            [before @ .., last] if last.role == "assistant" => {
+            [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let content = [last.content.as_slice(), &self.blocks].concat();
-                self.key.next(previous, "assistant", self.key.content(&content))
+                self.key
+                    .next(previous, &Role::Assistant, self.key.content(&content))
             }
             _ => {
                 let previous = groups.last().map_or(beginning, |group| group.digest);
-                self.key.next(previous, "assistant", self.content)
+                self.key.next(previous, &Role::Assistant, self.content)
             }
         }
     }
@@ -285,7 +287,7 @@ impl<'k> AnswerContent<'k> {
 mod tests {
     use super::*;
 
-    fn chain(body: &str) -> Vec<(String, Digest)> {
+    fn chain(body: &str) -> Vec<(Role, Digest)> {
         let key = ChainKey::new([7; 32]);
         let request = MessagesRequest::parse(body).unwrap();
         let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);

@@ -13,6 +13,7 @@ use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
 use crate::wire::block::Block;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
 
 /// How a session was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -408,7 +409,7 @@ fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<T
 fn answer_indexes(groups: &[Group]) -> Vec<usize> {
     let groups = groups.iter().enumerate();
     groups
-        .filter(|(_, group)| group.role == "assistant")
+        .filter(|(_, group)| group.role == Role::Assistant)
         .map(|(index, _)| index)
         .collect()
 }
@@ -423,7 +424,7 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
         .iter()
         .enumerate()
         .rev()
-        .filter(|(_, group)| group.role == "assistant")
+        .filter(|(_, group)| group.role == Role::Assistant)
     {
         let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
         let blocks = messages.flat_map(|message| &message.blocks);
@@ -507,7 +508,7 @@ mod tests {
             visible_id: "toolu_1".to_owned(),
             name: String::new(),
             input: String::new(),
-            owner: Owner::Client,
+            owner: Owner::External,
             result: None,
             is_begun: false,
         };

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::chain::Digest;
 use crate::wire::block::Block;
+use crate::wire::role::Role;
 
 /// A session's id: `ses_` and 128 random bits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -90,7 +91,7 @@ impl Turn {
         super::tests::work::count(1);
         self.calls
             .iter()
-            .filter(|call| call.owner == Owner::Client)
+            .filter(|call| call.owner == Owner::External)
             .map(|call| call.visible_id.as_str())
     }
 
@@ -112,24 +113,6 @@ pub(crate) struct TrueMessage {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Who says a true message: the model, or the user with the results of its calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Role {
-    Assistant,
-    User,
-}
-
-impl Role {
-    /// As the API writes it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Assistant => "assistant",
-            Self::User => "user",
-        }
-    }
-}
-
 /// Where a visible block is in the truth: the index of its message, and its own in there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
@@ -142,13 +125,13 @@ pub(crate) struct Origin {
 pub(crate) struct Call {
     /// The upstream's id.
     pub(crate) id: String,
-    /// The id that the client knows; for calls of the gateway the same.
+    /// The id that the client knows; for internal calls the upstream's.
     pub(crate) visible_id: String,
     pub(crate) name: String,
     /// The arguments as JSON text.
     pub(crate) input: String,
     pub(crate) owner: Owner,
-    /// The `tool_result` block of a call of the gateway; `None` while it is deferred.
+    /// The `tool_result` block of an internal call; `None` while it is deferred.
     pub(crate) result: Option<Block>,
     /// Whether a deferred call was begun. Without a result, it was interrupted.
     #[serde(default)]
@@ -156,18 +139,21 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether it is a call of the gateway that has not run yet.
+    /// Whether it is an internal call that has not run yet.
     pub(crate) fn is_deferred(&self) -> bool {
-        self.owner == Owner::Gateway && self.result.is_none()
+        self.owner == Owner::Internal && self.result.is_none()
     }
 }
 
-/// Who runs a call.
+/// The side that runs a call. Stored records have other names for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
-    Gateway,
-    Client,
+    /// The gateway.
+    #[serde(rename = "gateway")]
+    Internal,
+    /// The client.
+    #[serde(rename = "client")]
+    External,
 }
 
 /// A system message in the middle of a conversation.

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
+use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::block_builder::BlockBuilder;
 use crate::wire::delta::Delta;
+use crate::wire::role::Role;
 
 /// The message that is arriving.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -120,7 +121,11 @@ impl Incoming {
                     id: call.id,
                     name: call.name,
                     input: call.input,
-                    owner: if is_shown { Owner::Client } else { Owner::Gateway },
+                    owner: if is_shown {
+                        Owner::External
+                    } else {
+                        Owner::Internal
+                    },
                     result: None,
                     is_begun: false,
                 });

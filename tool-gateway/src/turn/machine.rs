@@ -19,10 +19,11 @@ use super::action::{Action, Answer, Sent};
 use super::event::Event;
 use super::incoming::{Incoming, Shown};
 use super::rules::Rules;
-use crate::session::record::{Call, Origin, Owner, Role, TrueMessage};
+use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
+use crate::wire::role::Role;
 use crate::wire::usage;
 
 /// A turn on its way. Written between two messages of the upstream, it can go on in another process, with the rules of that.
@@ -214,7 +215,7 @@ impl TurnMachine {
                 if open.remove(&call)
                     && let Some(call) = calls.get_mut(call)
                 {
-                    call.owner = Owner::Client;
+                    call.owner = Owner::External;
                 }
                 self.on_done(&mut actions);
             }
@@ -364,17 +365,17 @@ impl TurnMachine {
             self.truth.push(complete.message);
         }
         let calls = complete.calls;
-        let is_mixed = calls.iter().any(|call| call.owner == Owner::Client);
+        let is_mixed = calls.iter().any(|call| call.owner == Owner::External);
         let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
         // One that is deferred waits until it is known that the client gets none of the others.
         let waits = is_mixed
             || calls
                 .iter()
-                .any(|call| call.owner == Owner::Gateway && !is_deferred(call));
+                .any(|call| call.owner == Owner::Internal && !is_deferred(call));
         let run: Vec<(usize, Call)> = calls
             .iter()
             .enumerate()
-            .filter(|(_, call)| call.owner == Owner::Gateway)
+            .filter(|(_, call)| call.owner == Owner::Internal)
             .filter(|(_, call)| !waits || !is_deferred(call))
             .map(|(index, call)| (index, call.clone()))
             .collect();
@@ -404,7 +405,7 @@ impl TurnMachine {
         if !open.is_empty() {
             return;
         }
-        if calls.iter().all(|call| call.owner == Owner::Gateway) {
+        if calls.iter().all(|call| call.owner == Owner::Internal) {
             let deferred = calls.iter().enumerate().filter(|(_, call)| call.result.is_none());
             let deferred: Vec<_> = deferred.map(|(index, call)| (index, call.clone())).collect();
             if !deferred.is_empty() {
@@ -416,7 +417,7 @@ impl TurnMachine {
         let mut calls = std::mem::take(calls);
         self.rounds += 1;
         self.show_interrupted(&mut calls, actions);
-        if calls.iter().any(|call| call.owner == Owner::Client) {
+        if calls.iter().any(|call| call.owner == Owner::External) {
             return self.suspend(calls, actions);
         }
         let results = TrueMessage {
@@ -453,7 +454,7 @@ impl TurnMachine {
         let at = self.truth.len().saturating_sub(1);
         for call in calls
             .iter_mut()
-            .filter(|call| call.owner == Owner::Client && call.id == call.visible_id)
+            .filter(|call| call.owner == Owner::External && call.id == call.visible_id)
         {
             let block_at = self.truth.get(at).and_then(|message| {
                 message

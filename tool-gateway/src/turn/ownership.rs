@@ -69,21 +69,21 @@ impl Ownership {
         self
     }
 
-    /// Makes what clients declare as `declared` the gateway's tool `own`. The model sees the client's name, and the gateway's schema. A
-    /// tool of the gateway's that has that name itself is not offered.
+    /// Maps a name that clients declare to the internal tool `internal`. The model sees the client's name, and the gateway's schema. An
+    /// internal tool that has the name `declared` itself is not offered.
     #[must_use]
-    pub fn with_alias(mut self, declared: impl Into<String>, own: impl Into<String>) -> Self {
-        self.aliases.insert(declared.into(), own.into());
+    pub fn with_alias(mut self, declared: impl Into<String>, internal: impl Into<String>) -> Self {
+        self.aliases.insert(declared.into(), internal.into());
         self
     }
 
     /// The gateway's name of a tool that is called by this name.
-    pub(crate) fn own_name<'n>(&'n self, name: &'n str) -> &'n str {
+    pub(crate) fn internal_name<'n>(&'n self, name: &'n str) -> &'n str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
     /// The names in the table that have to be tools of the gateway.
-    pub(crate) fn own_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn internal_names(&self) -> impl Iterator<Item = &str> {
         self.internal
             .iter()
             .chain(self.aliases.values())
@@ -93,7 +93,7 @@ impl Ownership {
 
 /// A tool that the gateway offers, with what goes up for it.
 #[derive(Debug)]
-pub(crate) struct OfferedTool {
+pub(crate) struct InternalTool {
     definition: ToolDefinition,
     /// The definition, its schema and its description in JSON's form.
     text: String,
@@ -101,7 +101,7 @@ pub(crate) struct OfferedTool {
     description: String,
 }
 
-impl OfferedTool {
+impl InternalTool {
     pub(crate) fn new(definition: ToolDefinition) -> Self {
         let mut description = String::new();
         push_string(&mut description, &definition.description);
@@ -118,35 +118,35 @@ impl OfferedTool {
     }
 }
 
-/// The tools of a request.
+/// The tools of a request by their owners.
 #[derive(Debug, Default)]
-pub(crate) struct Tools {
-    /// The names of those that the gateway runs.
+pub(crate) struct ClassifiedTools {
+    /// The names of the tools that the gateway runs.
     pub(crate) internal: BTreeSet<String>,
-    /// The names of those among them that the client declares, too: it can run them itself.
-    pub(crate) by_client: BTreeSet<String>,
-    /// The declarations for the upstream, as the text of a list; `None` if they are the client's, unchanged.
-    pub(crate) declared: Option<String>,
+    /// The names of the internal tools that the client declares, too: it can run them itself.
+    pub(crate) declared: BTreeSet<String>,
+    /// The definitions for the upstream as the text of a list; `None` if the client's go up unchanged.
+    pub(crate) definitions: Option<String>,
 }
 
 /// A tool that the client declares.
-struct DeclaredTool<'a> {
+struct RequestTool<'a> {
     text: &'a str,
     fields: Object<'a>,
     name: String,
     is_custom: bool,
-    /// The gateway's, if it runs it.
-    own: Option<&'a OfferedTool>,
+    /// The internal tool, if the gateway runs its calls.
+    internal: Option<&'a InternalTool>,
 }
 
 /// Classifies the tools of a request. `always` is offered whatever `offer` says.
 pub(crate) fn classify<'a>(
     declared: &[&'a str],
-    offered: &'a [OfferedTool],
+    offered: &'a [InternalTool],
     offer: Offer,
     always: Option<&str>,
     ownership: &Ownership,
-) -> Result<Tools, ApiError> {
+) -> Result<ClassifiedTools, ApiError> {
     let declared = declared.iter().enumerate().map(|(index, text)| {
         let fields = Object::parse(text)
             .map_err(|_| ApiError::invalid(format!("tools.{index}: expected an object")))?;
@@ -154,29 +154,31 @@ pub(crate) fn classify<'a>(
             .get("type")
             .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
         let name = fields.string("name").unwrap_or_default();
-        let own_name = ownership.own_name(&name);
-        let own = offered.iter().find(|own| is_custom && own.name() == own_name);
-        let own = own.filter(|own| is_internal(&name, &fields, own, ownership));
-        Ok(DeclaredTool {
+        let internal_name = ownership.internal_name(&name);
+        let internal = offered.iter().find(|tool| {
+            is_custom && tool.name() == internal_name && is_internal(&name, &fields, tool, ownership)
+        });
+        Ok(RequestTool {
             text,
             fields,
             name,
             is_custom,
-            own,
+            internal,
         })
     });
     let declared = declared.collect::<Result<Vec<_>, ApiError>>()?;
     let is_added = |name: &str| {
-        let is_declared =
-            |tool: &DeclaredTool<'_>| tool.name == name || tool.own.is_some_and(|own| own.name() == name);
+        let is_declared = |tool: &RequestTool<'_>| {
+            tool.name == name || tool.internal.is_some_and(|tool| tool.name() == name)
+        };
         (offer == Offer::Always || always == Some(name))
             && !declared.iter().any(is_declared)
             && !ownership.external.contains(name)
             && !ownership.aliases.contains_key(name)
     };
-    let added: Vec<_> = offered.iter().filter(|own| is_added(own.name())).collect();
-    if added.is_empty() && declared.iter().all(|tool| tool.own.is_none()) {
-        return Ok(Tools::default());
+    let added: Vec<_> = offered.iter().filter(|tool| is_added(tool.name())).collect();
+    if added.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
+        return Ok(ClassifiedTools::default());
     }
     let mut list = "[".to_owned();
     let mut push = |text: &str| {
@@ -186,28 +188,31 @@ pub(crate) fn classify<'a>(
         list.push_str(text);
     };
     for tool in &declared {
-        match tool.own {
-            Some(own) => push(&with_our_schema(&tool.fields, own)),
+        match tool.internal {
+            Some(internal) => push(&with_internal_schema(&tool.fields, internal)),
             None if tool.is_custom => push(&filled_in(&tool.fields, tool.text)),
             None => push(tool.text),
         }
     }
-    for own in &added {
-        push(&own.text);
+    for tool in &added {
+        push(&tool.text);
     }
     list.push(']');
-    let by_client = declared.into_iter().filter(|tool| tool.own.is_some());
-    let by_client: BTreeSet<String> = by_client.map(|tool| tool.name).collect();
-    let mut internal = by_client.clone();
-    internal.extend(added.iter().map(|own| own.name().to_owned()));
-    Ok(Tools {
+    let declared: BTreeSet<String> = declared
+        .into_iter()
+        .filter(|tool| tool.internal.is_some())
+        .map(|tool| tool.name)
+        .collect();
+    let mut internal = declared.clone();
+    internal.extend(added.iter().map(|tool| tool.name().to_owned()));
+    Ok(ClassifiedTools {
         internal,
-        by_client,
-        declared: Some(list),
+        declared,
+        definitions: Some(list),
     })
 }
 
-fn is_internal(name: &str, tool: &Object<'_>, own: &OfferedTool, ownership: &Ownership) -> bool {
+fn is_internal(name: &str, tool: &Object<'_>, internal: &InternalTool, ownership: &Ownership) -> bool {
     if ownership.external.contains(name) {
         return false;
     }
@@ -220,7 +225,7 @@ fn is_internal(name: &str, tool: &Object<'_>, own: &OfferedTool, ownership: &Own
         Some(Ok(schema)) => {
             // Canonical, since JavaScript turns `1.0` into `1`.
             canonical::bytes(&same_schema(&schema))
-                == canonical::bytes(&same_schema(&own.definition.input_schema))
+                == canonical::bytes(&same_schema(&internal.definition.input_schema))
         }
         Some(Err(_)) => false,
     }
@@ -245,10 +250,10 @@ fn same_schema(schema: &Value) -> Value {
 }
 
 /// The client's declaration with the gateway's schema, and its description where the client has none.
-fn with_our_schema(tool: &Object<'_>, own: &OfferedTool) -> String {
-    let OfferedTool {
+fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
+    let InternalTool {
         schema, description, ..
-    } = own;
+    } = internal;
     let mut text = String::new();
     tool.write(&mut text, |name, value| match name {
         "input_schema" => Some(Change::To(schema)),
@@ -282,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    fn own() -> ToolDefinition {
+    fn note() -> ToolDefinition {
         let schema = json!({ "type": "object", "properties": { "title": { "type": "string", "description": "The title." } } });
         ToolDefinition::new("Note", "Take a note.", schema)
     }
@@ -295,9 +300,9 @@ mod tests {
             .map(Value::to_string)
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tools = classify(&texts, &[OfferedTool::new(own())], offer, None, ownership).unwrap();
+        let tools = classify(&texts, &[InternalTool::new(note())], offer, None, ownership).unwrap();
         let sent = tools
-            .declared
+            .definitions
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());
         (tools.internal.into_iter().collect(), sent)
     }
@@ -306,14 +311,14 @@ mod tests {
     fn a_tool_is_internal_without_a_schema_or_with_ours() {
         let ours =
             json!({ "properties": { "title": { "type": "string" } }, "type": "object", "$schema": "s" });
-        for schema in [json!(null), json!({}), ours, own().input_schema] {
+        for schema in [json!(null), json!({}), ours, note().input_schema] {
             let (internal, sent) = classified(
                 &json!([{ "name": "Note", "input_schema": schema }]),
                 Offer::Declared,
                 &Ownership::by_schema(),
             );
             assert_eq!(internal, ["Note"], "{schema}");
-            assert_eq!(sent[0]["input_schema"], own().input_schema);
+            assert_eq!(sent[0]["input_schema"], note().input_schema);
             assert_eq!(sent[0]["description"], "Take a note.");
         }
         let described =
@@ -368,13 +373,13 @@ mod tests {
                 .iter()
                 .map(|tool| tool["name"].clone())
                 .collect();
-            (internal, names, sent[0]["input_schema"] == own().input_schema)
+            (internal, names, sent[0]["input_schema"] == note().input_schema)
         };
-        let note = || vec!["Note".to_owned()];
+        let named = || vec!["Note".to_owned()];
         let table = Ownership::by_schema().with_internal(["Note"]);
         assert_eq!(
             internal(&declared("Note"), &table),
-            (note(), vec![json!("Note")], true)
+            (named(), vec![json!("Note")], true)
         );
         let table = Ownership::by_name().with_external(["Note"]);
         assert_eq!(
@@ -391,7 +396,7 @@ mod tests {
             internal(&declared("jot"), &table),
             (vec!["jot".to_owned()], vec![json!("jot")], true)
         );
-        assert_eq!(table.own_name("jot"), "Note");
-        assert_eq!(internal(&declared("other"), &table).0, note());
+        assert_eq!(table.internal_name("jot"), "Note");
+        assert_eq!(internal(&declared("other"), &table).0, named());
     }
 }

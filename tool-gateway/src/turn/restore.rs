@@ -8,12 +8,13 @@ use serde_json::value::RawValue;
 use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
-use crate::session::record::{Call, Origin, Owner, Role, SystemMessage, TrueMessage, Turn};
+use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::message::{Message, push_message, push_text};
 use crate::wire::object::{Object, push_string, with_field};
 use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
 
 /// The calls of the gateway that wait for the client's results, which the request has: those with side effects. The request is
 /// [checked](check).
@@ -183,7 +184,7 @@ impl Transcript<'_> {
 
     fn push_known(&mut self, index: usize, turn: &Turn) {
         for message in marked(turn, &blocks_of(self.recognized, self.request, index)) {
-            push_message(&mut self.text, message.role.as_str(), &message.blocks);
+            push_message(&mut self.text, &message.role, &message.blocks);
         }
         if self.is_last(index) {
             self.prior_visible.clone_from(&turn.visible);
@@ -201,7 +202,7 @@ impl Transcript<'_> {
         let blocks = blocks_of(self.recognized, self.request, index);
         push_message(
             &mut self.text,
-            "user",
+            &Role::User,
             &results_message(turn, &blocks, called, run)?,
         );
         self.push_systems(index, |_, _| true);
@@ -300,7 +301,7 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
     std::iter::successors(Some(index), |index| index.checked_sub(2))
         .map_while(suspended)
         .any(|turn| {
-            turn.calls.iter().any(|call| call.owner == Owner::Gateway)
+            turn.calls.iter().any(|call| call.owner == Owner::Internal)
                 || turn.truth.iter().any(|message| message.role == Role::User)
         })
 }
@@ -453,12 +454,12 @@ fn results_message(
 ) -> Result<Vec<Block>, ApiError> {
     let (mut results, rest) = results(turn, blocks, index)?;
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
-        Owner::Gateway => {
+        Owner::Internal => {
             let result = call.result.as_ref().or_else(|| run.get(&call.id));
             // Without one, no API takes the messages any more.
             Some(result.cloned().unwrap_or_else(|| lost_result(call)))
         }
-        Owner::Client => Some(
+        Owner::External => Some(
             results
                 .remove(&call.visible_id)?
                 .with_string("tool_use_id", &call.id),

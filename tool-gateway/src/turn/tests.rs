@@ -53,7 +53,7 @@ use serde_json::{Map, json};
 
 use self::client_view::ClientView;
 use self::exchange::{Exchange, TurnInProgress, restart};
-use self::model::{BY_CLIENT, CALLS, Conversation, Kind, Part, go_on, internal_result, object, result};
+use self::model::{CALLS, CLIENT_RESULT, Conversation, Kind, Part, go_on, internal_result, object, result};
 use super::action::{Action, Answer};
 use super::event::Event;
 use super::machine::TurnMachine;
@@ -63,12 +63,13 @@ use crate::session::chain::{AnswerContent, ChainKey};
 use crate::session::memory::MemoryStore;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Recognized, call_digest, recognize};
-use crate::session::record::{Origin, Owner, Role, SessionId, TrueMessage, Turn};
+use crate::session::record::{Origin, Owner, SessionId, TrueMessage, Turn};
 use crate::session::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::{push_message, push_text};
 use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
 
 /// The size of what was explored.
 #[derive(Debug, Default, PartialEq)]
@@ -210,7 +211,7 @@ impl Explorer {
         };
         let mut sent = String::new();
         for message in messages {
-            push_message(&mut sent, message.role.as_str(), &message.blocks);
+            push_message(&mut sent, &message.role, &message.blocks);
         }
         assert_eq!(sent, turn_state.truth);
         assert_eq!(restart(&turn_state.streamed.machine), actions);
@@ -269,7 +270,7 @@ impl Explorer {
         }
         if !turn_state.message.is_empty() {
             let blocks: Vec<Block> = turn_state.message.iter().map(|part| part.forms().0).collect();
-            push_message(&mut turn_state.truth, "assistant", &blocks);
+            push_message(&mut turn_state.truth, &Role::Assistant, &blocks);
         }
         let end = json!({ "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 5 } });
         turn_state.push_both(&StreamEvent::MessageDelta(object(end)));
@@ -304,7 +305,7 @@ impl Explorer {
             }
         }
         for (turn_state, actions) in outcomes {
-            if turn_state.message.iter().any(|part| part.is_of_client()) {
+            if turn_state.message.iter().any(|part| part.is_external()) {
                 self.finish(&turn_state, &actions, reason);
             } else {
                 self.next_round(turn_state, &actions);
@@ -360,7 +361,7 @@ impl Explorer {
     fn next_round(&mut self, mut turn_state: TurnInProgress, actions: &[Action]) {
         let calls = turn_state.message.iter().filter(|part| part.is_call());
         let results: Vec<Block> = calls.map(|part| internal_result(*part)).collect();
-        push_message(&mut turn_state.truth, "user", &results);
+        push_message(&mut turn_state.truth, &Role::User, &results);
         self.ask(turn_state, actions);
     }
 
@@ -387,7 +388,7 @@ impl Explorer {
         echoed.retain(|block| block["type"] != "thinking");
         let echoed = if echoed.is_empty() { content } else { echoed };
         let echoed: Vec<Block> = echoed.iter().map(|block| Block::new(block.to_string())).collect();
-        push_message(&mut conversation.visible, "assistant", &echoed);
+        push_message(&mut conversation.visible, &Role::Assistant, &echoed);
         // Without a truth, the message is a notice of the gateway, which the model never sees.
         if !turn_state.truth.is_empty() {
             push_text(&mut conversation.transcript, &turn_state.truth);
@@ -442,40 +443,40 @@ impl Explorer {
         let ids: Vec<&str> = answer
             .calls
             .iter()
-            .filter(|call| call.owner == Owner::Client)
+            .filter(|call| call.owner == Owner::External)
             .map(|call| call.visible_id.as_str())
             .collect();
-        assert_eq!(ids.len(), calls.iter().filter(|part| part.is_of_client()).count());
+        assert_eq!(ids.len(), calls.iter().filter(|part| part.is_external()).count());
         let with_user = |results: &[Block]| {
             let mut next = conversation.clone();
-            push_message(&mut next.visible, "user", results.iter().chain([&go_on()]));
+            push_message(&mut next.visible, &Role::User, results.iter().chain([&go_on()]));
             next
         };
         let mut next = with_user(&[]);
         if ids.is_empty() {
-            push_message(&mut next.transcript, "user", [&go_on()]);
+            push_message(&mut next.transcript, &Role::User, [&go_on()]);
             return next;
         }
         if conversation.requests_left > 0 {
             self.reject_wrong_results(&ids, with_user);
         }
         let results = calls.iter().map(|part| {
-            if part.is_of_client() {
-                result(&part.id(), BY_CLIENT)
+            if part.is_external() {
+                result(&part.id(), CLIENT_RESULT)
             } else {
                 internal_result(*part)
             }
         });
         push_message(
             &mut next.transcript,
-            "user",
+            &Role::User,
             &results.chain([go_on()]).collect::<Vec<_>>(),
         );
         let waits = |part: &&Part| part.kind == Kind::Deferred && !conversation.ran.contains(&part.number);
         next.deferred = calls.iter().filter(waits).copied().collect();
         let mut last = None;
         for order in permutations(&ids) {
-            let results: Vec<Block> = order.iter().map(|id| result(id, BY_CLIENT)).collect();
+            let results: Vec<Block> = order.iter().map(|id| result(id, CLIENT_RESULT)).collect();
             next.visible = with_user(&results).visible;
             if let Some(mut earlier) = last.replace(next.clone()) {
                 self.receive(&mut earlier);
@@ -486,12 +487,12 @@ impl Explorer {
 
     /// Results are rejected if one of them is missing, duplicate or unknown.
     fn reject_wrong_results(&self, ids: &[&str], with_user: impl Fn(&[Block]) -> Conversation) {
-        let right = || ids.iter().map(|id| result(id, BY_CLIENT));
+        let right = || ids.iter().map(|id| result(id, CLIENT_RESULT));
         let wrong: [Vec<Block>; 4] = [
             Vec::new(),
             right().skip(1).collect(),
             right().chain(right().take(1)).collect(),
-            right().chain([result("toolu_x", BY_CLIENT)]).collect(),
+            right().chain([result("toolu_x", CLIENT_RESULT)]).collect(),
         ];
         for results in wrong {
             let conversation = with_user(&results);
@@ -525,13 +526,13 @@ impl Explorer {
         };
         let turn = self.turn(&request, &branch, &answer);
         self.save(&mut branch, turn);
-        push_message(&mut branch.visible, "assistant", content);
-        push_message(&mut branch.visible, "user", [&go_on()]);
+        push_message(&mut branch.visible, &Role::Assistant, content);
+        push_message(&mut branch.visible, &Role::User, [&go_on()]);
         // Two turns with one visible history: the gateway cannot know which one the client goes on from, and sends the client's message.
         let is_ambiguous = branch.visible == next.visible;
         let sent_up = if is_ambiguous { content } else { &truth };
-        push_message(&mut branch.transcript, "assistant", sent_up);
-        push_message(&mut branch.transcript, "user", [&go_on()]);
+        push_message(&mut branch.transcript, &Role::Assistant, sent_up);
+        push_message(&mut branch.transcript, &Role::User, [&go_on()]);
         if !is_ambiguous {
             let mut next = next.clone();
             next.turns.clone_from(&branch.turns);

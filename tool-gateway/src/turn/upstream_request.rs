@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::turn::ownership::Tools;
+use crate::turn::ownership::ClassifiedTools;
 use crate::wire::request::MessagesRequest;
 
 /// Writes the body. `messages` is the text of the list without brackets; `is_after_internal` says whether the model answers calls that
@@ -10,12 +10,12 @@ use crate::wire::request::MessagesRequest;
 pub(crate) fn body(
     request: &MessagesRequest,
     messages: &str,
-    tools: &Tools,
+    tools: &ClassifiedTools,
     is_after_internal: bool,
 ) -> String {
     let mut changes = Vec::new();
-    if let Some(declared) = &tools.declared {
-        changes.push(("tools", declared.as_str()));
+    if let Some(definitions) = &tools.definitions {
+        changes.push(("tools", definitions.as_str()));
     }
     let choice = request.get("tool_choice").filter(|_| is_after_internal);
     let choice = choice.and_then(auto);

@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use super::block::Block;
 use super::list::TextOrList;
 use super::object::{self, Fields, Object, push_string};
+use super::role::Role;
 
 /// A message of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
-    /// `user`, `assistant` or `system`.
-    pub(crate) role: String,
+    pub(crate) role: Role,
     /// The text of its blocks; a string counts as one text block.
     pub(crate) blocks: Vec<Block>,
 }
@@ -33,12 +33,12 @@ impl Message {
     }
 
     pub(crate) fn is_assistant(&self) -> bool {
-        self.role == "assistant"
+        self.role == Role::Assistant
     }
 
     /// Whether it stands between the others and is no part of the conversation's history.
     pub(crate) fn is_system(&self) -> bool {
-        self.role == "system"
+        self.role == Role::System
     }
 }
 
@@ -141,10 +141,10 @@ impl WholeMessage {
 }
 
 /// Appends a message to the text of a list of messages.
-pub(crate) fn push_message<'b>(out: &mut String, role: &str, blocks: impl IntoIterator<Item = &'b Block>) {
+pub(crate) fn push_message<'b>(out: &mut String, role: &Role, blocks: impl IntoIterator<Item = &'b Block>) {
     push_separator(out);
     out.push_str(r#"{"role":"#);
-    push_string(out, role);
+    push_string(out, role.as_str());
     out.push_str(r#","content":["#);
     for (index, block) in blocks.into_iter().enumerate() {
         if index > 0 {

@@ -5,6 +5,7 @@ pub(crate) mod error;
 pub(crate) mod object;
 mod list;
 pub(crate) mod block;
+pub(crate) mod role;
 pub(crate) mod message;
 pub(crate) mod request;
 pub(crate) mod usage;

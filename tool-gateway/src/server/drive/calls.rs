@@ -111,8 +111,8 @@ pub(crate) struct Round<'a> {
     pub(crate) deadline: Option<Instant>,
     /// The state of the session before these calls. A call that is stopped, or not stored, has not changed it.
     pub(crate) state: &'a State,
-    /// The tools whose calls are the client's if they need an approval; others are denied.
-    pub(crate) by_client: &'a BTreeSet<String>,
+    /// The internal tools that the client declares: their calls become external if they need an approval. Others are denied.
+    pub(crate) declared: &'a BTreeSet<String>,
     /// Cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to their end, so
     /// that what they did is known.
     pub(crate) abandoned: &'a CancellationToken,
@@ -129,17 +129,17 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     if let Some(deadline) = round.deadline {
         context = context.with_deadline(deadline);
     }
-    let own_calls = calls.into_iter().map(|(index, mut call)| {
-        let is_by_client = round.by_client.contains(&call.name);
-        call.name = ownership.own_name(&call.name).to_owned();
-        OwnCall {
+    let calls = calls.into_iter().map(|(index, mut call)| {
+        let is_declared = round.declared.contains(&call.name);
+        call.name = ownership.internal_name(&call.name).to_owned();
+        InternalCall {
             index,
             call,
-            is_by_client,
+            is_declared,
         }
     });
     let (in_order, parallel): (Vec<_>, Vec<_>) =
-        own_calls.partition(|own| session_state::runs_in_order(registry, &own.call.name));
+        calls.partition(|internal| session_state::runs_in_order(registry, &internal.call.name));
     let values = SessionValues::from_json(round.state.clone());
     let parallel = parallel.into_iter().map(|call| (vec![call], false));
     let in_order = (!in_order.is_empty()).then_some((in_order, true));
@@ -170,11 +170,11 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     }
 }
 
-/// A call under the gateway's own name of the tool.
-struct OwnCall {
+/// A call under the internal name of its tool.
+struct InternalCall {
     index: usize,
     call: Call,
-    is_by_client: bool,
+    is_declared: bool,
 }
 
 /// Runs calls one after the other.
@@ -188,11 +188,11 @@ struct Batch {
 }
 
 impl Batch {
-    async fn run(self, calls: Vec<OwnCall>) {
+    async fn run(self, calls: Vec<InternalCall>) {
         let mut calls = calls.into_iter();
-        for own in calls.by_ref() {
-            let index = own.index;
-            let done = self.run_one(own).await;
+        for internal in calls.by_ref() {
+            let index = internal.index;
+            let done = self.run_one(internal).await;
             let ends = !matches!(done, Some(Ok(_)));
             self.send(done.unwrap_or_else(|| Ok(Done::stopped(index))));
             if ends {
@@ -200,16 +200,16 @@ impl Batch {
             }
         }
         // They would have run after one that was stopped.
-        calls.for_each(|own| self.send(Ok(Done::stopped(own.index))));
+        calls.for_each(|internal| self.send(Ok(Done::stopped(internal.index))));
     }
 
     /// Runs one call; `None` if it was stopped, since nobody waits for it.
-    async fn run_one(&self, own: OwnCall) -> Option<Result<Done, ApiError>> {
-        let OwnCall {
+    async fn run_one(&self, internal: InternalCall) -> Option<Result<Done, ApiError>> {
+        let InternalCall {
             index,
             call,
-            is_by_client,
-        } = own;
+            is_declared,
+        } = internal;
         if self.abandoned.is_cancelled() && is_repeatable(&self.registry, &call.name) {
             return None;
         }
@@ -221,7 +221,7 @@ impl Batch {
             Err(error) => return Some(Err(session_state::not_serializable(&name, &error))),
         };
         Some(Ok(Done {
-            event: event(index, outcome, is_by_client),
+            event: event(index, outcome, is_declared),
             state,
             only_reads: only_reads(&self.registry, &name),
         }))
@@ -277,9 +277,9 @@ async fn run(
 }
 
 /// What the turn learns of a call's outcome.
-fn event(call: usize, mut outcome: ToolOutcome, is_by_client: bool) -> Event {
+fn event(call: usize, mut outcome: ToolOutcome, is_declared: bool) -> Event {
     if outcome.failure == Some(Failure::Interrupted) {
-        if is_by_client {
+        if is_declared {
             return Event::Interrupted { call };
         }
         outcome.result.content = "the call was denied: it needs an approval, and nobody can be asked for it now; continue without it".into();

@@ -172,7 +172,7 @@ impl<'a> Drive<'a> {
         } else {
             Restored::default()
         };
-        let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.own_name(name));
+        let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.internal_name(name));
         let rules = Rules {
             internal: job.tools.internal.clone(),
             deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
@@ -189,7 +189,7 @@ impl<'a> Drive<'a> {
                 actions = checkpoint.rest;
                 if actions.is_empty() {
                     actions = answer_interrupted(&mut machine, |call| {
-                        calls::is_repeatable(&shared.registry, shared.ownership.own_name(&call.name))
+                        calls::is_repeatable(&shared.registry, shared.ownership.internal_name(&call.name))
                     });
                 }
                 (machine, checkpoint.state)
@@ -303,10 +303,10 @@ impl<'a> Drive<'a> {
                     deadline: self.deadline,
                     state: &self.state,
                     // The client has answered the message of a suspended turn: it cannot take over a call of it.
-                    by_client: if self.suspended.is_some() {
+                    declared: if self.suspended.is_some() {
                         &NO_TOOLS
                     } else {
-                        &self.job.tools.by_client
+                        &self.job.tools.declared
                     },
                     abandoned: &self.running.abandoned,
                 };
@@ -475,7 +475,7 @@ impl<'a> Drive<'a> {
         let mut messages = self.restored.messages.clone();
         let (before, after) = self.asked.split_at(self.without_thinking.unwrap_or(0));
         for message in before {
-            push_message(&mut messages, message.role.as_str(), &message.blocks);
+            push_message(&mut messages, &message.role, &message.blocks);
         }
         if self.without_thinking.is_some()
             && let Some(without) = restore::without_thinking(&messages)
@@ -483,7 +483,7 @@ impl<'a> Drive<'a> {
             messages = without;
         }
         for message in after {
-            push_message(&mut messages, message.role.as_str(), &message.blocks);
+            push_message(&mut messages, &message.role, &message.blocks);
         }
         messages
     }

@@ -7,6 +7,7 @@ use crate::session::record::{Origin, TrueMessage, Turn};
 use crate::turn::action::Answer;
 use crate::turn::restore::Restored;
 use crate::wire::block::Block;
+use crate::wire::role::Role;
 
 /// The turn with this answer: what the upstream saw and said, and how to find it by what the client saw.
 ///
@@ -64,7 +65,7 @@ pub(crate) fn stored_turn(
 /// The blocks of the model's message that the request ends in, and that the answer goes on with.
 fn begun_answer(job: &Job) -> Vec<Block> {
     let last = job.recognized.groups.last();
-    let Some(group) = last.filter(|group| group.role == "assistant") else {
+    let Some(group) = last.filter(|group| group.role == Role::Assistant) else {
         return Vec::new();
     };
     let messages = group

@@ -27,7 +27,7 @@ use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore;
-use crate::turn::ownership::{Offer, OfferedTool, Ownership};
+use crate::turn::ownership::{InternalTool, Offer, Ownership};
 use crate::upstream::Upstream;
 
 /// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
@@ -70,7 +70,7 @@ impl Gateway {
             secret: None,
             shared: Shared {
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
-                offered: Vec::new(),
+                internal_tools: Vec::new(),
                 upstream: Arc::new(upstream),
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
@@ -146,7 +146,7 @@ impl Gateway {
     ///
     /// If it makes a tool the gateway's that the registry does not have.
     pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
-        UnknownTool::check(&self.shared.registry, ownership.own_names())?;
+        UnknownTool::check(&self.shared.registry, ownership.internal_names())?;
         self.shared.ownership = ownership;
         Ok(self)
     }
@@ -310,7 +310,7 @@ impl Gateway {
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
         // No more are added.
         let definitions = shared.definitions().into_iter().cloned();
-        shared.offered = definitions.map(OfferedTool::new).collect();
+        shared.internal_tools = definitions.map(InternalTool::new).collect();
         let shared = Arc::new(shared);
         sweep::start(&shared);
         routes::router(shared)

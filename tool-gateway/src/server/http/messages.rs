@@ -32,11 +32,12 @@ use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
-use crate::turn::ownership::{Tools, classify};
+use crate::turn::ownership::{ClassifiedTools, classify};
 use crate::turn::{restore, upstream_request};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
 
 /// `POST /v1/messages`, within the limits of the client.
 pub(crate) async fn messages(
@@ -52,7 +53,12 @@ async fn message(shared: Arc<Shared>, principal: Principal, request: Request) ->
     let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     shared.metrics.recognized(recognized.found);
-    if recognized.last_known.is_none() && recognized.groups.iter().any(|group| group.role == "assistant") {
+    if recognized.last_known.is_none()
+        && recognized
+            .groups
+            .iter()
+            .any(|group| group.role == Role::Assistant)
+    {
         shared.metrics.histories_replayed.inc();
     }
     if shared.upstream.passes_messages() && is_passed_through(&tools, &recognized) {
@@ -119,7 +125,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
         .iter()
         .enumerate()
         .rev()
-        .find(|(_, group)| group.role == "assistant");
+        .find(|(_, group)| group.role == Role::Assistant);
     let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
         return HashSet::new();
     };
@@ -131,7 +137,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
 }
 
 /// Whether neither request nor response is changed.
-fn is_passed_through(tools: &Tools, recognized: &Recognized) -> bool {
+fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
     tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
@@ -173,14 +179,14 @@ async fn look_up(
     principal: Principal,
     parts: &Parts,
     request: &MessagesRequest,
-) -> Result<(Client, Tools, Recognized), ApiError> {
+) -> Result<(Client, ClassifiedTools, Recognized), ApiError> {
     let client = Client {
         principal,
         keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
     };
     let tools = classify(
         &request.tools(),
-        &shared.offered,
+        &shared.internal_tools,
         shared.offer,
         shared.offload_directory.is_some().then_some(READ_OFFLOADED),
         &shared.ownership,

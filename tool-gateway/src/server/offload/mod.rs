@@ -103,7 +103,7 @@ pub enum InvalidOffload {
 pub(crate) fn context(shared: &Shared, job: &Job) -> Context {
     let context = Context::new().with_session(job.session.to_string());
     let mut tools = job.tools.internal.iter();
-    let is_readable = tools.any(|name| shared.ownership.own_name(name) == READ_OFFLOADED);
+    let is_readable = tools.any(|name| shared.ownership.internal_name(name) == READ_OFFLOADED);
     if shared.offload_directory.is_none() || is_readable {
         return context;
     }

@@ -96,8 +96,9 @@ mod tests {
 
     use super::*;
     use crate::session::chain::ChainKey;
-    use crate::session::record::{Role, SessionId, TrueMessage};
+    use crate::session::record::{SessionId, TrueMessage};
     use crate::wire::block::Block;
+    use crate::wire::role::Role;
 
     fn turn(id: &str, bytes: usize) -> Turn {
         let digest = ChainKey::new([1; 32]).digest(&[]);

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::SessionId;
-use crate::turn::ownership::Tools;
+use crate::turn::ownership::ClassifiedTools;
 use crate::wire::request::MessagesRequest;
 
 /// What is known of a request before its turn begins.
@@ -19,5 +19,5 @@ pub(crate) struct Job {
     pub(crate) session: SessionId,
     /// What makes two requests equal.
     pub(crate) identity: Digest,
-    pub(crate) tools: Tools,
+    pub(crate) tools: ClassifiedTools,
 }

@@ -15,14 +15,14 @@ use crate::server::access::client_limits::ClientLimits;
 use crate::server::observe::metrics::Metrics;
 use crate::session::chain::ChainKey;
 use crate::session::store::SessionStore;
-use crate::turn::ownership::{Offer, OfferedTool, Ownership};
+use crate::turn::ownership::{InternalTool, Offer, Ownership};
 use crate::upstream::Upstream;
 
 /// The settings and the tables of a gateway.
 pub(crate) struct Shared {
     pub(crate) registry: ToolRegistry,
     /// The tools of the registry as they go up, in the order of registration.
-    pub(crate) offered: Vec<OfferedTool>,
+    pub(crate) internal_tools: Vec<InternalTool>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) secret: ChainKey,

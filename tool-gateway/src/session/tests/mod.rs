@@ -11,9 +11,10 @@ mod growth;
 use serde_json::{Map, Value};
 
 use super::chain::{ChainKey, Digest};
-use super::record::{Call, Owner, Role, SessionId, TrueMessage, Turn};
+use super::record::{Call, Owner, SessionId, TrueMessage, Turn};
 use super::store::{SavedTurn, SessionStore};
 use crate::wire::block::Block;
+use crate::wire::role::Role;
 
 fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
@@ -26,7 +27,7 @@ fn turn(id: &str, session: &str, point: &str) -> Turn {
         visible_id: format!("toolu_{id}"),
         name: "get_weather".to_owned(),
         input: r#"{"city":"Paris"}"#.to_owned(),
-        owner: Owner::Client,
+        owner: Owner::External,
         result: None,
         is_begun: false,
     };

@@ -37,7 +37,7 @@ impl Part {
     }
 
     /// Whether the client has to answer it.
-    pub(super) fn is_of_client(self) -> bool {
+    pub(super) fn is_external(self) -> bool {
         matches!(self.kind, Kind::External | Kind::Interrupted)
     }
 
@@ -91,7 +91,7 @@ pub(super) fn internal_result(part: Part) -> Block {
     result(&part.id(), &format!("result of {}", part.id()))
 }
 
-pub(super) const BY_CLIENT: &str = "from the client";
+pub(super) const CLIENT_RESULT: &str = "from the client";
 
 /// The text of each user message.
 pub(super) fn go_on() -> Block {

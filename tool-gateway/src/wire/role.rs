@@ -1,0 +1,64 @@
+//! [`Role`]: the author of a message.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// The role of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub(crate) enum Role {
+    User,
+    Assistant,
+    /// Instructions between the other messages, which are no part of the conversation's history.
+    System,
+    /// A role that the gateway does not know. The upstream decides about it.
+    Other(Box<str>),
+}
+
+impl Role {
+    /// Returns the role's name in the API.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<String> for Role {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "system" => Self::System,
+            _ => Self::Other(name.into()),
+        }
+    }
+}
+
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_keeps_its_name() {
+        for (name, expected) in [
+            ("user", Role::User),
+            ("assistant", Role::Assistant),
+            ("system", Role::System),
+            ("Assistant", Role::Other("Assistant".into())),
+            ("", Role::Other("".into())),
+        ] {
+            let text = format!("\"{name}\"");
+            assert_eq!(serde_json::from_str::<Role>(&text).unwrap(), expected);
+            assert_eq!(serde_json::to_string(&expected).unwrap(), text);
+        }
+    }
+}
