@@ -2,6 +2,7 @@
 
 pub(crate) mod ownership;
 pub(crate) mod upstream_request;
+pub(crate) mod thinking;
 pub(crate) mod restore;
 pub(crate) mod rules;
 pub(crate) mod event;

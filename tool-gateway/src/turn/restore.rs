@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
+use super::thinking::without_thinking;
 use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
@@ -478,27 +478,4 @@ fn lost_result(call: &Call) -> Block {
         r#","content":"the result of this call was lost; find out whether it took effect","is_error":true}"#,
     );
     Block::new(text)
-}
-
-/// The messages without thinking; `None` if they have none. Messages that would be empty are kept.
-pub(crate) fn without_thinking(messages: &str) -> Option<String> {
-    let text = format!("[{messages}]");
-    let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
-    let mut out = String::with_capacity(messages.len());
-    let mut is_changed = false;
-    for message in all {
-        let parsed = Message::parse(message.get()).ok()?;
-        let kept: Vec<&Block> = parsed
-            .blocks
-            .iter()
-            .filter(|block| !block.is_thinking())
-            .collect();
-        if kept.len() == parsed.blocks.len() || kept.is_empty() {
-            push_text(&mut out, message.get());
-        } else {
-            is_changed = true;
-            push_message(&mut out, &parsed.role, kept);
-        }
-    }
-    is_changed.then_some(out)
 }

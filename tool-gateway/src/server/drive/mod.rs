@@ -12,7 +12,6 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::{Instrument as _, Span};
@@ -35,6 +34,7 @@ use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
 use crate::turn::rules::{IdSource, Rules};
+use crate::turn::thinking::{self, RefusedThinking};
 use crate::turn::upstream_request;
 use crate::upstream::TurnBody;
 use crate::wire::error::{ApiError, status_of_type};
@@ -132,8 +132,7 @@ struct Drive<'a> {
     restored: Restored,
     /// The messages of this turn that the upstream has been asked with.
     asked: Vec<TrueMessage>,
-    /// How many of them were accepted without thinking only, after the upstream refused it, as were all before this turn.
-    without_thinking: Option<usize>,
+    refused_thinking: Option<RefusedThinking>,
     machine: TurnMachine,
     actions: VecDeque<Action>,
     source: Source,
@@ -180,12 +179,12 @@ impl<'a> Drive<'a> {
             max_tokens: shared.max_tokens,
             ids: IdSource::default(),
         };
-        let mut without_thinking = None;
+        let mut refused_thinking = None;
         let mut actions = Vec::new();
         let (mut machine, state) = match (checkpoint, &suspended) {
             (Some(checkpoint), _) => {
                 let mut machine = checkpoint.machine.with_rules(rules);
-                without_thinking = checkpoint.without_thinking;
+                refused_thinking = checkpoint.refused_thinking;
                 actions = checkpoint.rest;
                 if actions.is_empty() {
                     actions = answer_interrupted(&mut machine, |call| {
@@ -212,7 +211,7 @@ impl<'a> Drive<'a> {
             suspended,
             restored,
             asked: Vec::new(),
-            without_thinking,
+            refused_thinking,
             machine,
             actions: actions.into(),
             source: Source::Nothing,
@@ -401,7 +400,7 @@ impl<'a> Drive<'a> {
     /// Where the turn is.
     fn now(&self) -> Checkpoint {
         self.running
-            .now(&self.machine, self.without_thinking, self.state.clone())
+            .now(&self.machine, self.refused_thinking, self.state.clone())
     }
 
     /// Stores where the turn is, so that it can go on from there.
@@ -452,9 +451,9 @@ impl<'a> Drive<'a> {
                 )
             })?;
             let is_repeated = parts.status == StatusCode::BAD_REQUEST
-                && self.without_thinking.is_none()
-                && refuses_thinking(&body)
-                && restore::without_thinking(&messages).is_some();
+                && self.refused_thinking.is_none()
+                && thinking::is_refused(&body)
+                && thinking::without_thinking(&messages).is_some();
             if !is_repeated {
                 return Ok(Some(RunEnd::Failed {
                     status: parts.status,
@@ -464,7 +463,9 @@ impl<'a> Drive<'a> {
             }
             self.shared.metrics.thinking_refused.inc();
             tracing::warn!(session = %self.job.session, "the upstream refused thinking; asking once more without it");
-            self.without_thinking = Some(self.asked.len());
+            self.refused_thinking = Some(RefusedThinking {
+                turn_messages: self.asked.len(),
+            });
             // What goes on after a failure does not ask with it again.
             self.checkpoint().await?;
         }
@@ -473,12 +474,14 @@ impl<'a> Drive<'a> {
     /// The text of the messages so far, without brackets: in the form that the upstream accepts.
     fn messages(&self) -> String {
         let mut messages = self.restored.messages.clone();
-        let (before, after) = self.asked.split_at(self.without_thinking.unwrap_or(0));
+        let (before, after) = self
+            .asked
+            .split_at(self.refused_thinking.map_or(0, |refused| refused.turn_messages));
         for message in before {
             push_message(&mut messages, &message.role, &message.blocks);
         }
-        if self.without_thinking.is_some()
-            && let Some(without) = restore::without_thinking(&messages)
+        if self.refused_thinking.is_some()
+            && let Some(without) = thinking::without_thinking(&messages)
         {
             messages = without;
         }
@@ -495,7 +498,7 @@ impl<'a> Drive<'a> {
             self.job,
             &self.restored,
             answer,
-            self.without_thinking,
+            self.refused_thinking,
             self.state.clone(),
         );
         let end = if turn.is_suspended() {
@@ -569,17 +572,4 @@ fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -
 fn status_of(error: &Value) -> StatusCode {
     let kind = error.pointer("/error/type").and_then(Value::as_str);
     kind.and_then(status_of_type).unwrap_or(StatusCode::BAD_GATEWAY)
-}
-
-/// Whether an error of the upstream is about the signature of thinking.
-fn refuses_thinking(body: &Bytes) -> bool {
-    let Ok(error) = serde_json::from_slice::<Value>(body) else {
-        return false;
-    };
-    let message = error
-        .pointer("/error/message")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    message.contains("thinking")
-        && (message.contains("signature") || message.contains("different conversation"))
 }

@@ -3,21 +3,20 @@
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::State;
 use crate::session::chain::{AnswerContent, ChainKey};
-use crate::session::record::{Origin, TrueMessage, Turn};
+use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
 use crate::turn::restore::Restored;
+use crate::turn::thinking::{RefusedThinking, remove_thinking};
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
 /// The turn with this answer: what the upstream saw and said, and how to find it by what the client saw.
-///
-/// `without_thinking` is how many messages of the turn the upstream accepted without thinking only, as it did all before the turn.
 pub(crate) fn stored_turn(
     key: &ChainKey,
     job: &Job,
     restored: &Restored,
     answer: &Answer,
-    without_thinking: Option<usize>,
+    refused_thinking: Option<RefusedThinking>,
     state: State,
 ) -> Turn {
     let recognized = &job.recognized;
@@ -43,8 +42,8 @@ pub(crate) fn stored_turn(
         block: origin.block,
     }));
     // What the upstream accepted is what is stored (docs/gateway.md, "A turn").
-    let accepted = without_thinking.map_or(0, |asked| offset + asked);
-    drop_thinking(&mut truth, &mut visible, accepted);
+    let accepted = refused_thinking.map_or(0, |refused| offset + refused.turn_messages);
+    remove_thinking(&mut truth, &mut visible, accepted);
     Turn {
         id: crate::random::id(),
         session: job.session.clone(),
@@ -52,8 +51,8 @@ pub(crate) fn stored_turn(
         context: recognized.context,
         answer: content.digest(),
         outline,
-        is_unchanged: answer.is_unchanged && restored.prior.is_empty() && without_thinking.is_none(),
-        drops_thinking: without_thinking.is_some(),
+        is_unchanged: answer.is_unchanged && restored.prior.is_empty() && refused_thinking.is_none(),
+        drops_thinking: refused_thinking.is_some(),
         truth,
         visible,
         calls: answer.calls.clone(),
@@ -75,20 +74,4 @@ fn begun_answer(job: &Job) -> Vec<Block> {
     messages
         .flat_map(|message| message.blocks.iter().cloned())
         .collect()
-}
-
-/// Removes thinking from the first messages of a truth.
-fn drop_thinking(truth: &mut [TrueMessage], visible: &mut [Origin], messages: usize) {
-    for (at, message) in truth.iter_mut().enumerate().take(messages) {
-        let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
-        if is_thinking.iter().all(|is_thinking| *is_thinking) {
-            // No API takes an empty message.
-            continue;
-        }
-        message.blocks.retain(|block| !block.is_thinking());
-        for origin in visible.iter_mut().filter(|origin| origin.message == at) {
-            let before = is_thinking.iter().take(origin.block);
-            origin.block -= before.filter(|is_thinking| **is_thinking).count();
-        }
-    }
 }

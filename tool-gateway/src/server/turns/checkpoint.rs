@@ -11,6 +11,7 @@ use crate::session::record::SessionId;
 use crate::session::store::{Progress, StoreError};
 use crate::turn::action::{Action, Sent};
 use crate::turn::machine::TurnMachine;
+use crate::turn::thinking::RefusedThinking;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
@@ -23,8 +24,7 @@ pub(crate) struct Checkpoint {
     /// Of the upstream's first response.
     pub(crate) headers: Option<HeaderMap>,
     pub(crate) sent: Vec<Sent>,
-    /// How many of the turn's messages the upstream accepted without thinking only, after it refused it.
-    pub(crate) without_thinking: Option<usize>,
+    pub(crate) refused_thinking: Option<RefusedThinking>,
     /// The state of the session after the last call that is done.
     pub(crate) state: State,
     /// What could not be stored before it was done, and what follows it. In memory alone.
@@ -40,7 +40,8 @@ struct Stored {
     message: Option<Map<String, Value>>,
     blocks: Vec<Block>,
     end: Option<Map<String, Value>>,
-    without_thinking: Option<usize>,
+    #[serde(rename = "without_thinking")]
+    refused_thinking: Option<RefusedThinking>,
     state: State,
 }
 
@@ -87,7 +88,7 @@ impl Checkpoint {
             message,
             blocks: assembly.into_blocks(),
             end,
-            without_thinking: self.without_thinking,
+            refused_thinking: self.refused_thinking,
             state: self.state.clone(),
         })?;
         Ok(Progress { request, record })
@@ -123,7 +124,7 @@ impl Checkpoint {
             machine: stored.machine,
             headers,
             sent,
-            without_thinking: stored.without_thinking,
+            refused_thinking: stored.refused_thinking,
             state: stored.state,
             rest: Vec::new(),
         })

@@ -18,6 +18,7 @@ use super::session_state::State;
 use crate::session::record::SessionId;
 use crate::turn::action::Sent;
 use crate::turn::machine::TurnMachine;
+use crate::turn::thinking::RefusedThinking;
 use crate::wire::delta::Delta;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
@@ -150,7 +151,7 @@ impl Running {
     pub(crate) fn now(
         &self,
         machine: &TurnMachine,
-        without_thinking: Option<usize>,
+        refused_thinking: Option<RefusedThinking>,
         session_state: State,
     ) -> Checkpoint {
         let state = self.lock();
@@ -160,7 +161,7 @@ impl Running {
             headers: state.headers.clone(),
             // Who comes back has not waited for tools.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
-            without_thinking,
+            refused_thinking,
             state: session_state,
             rest: Vec::new(),
         }

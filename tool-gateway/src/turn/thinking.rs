@@ -1,0 +1,69 @@
+//! Thinking that the upstream refuses: newer models tie its signature to the exact messages before it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::session::record::{Origin, TrueMessage};
+use crate::wire::block::Block;
+use crate::wire::message::{Message, push_message, push_text};
+
+/// A refusal of thinking by the upstream. All messages before the turn and the first messages of the turn go up without thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct RefusedThinking {
+    /// The number of messages of the turn at the refusal.
+    pub(crate) turn_messages: usize,
+}
+
+/// Whether an error response of the upstream is about the signature of thinking.
+pub(crate) fn is_refused(body: &[u8]) -> bool {
+    let Ok(error) = serde_json::from_slice::<Value>(body) else {
+        return false;
+    };
+    let message = error
+        .pointer("/error/message")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    message.contains("thinking")
+        && (message.contains("signature") || message.contains("different conversation"))
+}
+
+/// Removes thinking from the text of a list of messages; `None` if it has none. Messages that would be empty are kept.
+pub(crate) fn without_thinking(messages: &str) -> Option<String> {
+    let text = format!("[{messages}]");
+    let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
+    let mut out = String::with_capacity(messages.len());
+    let mut is_changed = false;
+    for message in all {
+        let parsed = Message::parse(message.get()).ok()?;
+        let kept: Vec<&Block> = parsed
+            .blocks
+            .iter()
+            .filter(|block| !block.is_thinking())
+            .collect();
+        if kept.len() == parsed.blocks.len() || kept.is_empty() {
+            push_text(&mut out, message.get());
+        } else {
+            is_changed = true;
+            push_message(&mut out, &parsed.role, kept);
+        }
+    }
+    is_changed.then_some(out)
+}
+
+/// Removes thinking from the first messages of a true transcript.
+pub(crate) fn remove_thinking(truth: &mut [TrueMessage], visible: &mut [Origin], messages: usize) {
+    for (at, message) in truth.iter_mut().enumerate().take(messages) {
+        let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
+        if is_thinking.iter().all(|is_thinking| *is_thinking) {
+            // No API takes an empty message.
+            continue;
+        }
+        message.blocks.retain(|block| !block.is_thinking());
+        for origin in visible.iter_mut().filter(|origin| origin.message == at) {
+            let before = is_thinking.iter().take(origin.block);
+            origin.block -= before.filter(|is_thinking| **is_thinking).count();
+        }
+    }
+}
