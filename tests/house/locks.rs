@@ -32,12 +32,12 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/server/turns/locks.rs", &["Mutex"]),
     // One state under one lock. Who waits for a change is enabled in tokio's `Notify` before it looks, so that none is missed.
     (
-        "tool-gateway/src/server/turns/running.rs",
+        "tool-gateway/src/server/turns/running_turn.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
     ),
     // One table under one lock; a turn's own lock is taken inside of it, and never the other way round.
     (
-        "tool-gateway/src/server/turns/running_turns.rs",
+        "tool-gateway/src/server/turns/turn_table.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
     // One map, each use of which is one step; a turn is read and then changed with a claim on it alone.

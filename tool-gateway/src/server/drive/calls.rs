@@ -13,8 +13,8 @@ use tool_runtime::{
 };
 use tracing::Instrument as _;
 
-use crate::server::turns::running::Running;
-use crate::server::turns::session_state::{self, State};
+use crate::server::turns::running_turn::RunningTurn;
+use crate::server::turns::session_state::{self, StateMap};
 use crate::server::turns::shared::Shared;
 use crate::session::record::Call;
 use crate::turn::action::Sent;
@@ -38,7 +38,7 @@ pub(crate) struct Done {
     pub(crate) event: Event,
     /// The values of the session that it may have changed, as they are after it: all of them if its tool uses session state, and the rules
     /// of permissions in any case.
-    pub(crate) state: Option<State>,
+    pub(crate) state: Option<StateMap>,
     /// Whether it has changed nothing.
     pub(crate) only_reads: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) struct RunningCalls {
 
 impl RunningCalls {
     /// Waits for the next that is done, and shows the client meanwhile that the turn is alive. `None` if no more will come.
-    pub(crate) async fn next(&mut self, running: &Running) -> Option<Result<Done, ApiError>> {
+    pub(crate) async fn next(&mut self, running: &RunningTurn) -> Option<Result<Done, ApiError>> {
         loop {
             let interval = if self.has_progressed {
                 PROGRESS_INTERVAL
@@ -110,7 +110,7 @@ pub(crate) struct Round<'a> {
     pub(crate) context: Context,
     pub(crate) deadline: Option<Instant>,
     /// The state of the session before these calls. A call that is stopped, or not stored, has not changed it.
-    pub(crate) state: &'a State,
+    pub(crate) state: &'a StateMap,
     /// The internal tools that the client declares: their calls become external if they need an approval. Others are denied.
     pub(crate) declared: &'a BTreeSet<String>,
     /// Cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to their end, so

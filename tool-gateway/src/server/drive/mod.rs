@@ -5,7 +5,7 @@ mod calls;
 pub(crate) mod forward;
 mod upstream_events;
 mod suspended;
-mod stored_turn;
+mod turn_record;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::iter;
@@ -24,8 +24,8 @@ use crate::server::offload;
 use crate::server::offload::sweep;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
-use crate::server::turns::running::{RunEnd, Running, abandoned};
-use crate::server::turns::session_state::State;
+use crate::server::turns::running_turn::{RunEnd, RunningTurn, abandoned};
+use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
@@ -41,22 +41,22 @@ use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::message::push_message;
 use calls::{Done, Round, RunningCalls};
 use save::{save, save_checkpoint};
-use stored_turn::stored_turn;
 use suspended::Suspended;
+use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
 
 /// Takes the turn to its end. All that the client sees goes through `running`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
     job: Job,
-    running: Arc<Running>,
+    running: Arc<RunningTurn>,
     checkpoint: Option<Box<Checkpoint>>,
 ) {
     let span = spans::turn(&job.session);
     take(&shared, &job, &running, checkpoint).instrument(span).await;
 }
 
-async fn take(shared: &Shared, job: &Job, running: &Running, checkpoint: Option<Box<Checkpoint>>) {
+async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Option<Box<Checkpoint>>) {
     let began = Instant::now();
     // Ends the turn for its watchers, also if this task is dropped or panics.
     let _ended = Ended(running);
@@ -88,7 +88,7 @@ async fn take(shared: &Shared, job: &Job, running: &Running, checkpoint: Option<
 }
 
 /// Ends a turn that has not ended otherwise.
-struct Ended<'r>(&'r Running);
+struct Ended<'r>(&'r RunningTurn);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
@@ -121,9 +121,9 @@ fn failed_with(status: StatusCode, error: &Value) -> RunEnd {
 struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
-    running: &'a Running,
+    running: &'a RunningTurn,
     /// The state of the session after the last call that is done.
-    state: State,
+    state: StateMap,
     /// Why the turn fails when no more calls run.
     failure: Option<ApiError>,
     /// The suspended turn that this one resumes, until the results of its deferred calls are stored.
@@ -158,7 +158,7 @@ impl<'a> Drive<'a> {
     async fn begin(
         shared: &'a Shared,
         job: &'a Job,
-        running: &'a Running,
+        running: &'a RunningTurn,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
         let deadline = tokio_now().checked_add(shared.max_time);
@@ -493,7 +493,7 @@ impl<'a> Drive<'a> {
 
     /// Stores the turn.
     async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
-        let turn = stored_turn(
+        let turn = turn_record(
             &self.shared.secret,
             self.job,
             &self.restored,

@@ -7,7 +7,7 @@ use super::calls;
 use super::save::{self, save};
 use crate::server::turns::claims::Claim;
 use crate::server::turns::job::Job;
-use crate::server::turns::session_state::State;
+use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
 use crate::session::record::{Call, Turn};
 use crate::turn::event::Event;
@@ -24,7 +24,7 @@ pub(super) struct Suspended<'a> {
     /// The ids of the deferred calls.
     deferred: BTreeSet<String>,
     /// The state of the session before the deferred calls.
-    pub(super) state: State,
+    pub(super) state: StateMap,
     /// Whether the store does not have the turn as it is here.
     is_changed: bool,
     has_results: bool,
@@ -118,7 +118,12 @@ impl<'a> Suspended<'a> {
     }
 
     /// Stores the turn with the results of its calls, and the state of the session after them. If that fails, they are kept in memory.
-    pub(super) async fn store(&mut self, shared: &Shared, job: &Job, state: &State) -> Result<(), ApiError> {
+    pub(super) async fn store(
+        &mut self,
+        shared: &Shared,
+        job: &Job,
+        state: &StateMap,
+    ) -> Result<(), ApiError> {
         if !self.is_changed {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde_json::{Map, Value, json};
 
-use crate::server::turns::running::{Next, RunEnd, Watcher};
+use crate::server::turns::running_turn::{Next, RunEnd, Watcher};
 use crate::turn::action::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;

@@ -21,8 +21,8 @@ use crate::server::observe::timed_store::TimedStore;
 use crate::server::offload::sweep;
 use crate::server::offload::{InvalidOffload, Offload};
 use crate::server::turns::claims::Claims;
-use crate::server::turns::running_turns::RunningTurns;
 use crate::server::turns::shared::Shared;
+use crate::server::turns::turn_table::TurnTable;
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
@@ -88,7 +88,7 @@ impl Gateway {
                 client_limits: ClientLimits::default(),
                 format_fixing: FormatFixing::default(),
                 is_public: false,
-                running: Arc::default(),
+                turns: Arc::default(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
                 metrics,
@@ -290,7 +290,7 @@ impl Gateway {
     /// The turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
     pub fn turns(&self) -> Turns {
         Turns {
-            running: Arc::clone(&self.shared.running),
+            running: Arc::clone(&self.shared.turns),
             closing: self.shared.closing.clone(),
         }
     }
@@ -329,7 +329,7 @@ impl fmt::Debug for Gateway {
 /// there may still be some.
 #[derive(Debug)]
 pub struct Turns {
-    running: Arc<RunningTurns>,
+    running: Arc<TurnTable>,
     closing: CancellationToken,
 }
 
@@ -361,7 +361,7 @@ mod tests {
         file.set_modified(std::time::SystemTime::now() - year).unwrap();
         let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
         let gateway = gateway.with_offload(Offload::new(directory.clone())).unwrap();
-        let turns = Arc::downgrade(&gateway.shared.running);
+        let turns = Arc::downgrade(&gateway.shared.turns);
         let sessions = Arc::downgrade(&gateway.shared.store);
         let router = gateway.router();
         let swept = async {

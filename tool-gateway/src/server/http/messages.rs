@@ -23,11 +23,11 @@ use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
 use crate::server::offload::READ_OFFLOADED;
 use crate::server::pass::pass_through::pass_through;
-use crate::server::pass::passing_turn::PassingTurn;
+use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
-use crate::server::turns::running_turns::Joined;
 use crate::server::turns::shared::Shared;
+use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
@@ -64,12 +64,12 @@ async fn message(shared: Arc<Shared>, principal: Principal, request: Request) ->
     if shared.upstream.passes_messages() && is_passed_through(&tools, &recognized) {
         let header = session_header(&session, recognized.found);
         let span = spans::chat(&spans::model(&request));
-        let turn = PassingTurn::new(Arc::clone(&shared), client, recognized, session, span);
+        let turn = PassedTurn::new(Arc::clone(&shared), client, recognized, session, span);
         let response = pass_through(&shared, parts, request.into_body(), turn).await?;
         return Ok(with_session(response, header));
     }
     let calls = unknown_calls(&recognized, &request);
-    if !calls.is_empty() && shared.running.show_call(|id| calls.contains(id)) {
+    if !calls.is_empty() && shared.turns.show_call(|id| calls.contains(id)) {
         let message =
             "the turn with these calls has not ended yet; send the results when its message is complete";
         return Err(ApiError::new(StatusCode::CONFLICT, message));
@@ -81,7 +81,7 @@ async fn message(shared: Arc<Shared>, principal: Principal, request: Request) ->
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     let found = recognized.found;
     let stored = stored_checkpoint(&shared, identity);
-    match shared.running.join(identity, is_retry, &session, stored).await? {
+    match shared.turns.join(identity, is_retry, &session, stored).await? {
         Joined::Same(watcher) => {
             shared.metrics.turn(TurnEnd::Joined);
             let session = session_header(&watcher.session(), found);

@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tool_builtins::offload::remove_session;
 
-use crate::server::turns::running_turns::RunningTurns;
 use crate::server::turns::shared::Shared;
+use crate::server::turns::turn_table::TurnTable;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
 
@@ -48,9 +48,9 @@ const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// What knows of sessions.
-fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<RunningTurns>)> {
+fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTable>)> {
     let gateway = gateway.upgrade()?;
-    Some((Arc::clone(&gateway.store), Arc::clone(&gateway.running)))
+    Some((Arc::clone(&gateway.store), Arc::clone(&gateway.turns)))
 }
 
 /// Counts as new what a session has written: its turn goes on from a checkpoint, while the store may not know the session yet.
@@ -77,7 +77,7 @@ pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
 
 /// Removes the directories of sessions that the store does not know, if nothing was written into them for `max_age`, and no turn of them
 /// runs, or may go on after a failure.
-async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<RunningTurns>, max_age: Duration) {
+async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable>, max_age: Duration) {
     let root = directory.to_owned();
     let old = match on_disk(move || old_sessions(&root, max_age)).await {
         Ok(old) => old,
@@ -99,7 +99,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<RunningTu
         let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
         // Once more, since a call of a retried turn may have written meanwhile.
         let remove = move || {
-            let is_unused = is_old(&path, max_age)? && !turns.go_on(&id);
+            let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
             if is_unused {
                 remove_session(&root, &id.to_string())?;
             }

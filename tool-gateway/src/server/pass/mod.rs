@@ -1,6 +1,6 @@
 //! Requests without a tool of the gateway: forwarded byte for byte. The entry is [`pass_through`].
 
 pub(crate) mod passing_message;
-pub(crate) mod passing_turn;
+pub(crate) mod passed_turn;
 pub(crate) mod watched_body;
 pub(crate) mod pass_through;

@@ -4,8 +4,8 @@ use axum::body::Bytes;
 use axum::http::request::Parts;
 use axum::response::Response;
 
+use super::passed_turn::PassedTurn;
 use super::passing_message::PassingMessage;
-use super::passing_turn::PassingTurn;
 use super::watched_body::WatchedBody;
 use crate::server::drive::forward;
 use crate::server::turns::shared::Shared;
@@ -17,7 +17,7 @@ pub(crate) async fn pass_through(
     shared: &Shared,
     parts: Parts,
     body: String,
-    mut turn: PassingTurn,
+    mut turn: PassedTurn,
 ) -> Result<Response, ApiError> {
     let response = match forward::send(shared, &parts, Bytes::from(body)).await {
         Ok(response) => response,

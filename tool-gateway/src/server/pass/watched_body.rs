@@ -7,15 +7,15 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes};
 use http_body::Body as HttpBody;
 
+use super::passed_turn::PassedTurn;
 use super::passing_message::PassingMessage;
-use super::passing_turn::PassingTurn;
 
 /// The body of a message that passes. What completes the message waits until the turn is stored: a client that has the message can go
 /// on from it.
 pub(crate) struct WatchedBody {
     body: Body,
     /// `None` when the message is over.
-    passing: Option<(PassingMessage, PassingTurn)>,
+    passing: Option<(PassingMessage, PassedTurn)>,
     ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     held: Option<HeldFrame>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct WatchedBody {
 type HeldFrame = Option<Result<http_body::Frame<Bytes>, axum::Error>>;
 
 impl WatchedBody {
-    pub(crate) fn wrap(body: Body, message: PassingMessage, turn: PassingTurn) -> Body {
+    pub(crate) fn wrap(body: Body, message: PassingMessage, turn: PassedTurn) -> Body {
         Body::new(Self {
             body,
             passing: Some((message, turn)),

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::session_state::State;
+use super::session_state::StateMap;
 use crate::session::chain::Digest;
 use crate::session::encoding::{decode, encode};
 use crate::session::record::SessionId;
@@ -26,7 +26,7 @@ pub(crate) struct Checkpoint {
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// The state of the session after the last call that is done.
-    pub(crate) state: State,
+    pub(crate) state: StateMap,
     /// What could not be stored before it was done, and what follows it. In memory alone.
     pub(crate) rest: Vec<Action>,
 }
@@ -42,7 +42,7 @@ struct Stored {
     end: Option<Map<String, Value>>,
     #[serde(rename = "without_thinking")]
     refused_thinking: Option<RefusedThinking>,
-    state: State,
+    state: StateMap,
 }
 
 impl Checkpoint {

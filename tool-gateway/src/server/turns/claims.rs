@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::OwnedMutexGuard;
 
 use super::locks::Locks;
-use super::running_turns::{KEPT, KEPT_BYTES, KEPT_FOR};
+use super::turn_table::{KEPT, KEPT_BYTES, KEPT_FOR};
 use crate::session::record::Turn;
 
 /// Claims on suspended turns, by the ids of the turns. They hold in this process.

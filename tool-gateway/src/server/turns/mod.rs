@@ -1,10 +1,10 @@
-//! Turns that run, and what all requests share. The entry is [`shared::Shared`], its table of turns [`running_turns`].
+//! Turns that run, and what all requests share. The entry is [`shared::Shared`], its table of turns [`turn_table`].
 
 pub(crate) mod session_state;
 pub(crate) mod checkpoint;
 pub(crate) mod locks;
-pub(crate) mod running;
-pub(crate) mod running_turns;
+pub(crate) mod running_turn;
+pub(crate) mod turn_table;
 pub(crate) mod claims;
 pub(crate) mod shared;
 pub(crate) mod job;

@@ -11,7 +11,7 @@ use tool_runtime::{RegisteredTool, SessionValues, ToolRegistry};
 use crate::wire::error::ApiError;
 
 /// By the paths of their types, as [`SessionValues`] writes them.
-pub(crate) type State = Map<String, Value>;
+pub(crate) type StateMap = Map<String, Value>;
 
 /// Whether calls of this tool run one after the other, in the order of the model.
 pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
@@ -21,7 +21,7 @@ pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
 }
 
 /// The rules of permissions, if there are any, as the state has them.
-pub(crate) fn allow_rules(values: &SessionValues) -> Option<State> {
+pub(crate) fn allow_rules(values: &SessionValues) -> Option<StateMap> {
     // Else the state of every session would have an empty list.
     if !values.contains::<AllowRules>() {
         return None;

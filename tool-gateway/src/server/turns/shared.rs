@@ -9,7 +9,7 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::claims::Claims;
-use super::running_turns::RunningTurns;
+use super::turn_table::TurnTable;
 use crate::server::access::client_key::ClientKey;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::observe::metrics::Metrics;
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     /// Whose calls are repaired in responses of `OpenAI`'s APIs.
     pub(crate) format_fixing: FormatFixing,
     pub(crate) is_public: bool,
-    pub(crate) running: Arc<RunningTurns>,
+    pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
     /// Cancelled when no more turns are admitted.
     pub(crate) closing: CancellationToken,

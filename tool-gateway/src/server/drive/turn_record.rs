@@ -1,7 +1,7 @@
-//! [`stored_turn`]: what is stored of a turn in which the gateway has a part.
+//! [`turn_record`]: what is stored of a turn in which the gateway has a part.
 
 use crate::server::turns::job::Job;
-use crate::server::turns::session_state::State;
+use crate::server::turns::session_state::StateMap;
 use crate::session::chain::{AnswerContent, ChainKey};
 use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
@@ -11,13 +11,13 @@ use crate::wire::block::Block;
 use crate::wire::role::Role;
 
 /// The turn with this answer: what the upstream saw and said, and how to find it by what the client saw.
-pub(crate) fn stored_turn(
+pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,
     restored: &Restored,
     answer: &Answer,
     refused_thinking: Option<RefusedThinking>,
-    state: State,
+    state: StateMap,
 ) -> Turn {
     let recognized = &job.recognized;
     let visible_blocks = || answer.visible.iter().map(|(block, _)| block);

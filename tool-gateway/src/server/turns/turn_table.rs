@@ -1,4 +1,4 @@
-//! [`RunningTurns`]: finds the turn of an equal request, or begins one.
+//! [`TurnTable`]: finds the turn of an equal request, or begins one.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use super::checkpoint::Checkpoint;
 use super::locks::Locks;
-use super::running::{RunEnd, Running, Watcher};
+use super::running_turn::{RunEnd, RunningTurn, Watcher};
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 
 /// The turns that run, and those that ended not long ago, by their request.
 #[derive(Debug, Default)]
-pub(crate) struct RunningTurns {
-    turns: Mutex<Turns>,
+pub(crate) struct TurnTable {
+    turns: Mutex<Entries>,
     /// The requests whose turns are looked for: one of those that are equal at a time.
     joining: Locks<Digest>,
     /// How many bytes they keep for retries.
@@ -22,7 +22,7 @@ pub(crate) struct RunningTurns {
 }
 
 #[derive(Debug, Default)]
-struct Turns {
+struct Entries {
     by_request: HashMap<Digest, Kept>,
     /// The requests with the numbers of their turns, the oldest first. Of two turns of one request, the later is kept.
     order: VecDeque<(Digest, u64)>,
@@ -34,11 +34,11 @@ struct Turns {
 #[derive(Debug)]
 struct Kept {
     number: u64,
-    running: Arc<Running>,
+    running: Arc<RunningTurn>,
 }
 
-impl Turns {
-    fn insert(&mut self, request: Digest, running: Arc<Running>) {
+impl Entries {
+    fn insert(&mut self, request: Digest, running: Arc<RunningTurn>) {
         self.number += 1;
         let number = self.number;
         self.by_request.insert(request, Kept { number, running });
@@ -46,7 +46,7 @@ impl Turns {
     }
 
     /// The turn at this place, unless another has replaced it.
-    fn at(&self, (request, number): &(Digest, u64)) -> Option<&Running> {
+    fn at(&self, (request, number): &(Digest, u64)) -> Option<&RunningTurn> {
         let kept = self.by_request.get(request)?;
         (kept.number == *number).then_some(&*kept.running)
     }
@@ -61,7 +61,7 @@ impl Turns {
     }
 
     /// The place of the oldest turn of which this holds, or that was replaced.
-    fn oldest(&self, mut is_wanted: impl FnMut(&Running) -> bool) -> Option<usize> {
+    fn oldest(&self, mut is_wanted: impl FnMut(&RunningTurn) -> bool) -> Option<usize> {
         let mut order = self.order.iter();
         order.position(|place| self.at(place).is_none_or(&mut is_wanted))
     }
@@ -79,10 +79,11 @@ impl Turns {
     fn make_room(&mut self, bytes: &AtomicUsize) {
         while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
             // What was done by those whose answer a client has is stored.
-            let is_delivered =
-                |running: &Running| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
+            let is_delivered = |running: &RunningTurn| {
+                matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered()
+            };
             let oldest = self.oldest(is_delivered);
-            let Some(oldest) = oldest.or_else(|| self.oldest(Running::has_ended)) else {
+            let Some(oldest) = oldest.or_else(|| self.oldest(RunningTurn::has_ended)) else {
                 break;
             };
             self.remove(oldest);
@@ -98,7 +99,7 @@ pub(crate) const KEPT_BYTES: usize = 64 << 20;
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
 
 /// Whether a turn ended so long ago that nobody repeats its request.
-fn is_expired(running: &Running) -> bool {
+fn is_expired(running: &RunningTurn) -> bool {
     running.ended_for().is_some_and(|time| time > KEPT_FOR)
 }
 
@@ -107,7 +108,7 @@ pub(crate) enum Joined {
     /// A retry of it: it watches the same turn.
     Same(Watcher),
     /// The first of its kind, or a new branch; or it goes on after the last complete round of one that failed.
-    New(Arc<Running>, Watcher, Option<Box<Checkpoint>>),
+    New(Arc<RunningTurn>, Watcher, Option<Box<Checkpoint>>),
 }
 
 /// What is known of an earlier, equal request.
@@ -115,21 +116,21 @@ enum Earlier {
     /// Its turn is watched.
     Joined(Watcher),
     /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
-    Abandoned(Arc<Running>),
+    Abandoned(Arc<RunningTurn>),
     /// A turn that begins is a new branch, or goes on after the last complete round of one that failed.
     Ended(Option<Box<Checkpoint>>),
     /// There was none in this process, or too long ago.
     Unknown,
 }
 
-impl RunningTurns {
-    fn lock(&self) -> MutexGuard<'_, Turns> {
+impl TurnTable {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         // No change can panic half-way.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The turns that are kept now.
-    fn all(&self) -> Vec<Arc<Running>> {
+    fn all(&self) -> Vec<Arc<RunningTurn>> {
         let running = |kept: &Kept| Arc::clone(&kept.running);
         self.lock().by_request.values().map(running).collect()
     }
@@ -142,7 +143,7 @@ impl RunningTurns {
     }
 
     /// Whether a turn of this session runs, or has failed and goes on with a retry.
-    pub(crate) fn go_on(&self, session: &SessionId) -> bool {
+    pub(crate) fn has_active(&self, session: &SessionId) -> bool {
         let turns = self.lock();
         let mut kept = turns.by_request.values().map(|kept| &kept.running);
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
@@ -208,8 +209,8 @@ impl RunningTurns {
     /// Begins a turn; one that is complete has its end already.
     fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
         let (running, watcher) = match &checkpoint {
-            Some(checkpoint) => Running::go_on(checkpoint, &self.bytes),
-            None => Running::begin(session.clone(), &self.bytes),
+            Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &self.bytes),
+            None => RunningTurn::begin(session.clone(), &self.bytes),
         };
         {
             let mut turns = self.lock();
@@ -240,7 +241,7 @@ mod tests {
     /// A request may answer as many calls as it has room for: none is looked for on its own.
     #[test]
     fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
-        let turns = RunningTurns::default();
+        let turns = TurnTable::default();
         let session = SessionId::random();
         let request = |index: u8| ChainKey::new([1; 32]).digest(&[&[index]]);
         let call = |id: String| Sent::Block {
@@ -276,7 +277,7 @@ mod tests {
     /// Else its request would begin anew, though the store has how far it had come.
     #[tokio::test(start_paused = true)]
     async fn turns_that_ended_long_ago_are_not_known() {
-        let turns = RunningTurns::default();
+        let turns = TurnTable::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
         // While an earlier one runs, those after it are not removed yet.

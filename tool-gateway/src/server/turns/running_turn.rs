@@ -1,4 +1,4 @@
-//! [`Running`]: a turn that several requests may watch: the first, and its retries.
+//! [`RunningTurn`]: a turn that several requests may watch: the first, and its retries.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tool_runtime::CancellationToken;
 
 use super::checkpoint::Checkpoint;
-use super::session_state::State;
+use super::session_state::StateMap;
 use crate::session::record::SessionId;
 use crate::turn::action::Sent;
 use crate::turn::machine::TurnMachine;
@@ -25,7 +25,7 @@ use crate::wire::event::StreamEvent;
 
 /// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningTurn {
     pub(crate) session: SessionId,
     state: Mutex<RunState>,
     /// Wakes those who wait for what happens.
@@ -82,7 +82,7 @@ pub(crate) enum Next {
     End(RunEnd),
 }
 
-impl Running {
+impl RunningTurn {
     /// Begins a turn, with the request that waits for it.
     pub(crate) fn begin(session: SessionId, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
         let running = Arc::new(Self {
@@ -96,8 +96,8 @@ impl Running {
         (running, watcher)
     }
 
-    /// The same for a turn that goes on from a checkpoint.
-    pub(crate) fn go_on(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
+    /// Begins a turn that continues from a checkpoint.
+    pub(crate) fn from_checkpoint(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
         let (running, watcher) = Self::begin(checkpoint.session.clone(), kept);
         running.lock().headers.clone_from(&checkpoint.headers);
         running.set_checkpoint(checkpoint.clone());
@@ -152,7 +152,7 @@ impl Running {
         &self,
         machine: &TurnMachine,
         refused_thinking: Option<RefusedThinking>,
-        session_state: State,
+        session_state: StateMap,
     ) -> Checkpoint {
         let state = self.lock();
         Checkpoint {
@@ -256,7 +256,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTurn {
     fn drop(&mut self) {
         let state = self.lock();
         self.kept
@@ -309,8 +309,15 @@ fn value_size(value: &Value) -> usize {
     size + size_of::<Value>()
 }
 
+/// One request that waits for a turn. When the last is dropped, the turn is abandoned.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    running: Arc<RunningTurn>,
+    at: usize,
+}
+
 impl Watcher {
-    fn new(running: &Arc<Running>, state: &mut RunState) -> Self {
+    fn new(running: &Arc<RunningTurn>, state: &mut RunState) -> Self {
         state.waiting += 1;
         Self {
             running: Arc::clone(running),
@@ -322,16 +329,7 @@ impl Watcher {
     pub(crate) fn session(&self) -> SessionId {
         self.running.session.clone()
     }
-}
 
-/// One request that waits for a turn. When the last is dropped, the turn is abandoned.
-#[derive(Debug)]
-pub(crate) struct Watcher {
-    running: Arc<Running>,
-    at: usize,
-}
-
-impl Watcher {
     /// What comes next; it is there at once if it has happened.
     pub(crate) async fn next(&mut self) -> Next {
         let Self { running, at } = self;
@@ -354,7 +352,7 @@ impl Watcher {
 
     /// Waits until the turn has something to show, and gives the headers of the upstream's response.
     pub(crate) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
-        let headers = |running: &Running| {
+        let headers = |running: &RunningTurn| {
             let state = running.lock();
             if !state.sent.is_empty() {
                 return Some(Ok(state.headers.clone().unwrap_or_default()));
@@ -366,7 +364,7 @@ impl Watcher {
 
     /// Waits until something comes after what was seen.
     pub(crate) async fn changed(&self) {
-        let is_there = |running: &Running| {
+        let is_there = |running: &RunningTurn| {
             let state = running.lock();
             (state.sent.len() > self.at || state.end.is_some()).then_some(())
         };

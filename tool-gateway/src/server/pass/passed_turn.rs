@@ -1,4 +1,4 @@
-//! [`PassingTurn`]: a turn in which the gateway has no part.
+//! [`PassedTurn`]: a turn in which the gateway has no part.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::server::drive::save::save;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
-use crate::server::turns::running::abandoned;
+use crate::server::turns::running_turn::abandoned;
 use crate::server::turns::shared::Shared;
 use crate::session::chain::AnswerContent;
 use crate::session::recognize::{Client, Recognized};
@@ -21,7 +21,7 @@ use crate::wire::block::Block;
 
 /// A turn whose message passes. It is counted and has its line of the log when it is dropped: the message has gone out, or never came,
 /// or the client has gone away before.
-pub(crate) struct PassingTurn {
+pub(crate) struct PassedTurn {
     shared: Arc<Shared>,
     client: Client,
     recognized: Recognized,
@@ -32,7 +32,7 @@ pub(crate) struct PassingTurn {
     usage: Map<String, Value>,
 }
 
-impl PassingTurn {
+impl PassedTurn {
     /// Begins as one whose client goes away.
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -104,7 +104,7 @@ impl PassingTurn {
     }
 }
 
-impl Drop for PassingTurn {
+impl Drop for PassedTurn {
     fn drop(&mut self) {
         self.shared.metrics.turn(if self.status.is_success() {
             TurnEnd::PassedThrough
