@@ -7,12 +7,12 @@ use tool_runtime::serde::de::IgnoredAny;
 use tool_runtime::serde_json::{self, Value};
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolCallRequest, ToolOutcome, ToolRegistry};
 
-use crate::everything;
-use crate::support::dynamic_tool::{POLICIES, try_registry};
-use crate::support::instances;
-use crate::support::random::Random;
-use crate::support::runtime::block_on;
-use crate::support::schemas::{self, Kinds};
+use super::everything;
+use super::support::dynamic_tool::{POLICIES, try_registry};
+use super::support::instances;
+use super::support::random::Random;
+use super::support::runtime::block_on;
+use super::support::schemas::{self, Kinds};
 
 /// Far more than any input of these sizes needs; what takes more than linear time takes much more.
 const LONGEST: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use tool_runtime::format::{anthropic, mcp};
 use tool_runtime::serde_json::{self, Value};
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
-use crate::subset;
+use super::subset;
 
 /// Any JSON as a schema, and any text as a description, after a NUL.
 pub fn definitions(input: &[u8]) {

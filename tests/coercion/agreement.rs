@@ -7,8 +7,8 @@ use tests::long::properties_long;
 use tests::random::Random;
 use tool_runtime::RawArguments;
 
-use crate::table::Table;
-use crate::variants::Variants;
+use crate::coercion::table::Table;
+use crate::coercion::variants::Variants;
 
 /// Random inputs per schema and policy; `PROPERTIES_LONG=1` tries many more.
 fn inputs() -> usize {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::dynamic_tool;
 use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
-use crate::typed;
+use crate::coercion::typed;
 
 /// The text of the answer to a call of a typed tool.
 async fn answer(registry: &ToolRegistry, name: &str, input: &str) -> String {

@@ -6,7 +6,7 @@ use tests::runtime::block_on;
 use tool_runtime::{Patch, Policy, ToolCall, ToolRegistry, tool};
 use uuid::Uuid;
 
-use crate::table::Table;
+use crate::coercion::table::Table;
 
 /// Changes a task.
 #[tool]

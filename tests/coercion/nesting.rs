@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::table::{Expectation, Outcome};
+use crate::coercion::table::{Expectation, Outcome};
 
 /// Where a nested value stands.
 const PLACE: &str = "/deep/0/inner";

@@ -2,7 +2,7 @@
 
 use tool_runtime::{Policy, ToolCall};
 
-use crate::typed;
+use crate::coercion::typed;
 
 #[tokio::test]
 async fn policy_of_the_call_overrides_tool_and_registry() {

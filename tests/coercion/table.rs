@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use tests::dynamic_tool::POLICIES;
 use tool_runtime::Policy;
 
-use crate::variants::Variant;
+use crate::coercion::variants::Variant;
 
 /// The keys that a row may have.
 const KEYS: [&str; 11] = [

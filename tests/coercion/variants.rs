@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry};
 
-use crate::table::{Expectation, Outcome, Row, Table};
-use crate::{equality, nesting, typed};
+use crate::coercion::table::{Expectation, Outcome, Row, Table};
+use crate::coercion::{equality, nesting, typed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {

@@ -44,7 +44,7 @@ fn registry() -> ToolRegistry {
     registry
 }
 
-/// `UPDATE_DEFINITIONS=1 cargo test -p tests --test definitions assert_definitions` writes it anew.
+/// `UPDATE_DEFINITIONS=1 cargo test -p tests --test calls assert_definitions` writes it anew.
 #[test]
 fn path_starts_at_the_callers_manifest() {
     assert_definitions!(registry(), "definitions/tools.json");
@@ -61,7 +61,7 @@ fn update_writes_the_file() {
     }
     let path = scratch("written/tools.json");
     let _ = fs::remove_file(&path);
-    let name = "assert_definitions::update_writes_the_file";
+    let name = "definitions::assert_definitions::update_writes_the_file";
     let update = |value: &str| {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", name, "--quiet"]).env(WRITTEN, &path);

@@ -5,7 +5,7 @@ use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::tool;
 
-use crate::declared::registered;
+use crate::definitions::declared::registered;
 
 /// How hard to try.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Six tools in every wire format, compared with the files in `golden/`, byte for byte.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tests --test definitions golden` rewrites the files; look at the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test calls golden` rewrites the files; look at the difference.
 
 use std::path::Path;
 use std::{env, fs};
@@ -10,7 +10,7 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::format::strict::{NotStrict, StrictTool};
 use tool_runtime::format::{anthropic, mcp, openai};
 
-use crate::sample_tools;
+use crate::definitions::sample_tools;
 
 #[test]
 fn definitions_in_every_format_match_golden_files() {

@@ -5,7 +5,7 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::format::anthropic;
 use tool_runtime::format::openai::chat;
 
-use crate::subset::{anthropic_violations, violations};
+use crate::definitions::subset::{anthropic_violations, violations};
 
 #[test]
 fn strict_forms_of_random_schemas_conform_to_their_subset() {

@@ -7,7 +7,7 @@ use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::tool;
 
-use crate::declared::registered;
+use crate::definitions::declared::registered;
 
 #[derive(PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde")]

@@ -6,7 +6,7 @@ use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::{ToolDefinition, tool};
 
-use crate::declared::registered;
+use crate::definitions::declared::registered;
 
 /// The tools by what they stand for.
 pub fn definitions() -> Vec<(&'static str, ToolDefinition)> {

@@ -11,7 +11,7 @@ use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
 use tool_runtime::{ToolDefinition, ToolRegistry, tool};
 
-use crate::declared::{definition, registered};
+use crate::definitions::declared::{definition, registered};
 
 fn bytes(definition: &ToolDefinition) -> usize {
     serde_json::to_string(definition).unwrap().len()

@@ -5,8 +5,8 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::format::anthropic;
 use tool_runtime::format::openai::{chat, responses};
 
-use crate::sample_tools;
-use crate::subset::{anthropic_violations, violations};
+use crate::definitions::sample_tools;
+use crate::definitions::subset::{anthropic_violations, violations};
 
 #[test]
 fn strict_forms_conform_to_the_published_subset() {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_runtime::ToolRegistry;
 
-use crate::sample_tools;
+use crate::definitions::sample_tools;
 
 /// What a strict model sends for what it leaves out is read as left out.
 #[tokio::test]

@@ -9,7 +9,7 @@ use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
 use tool_runtime::tool;
 
-use crate::declared::{assert_shown, definition, is_required, registered};
+use crate::definitions::declared::{assert_shown, definition, is_required, registered};
 
 #[test]
 fn numbers_have_limits_and_no_format() {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
 
-use crate::declared::{assert_shown, is_required};
+use crate::definitions::declared::{assert_shown, is_required};
 
 /// How to match.
 #[derive(Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ fn partly_documented_variants_keep_their_order() {
         })
     };
     assert_shown::<Option<Way>>(way("The value."));
-    let walk = crate::declared::schema::<Option<Walk>>();
+    let walk = crate::definitions::declared::schema::<Option<Walk>>();
     assert_eq!(walk["properties"]["ways"]["items"], way("Which way."));
 }
 
@@ -274,7 +274,7 @@ fn flattened() {
             },
         ],
     }));
-    let twice = crate::declared::schema::<FlatTwice>();
+    let twice = crate::definitions::declared::schema::<FlatTwice>();
     let unions = twice["allOf"].as_array().unwrap();
     assert_eq!(unions.len(), 2);
     for union in unions {

@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
 
-use crate::declared::{assert_shown, definition, refusal};
+use crate::definitions::declared::{assert_shown, definition, refusal};
 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]

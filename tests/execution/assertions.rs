@@ -10,7 +10,7 @@ use tool_runtime::{
     tool,
 };
 
-use crate::tools::definition;
+use crate::execution::tools::definition;
 
 /// Tell who is at the desk.
 #[tool]

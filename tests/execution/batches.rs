@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tool_runtime::{Context, ToolCall, ToolRegistry};
 
-use crate::tools::{Gauge, definition, registry, sleeper};
+use crate::execution::tools::{Gauge, definition, registry, sleeper};
 
 fn sleeping(calls: u64, ms: impl Fn(u64) -> u64) -> Vec<ToolCall> {
     (0..calls)

@@ -7,7 +7,7 @@ use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, ToolCall, ToolRegistry, tool};
 use tower::util::MapRequestLayer;
 
-use crate::tools::{Gauge, definition, registry};
+use crate::execution::tools::{Gauge, definition, registry};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -11,7 +11,7 @@ use tool_runtime::{
 use tower::{ServiceExt, service_fn};
 use tower_layer::layer_fn;
 
-use crate::tools::definition;
+use crate::execution::tools::definition;
 
 /// Run a command that fails and prints nothing.
 #[tool]

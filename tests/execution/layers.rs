@@ -14,7 +14,7 @@ use tower::{ServiceBuilder, ServiceExt, service_fn};
 use tower_layer::{Layer, layer_fn};
 use tower_service::Service;
 
-use crate::tools::registry;
+use crate::execution::tools::registry;
 
 /// The service of a `RateLimitLayer` is not `Clone`; a buffer around it is.
 #[tokio::test(start_paused = true)]
@@ -124,7 +124,7 @@ async fn layers_apply_to_tools_registered_later() {
     let log = Log::default();
     let mut registry = ToolRegistry::new().layer(watch("w", &log));
     registry
-        .register_dynamic(crate::tools::definition("late"), async |_, _| "here")
+        .register_dynamic(crate::execution::tools::definition("late"), async |_, _| "here")
         .unwrap();
     assert_eq!(
         registry.execute_tool("1", "late", "{}").await.text(),

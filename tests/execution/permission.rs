@@ -139,7 +139,7 @@ async fn asks_by_hints() {
 async fn asks_about_tools_with_contradicting_hints() {
     let log = Log::default();
     let mut registry = registry(Permission::by_hints(logging(&log, Decision::Interrupt)));
-    let mut definition = crate::tools::definition("odd");
+    let mut definition = crate::execution::tools::definition("odd");
     (definition.hints.read_only, definition.hints.destructive) = (Some(true), Some(true));
     registry.register_dynamic(definition, async |_, _| "ran").unwrap();
     let outcome = registry.call(ToolCall::new("toolu_1", "odd", "{}")).await;
@@ -232,7 +232,7 @@ async fn panic_of_a_decision_is_isolated() {
     let mut registry = registry(permission);
     let counter = Arc::clone(&ran);
     registry
-        .register_dynamic(crate::tools::definition("count"), move |_, _| {
+        .register_dynamic(crate::execution::tools::definition("count"), move |_, _| {
             *counter.lock().unwrap() += 1;
             async { "counted" }
         })

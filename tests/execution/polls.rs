@@ -11,7 +11,7 @@ use std::time::Duration;
 use tool_runtime::result::Failure;
 use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolOutcome, ToolRegistry, tool};
 
-use crate::tools::definition;
+use crate::execution::tools::definition;
 
 /// What a function does in each of its polls; after the last, that again.
 type Script = Vec<fn(&Seen, &Waker) -> Option<&'static str>>;

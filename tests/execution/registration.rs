@@ -4,7 +4,7 @@ use serde_json::json;
 use tool_runtime::result::Failure;
 use tool_runtime::{RawArguments, RegistryError, State, ToolCall, ToolDefinition, ToolRegistry, tool};
 
-use crate::tools::{definition, registry};
+use crate::execution::tools::{definition, registry};
 
 #[test]
 fn registry_is_clone_send_and_sync() {

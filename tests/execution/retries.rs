@@ -8,7 +8,7 @@ use tool_builtins::AttemptLimit;
 use tool_runtime::result::Failure;
 use tool_runtime::{Context, ToolCall, ToolError, ToolOutcome, ToolOutput, ToolRegistry, tool, tool_set};
 
-use crate::tools::definition;
+use crate::execution::tools::definition;
 
 const NOTE: &str = "This may succeed when it is tried again.";
 

@@ -18,7 +18,7 @@ struct Count {
 }
 
 /// Where it is stored.
-const COUNT: &str = "execution::session_state::Count";
+const COUNT: &str = concat!(module_path!(), "::Count");
 
 /// Count.
 #[tool]
@@ -175,7 +175,7 @@ fn values_that_are_not_json_are_errors() {
     values.get::<Grid>().unwrap().lock().0.insert((1, 2), 3);
     assert_eq!(
         values.to_json().unwrap_err().to_string(),
-        "the session state of type `execution::session_state::Grid` cannot be written as JSON: key must be a string; \
+        "the session state of type `calls::execution::session_state::Grid` cannot be written as JSON: key must be a string; \
          the keys of maps are strings or integers, and integers have at most 64 bits"
     );
 }

@@ -4,7 +4,7 @@
 use tool_runtime::{ToolCall, ToolRegistry};
 use tower_layer::Identity;
 
-use crate::tools::definition;
+use crate::execution::tools::definition;
 
 fn registry(names: &[&str]) -> ToolRegistry {
     let mut registry = ToolRegistry::new();

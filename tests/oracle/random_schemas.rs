@@ -13,7 +13,7 @@ use tests::random::Random;
 use tests::schemas::{self, Kinds};
 use tool_runtime::{Policy, RawArguments, ToolRegistry};
 
-use crate::differences::{Row, rows};
+use crate::oracle::differences::{Row, rows};
 
 const SCHEMAS: usize = 1_000;
 const SCHEMAS_LONG: usize = 75_000;

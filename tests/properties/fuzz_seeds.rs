@@ -3,7 +3,7 @@
 
 use tests::corpus::replay;
 
-use crate::{arguments, definitions};
+use crate::properties::{arguments, definitions};
 
 /// Each under every policy.
 #[test]

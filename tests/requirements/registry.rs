@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_builtins::todo::{TodoList, todo_read, todo_write};
 use tool_runtime::{SessionState, ToolDefinition, ToolOutput, ToolRegistry};
 
-use crate::todo::{definitions, registry, todo};
+use crate::requirements::todo::{definitions, registry, todo};
 
 /// R-REG-5
 #[tokio::test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_runtime::ToolDefinition;
 
-use crate::todo::registry;
+use crate::requirements::todo::registry;
 
 /// R-RES-1
 #[tokio::test]

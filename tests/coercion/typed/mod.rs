@@ -13,7 +13,7 @@ macro_rules! echo {
                 $(#[$arg])*
                 x: $type,
             ) -> String {
-                crate::typed::echoed(&[("x", crate::typed::json(&x))])
+                crate::coercion::typed::echoed(&[("x", crate::coercion::typed::json(&x))])
             }
         )*
 
@@ -39,9 +39,9 @@ macro_rules! register_nested {
         #[tool_runtime::tool]
         async fn $name(
             /// The arguments, deep inside.
-            deep: Vec<crate::typed::Deep<$type>>,
+            deep: Vec<crate::coercion::typed::Deep<$type>>,
         ) -> String {
-            crate::typed::echoed(&[("deep", crate::typed::json(&deep))])
+            crate::coercion::typed::echoed(&[("deep", crate::coercion::typed::json(&deep))])
         }
         $registry.register::<$name>()?;
     }};

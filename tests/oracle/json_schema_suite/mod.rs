@@ -16,7 +16,7 @@ use excluded::{Exclusions, OPTIONAL};
 use suite::{Group, folder, to_stderr};
 use tool::Tool;
 
-use crate::unchanged;
+use crate::oracle::unchanged;
 
 /// Of either draft, so many cases must be run at the least, each as an argument of a tool: a suite that has moved, or
 /// a rule that excludes too much, is noticed.

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tests::random::Random;
 use tool_runtime::{Policy, RawArguments};
 
-use crate::typed::probe::{Probe, Read};
-use crate::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
+use crate::properties::typed::probe::{Probe, Read};
+use crate::properties::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
 
 /// Types that may be left to the tree, always: enums with data, what several keys of an object decide together, keys
 /// of maps that are numbers, keys with escapes, sets, raw text and bytes.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tests::random::Random;
 use tool_runtime::Policy;
 
-use crate::typed::probe::{Probe, Read};
-use crate::typed::rewrite::{self, Integers, Rules};
-use crate::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
+use crate::properties::typed::probe::{Probe, Read};
+use crate::properties::typed::rewrite::{self, Integers, Rules};
+use crate::properties::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
 
 #[test]
 fn strict_reads_what_serde_reads() {

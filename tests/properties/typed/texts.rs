@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
-use crate::typed::edge_cases::{INTEGERS, KEYS, NUMBER_KEYS, NUMBERS, TEXTS};
+use crate::properties::typed::edge_cases::{INTEGERS, KEYS, NUMBER_KEYS, NUMBERS, TEXTS};
 
 /// Writes texts for one schema.
 pub struct Writer<'a> {

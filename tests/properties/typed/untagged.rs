@@ -330,7 +330,7 @@ fn every_dropped_key_has_an_issue() {
     let registry = registry();
     let without_fast_path = registry.clone().without_fast_path();
     let (mut lost, mut read_whole) = (0, 0);
-    for round in 0..20 * crate::typed::texts() {
+    for round in 0..20 * crate::properties::typed::texts() {
         let tool = NAMES[round % NAMES.len()];
         let it = value(&mut random, 3);
         let arguments = json!({ "it": it });

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
-use crate::tracing_events::EventCount;
+use crate::requirements::tracing_events::EventCount;
 
 use super::{RIGHT, WRONG, arguments, every_tool, repaired, repaired_example, stream};
 

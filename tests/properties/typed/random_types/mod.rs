@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
-use crate::typed::probe::{Probe, Reader, answer};
+use crate::properties::typed::probe::{Probe, Reader, answer};
 
 /// What a type is.
 #[derive(Debug, Clone)]

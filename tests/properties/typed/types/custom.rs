@@ -10,7 +10,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::typed::rewrite::Rules;
+use crate::properties::typed::rewrite::Rules;
 
 /// Text of any JSON. It comes as it was sent, or as a tree writes it, without space.
 #[derive(serde::Deserialize)]

@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value, json};
 use super::custom::{Bytes, First, Raw, Seen, Variants, Wrapped};
 use super::enums::{Adjacent, External, Internal, Kind, Untagged};
 use super::structs::{Flat, Patch, Point, Triple, Unit};
-use crate::typed::probe::{Probe, Reader, answer};
+use crate::properties::typed::probe::{Probe, Reader, answer};
 
 /// Nothing, where its type refuses what came.
 #[derive(Debug)]

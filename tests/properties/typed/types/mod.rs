@@ -3,7 +3,7 @@
 /// Declares tools of one parameter, `name: type;`, and lists them.
 macro_rules! probes {
     ($($name:ident: $type:ty;)*) => {
-        pub fn probes() -> Vec<crate::typed::probe::Probe> {
+        pub fn probes() -> Vec<crate::properties::typed::probe::Probe> {
             vec![$({
                 /// Answers with its argument, and with who read it.
                 #[tool_runtime::tool]
@@ -11,11 +11,11 @@ macro_rules! probes {
                     /// The argument.
                     it: $type,
                     /// Tells who reads.
-                    reader: crate::typed::probe::Reader,
+                    reader: crate::properties::typed::probe::Reader,
                 ) -> String {
-                    crate::typed::probe::answer(&it, reader)
+                    crate::properties::typed::probe::answer(&it, reader)
                 }
-                crate::typed::probe::Probe::new::<$name, $type>(stringify!($name))
+                crate::properties::typed::probe::Probe::new::<$name, $type>(stringify!($name))
             }),*]
         }
     };
@@ -28,7 +28,7 @@ mod structs;
 pub mod ignored_errors;
 mod parameters;
 
-use crate::typed::probe::Probe;
+use crate::properties::typed::probe::Probe;
 
 /// All of them that tell what they refuse.
 pub fn probes() -> Vec<Probe> {

@@ -8,7 +8,7 @@ use tool_runtime::tool;
 
 use super::enums::{External, Kind};
 use super::structs::{Closed, Point, Tree};
-use crate::typed::probe::{Probe, Reader, answer};
+use crate::properties::typed::probe::{Probe, Reader, answer};
 
 /// Answers with its arguments.
 #[tool]

@@ -1,7 +1,5 @@
 //! The spans and events a host sees: names and fields of OpenTelemetry's GenAI conventions, nobody's arguments, and
 //! what registering a tool warns of.
-//!
-//! A suite of its own: calls of other tests on other threads would decide whether spans are made at all.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -17,11 +15,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-#[path = "execution/tools.rs"]
-#[allow(dead_code, reason = "shared with another suite")]
-mod tools;
-
-use tools::registry;
+use crate::execution::tools::registry;
 
 /// A span's name and fields.
 type Named = (String, BTreeMap<String, String>);
@@ -30,6 +24,14 @@ type Named = (String, BTreeMap<String, String>);
 struct Seen {
     spans: Arc<Mutex<Vec<Named>>>,
     events: Arc<Mutex<Vec<BTreeMap<String, String>>>>,
+}
+
+impl Seen {
+    /// A subscriber that records here, beside the one of the whole process.
+    fn subscriber(&self) -> impl Subscriber + Send + Sync + use<> {
+        tests::subscriber::keep();
+        tracing_subscriber::registry().with(self.clone())
+    }
 }
 
 #[derive(Default)]
@@ -67,14 +69,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Seen {
     }
 }
 
-/// One test at a time: whether a span is worth making is cached for all threads when the first subscriber comes.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-
 async fn seen_of(name: &str, input: &str) -> Seen {
-    let _alone = ALONE.lock().await;
     let seen = Seen::default();
-    let subscriber = tracing_subscriber::registry().with(seen.clone());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _guard = tracing::subscriber::set_default(seen.subscriber());
     registry().execute_tool("toolu_1", name, input).await;
     seen
 }
@@ -135,9 +132,8 @@ async fn warnings_are_events_with_code_and_path() {
 
 #[tokio::test]
 async fn call_rejected_by_a_layer_has_a_span() {
-    let _alone = ALONE.lock().await;
     let seen = Seen::default();
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(seen.clone()));
+    let _guard = tracing::subscriber::set_default(seen.subscriber());
     let shut = tower::timeout::TimeoutLayer::new(std::time::Duration::ZERO);
     registry().layer(shut).execute_tool("toolu_1", "hang", "{}").await;
     let (_, fields) = only_span(&seen);
@@ -172,7 +168,6 @@ async fn count() -> Structured<Lie> {
 /// In a release build it is not even looked at.
 #[tokio::test]
 async fn wrong_structured_value_is_one_event_of_a_debug_build() {
-    let _alone = ALONE.lock().await;
     let mut library = ToolRegistry::new();
     library.register::<count>().unwrap();
     let mut definition = ToolDefinition::new("weigh", "Weigh a book.", json!({ "type": "object" }));
@@ -188,7 +183,7 @@ async fn wrong_structured_value_is_one_event_of_a_debug_build() {
         (&city, "library__weigh"),
     ] {
         let seen = Seen::default();
-        let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(seen.clone()));
+        let _guard = tracing::subscriber::set_default(seen.subscriber());
         let result = registry.execute_tool("toolu_1", name, "{}").await;
         assert!(!result.is_error && result.structured.is_some(), "{name}");
         let events = seen.events.lock().unwrap();
@@ -203,10 +198,8 @@ async fn wrong_structured_value_is_one_event_of_a_debug_build() {
 
 /// What registering warns of: tool, path and text.
 fn warned_of(register: impl FnOnce(&mut ToolRegistry)) -> Vec<[String; 3]> {
-    let _alone = ALONE.blocking_lock();
     let seen = Seen::default();
-    let subscriber = tracing_subscriber::registry().with(seen.clone());
-    tracing::subscriber::with_default(subscriber, || register(&mut ToolRegistry::new()));
+    tracing::subscriber::with_default(seen.subscriber(), || register(&mut ToolRegistry::new()));
     let events = seen.events.lock().unwrap();
     events
         .iter()
