@@ -122,10 +122,10 @@ fn rules_of_coercion_name_every_code() {
 #[test]
 fn reference_of_the_repair_names_every_code() {
     let codes = FixCode::ALL.iter().map(|code| code.as_str());
-    let missing = not_in("tool-gateway/README.md", codes, |code| format!("\n| `{code}` | "));
+    let missing = not_in("tool-cli/README.md", codes, |code| format!("\n| `{code}` | "));
     assert!(
         missing.is_empty(),
-        "tool-gateway/README.md has a row for each code of a repair; it has none for: {missing}",
+        "tool-cli/README.md has a row for each code of a repair; it has none for: {missing}",
     );
 }
 

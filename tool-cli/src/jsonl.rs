@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::ending::Failure;
+use crate::outcome::Failure;
 use crate::source::{Source, not_text};
 
 /// A line that is not blank.

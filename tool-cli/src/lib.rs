@@ -1,17 +1,53 @@
-//! The commands `repair` and `check`, for a program's command line.
+#![doc = include_str!("../README.md")]
+//!
+//! # As a library
+//!
+//! A program has the commands among its own, as `tool-gateway` does:
+//!
+//! ```
+//! use tool_cli::{Command, Failure, Outcome, Program};
+//!
+//! #[derive(clap::Subcommand)]
+//! enum Commands {
+//!     #[command(flatten)]
+//!     Local(Command),
+//!     /// Print a greeting
+//!     Greet,
+//! }
+//!
+//! const PROGRAM: Program = Program {
+//!     name: "greeter",
+//!     version: "1.0.0",
+//!     about: "Greet, repair and check",
+//!     examples: "Examples:\n  greeter greet",
+//!     tip: "the commands are `greet`, `repair` and `check`",
+//! };
+//!
+//! let arguments = ["greeter", "greet"].map(Into::into);
+//! let status = PROGRAM.run(arguments, |command: &Commands, terminal| match command {
+//!     Commands::Local(command) => command.run(terminal),
+//!     Commands::Greet => {
+//!         terminal.print("hello\n");
+//!         Ok::<_, Failure>(Outcome::Success)
+//!     }
+//! });
+//! assert_eq!(status, std::process::ExitCode::SUCCESS);
+//! ```
 
 // Dependencies first: a module uses only modules declared before it.
-mod ending;
+mod outcome;
 mod options;
 mod terminal;
+mod program;
 mod source;
 mod line_column;
 mod jsonl;
 mod repair;
 mod check;
 
-pub use ending::{Ending, Failure};
-pub use options::{CheckOptions, Command, RepairOptions, When};
+pub use options::{CheckOptions, Command, RepairOptions};
+pub use outcome::{Failure, Outcome};
+pub use program::Program;
 pub use terminal::{Terminal, visible};
 
 impl Command {
@@ -20,7 +56,7 @@ impl Command {
     /// # Errors
     ///
     /// Input could not be read, or output could not be written.
-    pub fn run(&self, terminal: Terminal) -> Result<Ending, Failure> {
+    pub fn run(&self, terminal: Terminal) -> Result<Outcome, Failure> {
         match self {
             Self::Repair(options) => match options.sse {
                 Some(dialect) => repair::stream::run(dialect, options, terminal),

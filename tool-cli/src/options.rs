@@ -7,9 +7,25 @@ use clap::{Args, Subcommand, ValueEnum};
 use tool_runtime::Policy;
 use tool_runtime::repair::stream::Dialect;
 
-/// Choice of `--color`.
+/// Option that every command has.
+#[derive(Debug, Args)]
+pub(crate) struct ColorOption {
+    /// Colour standard error: `auto`, `always` or `never`
+    ///
+    /// `auto` colours on a terminal, unless `NO_COLOR` is set.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        display_order = 100
+    )]
+    pub(crate) color: When,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum When {
+pub(crate) enum When {
     /// On a terminal, unless `NO_COLOR` is set
     Auto,
     /// Everywhere
@@ -167,10 +183,10 @@ Streams (--sse):
   or if the rest of the stream passed untouched: after an event of more than 16 MiB or 256 calls at once.
 
 Examples:
-  echo \"{'done': True}\" | tool-gateway repair
-  tool-gateway repair --explain answer.txt > answer.json
-  tool-gateway repair --jsonl answers.jsonl > repaired.jsonl
-  curl -sN … | tool-gateway repair --sse chat --target-tools TodoWrite,Edit";
+  echo \"{'done': True}\" | {program} repair
+  {program} repair --explain answer.txt > answer.json
+  {program} repair --jsonl answers.jsonl > repaired.jsonl
+  curl -sN … | {program} repair --sse chat --target-tools TodoWrite,Edit";
 
 const ABOUT_CHECK: &str = "\
 Check recorded calls against their schemas, as a tool's registry would: what would be coerced, what refused.
@@ -193,5 +209,5 @@ Lines:
   \"error\"}.
 
 Examples:
-  tool-gateway check --jsonl calls.jsonl > report.jsonl
-  tool-gateway check --jsonl --policy strict --deny errors calls.jsonl > report.jsonl";
+  {program} check --jsonl calls.jsonl > report.jsonl
+  {program} check --jsonl --policy strict --deny errors calls.jsonl > report.jsonl";

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
-use crate::ending::Failure;
+use crate::outcome::Failure;
 use crate::terminal::{Terminal, visible};
 
 /// Input, opened.

@@ -17,7 +17,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Standard error as it is now: on a terminal or not, with `NO_COLOR` and `TERM` of the environment.
-    pub fn new(color: When) -> Self {
+    pub(crate) fn new(color: When) -> Self {
         let dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
         // https://no-color.org: any value but an empty one.
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -32,7 +32,7 @@ impl Terminal {
     }
 
     /// Ends the line of a result, where a message would go on with it.
-    pub fn end_line(self, result: &[u8]) {
+    pub(crate) fn end_line(self, result: &[u8]) {
         if self.shared && result.last().is_some_and(|byte| *byte != b'\n') {
             self.print("\n");
         }
@@ -47,7 +47,7 @@ impl Terminal {
     }
 
     /// Says why there is no result.
-    pub fn fail(self, message: &str) {
+    pub(crate) fn fail(self, message: &str) {
         self.print(&format!("{} {message}\n", self.palette.bad("error:")));
     }
 }

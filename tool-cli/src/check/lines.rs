@@ -7,13 +7,13 @@ use tool_runtime::{Issue, Policy, ToolCall};
 use crate::check::progress::Progress;
 use crate::check::schemas::{NAME, Schemas};
 use crate::check::tally::Tally;
-use crate::ending::{Ending, Failure};
 use crate::jsonl::{self, Answers, Line, LineError, present};
 use crate::options::{CheckOptions, Deny};
+use crate::outcome::{Failure, Outcome};
 use crate::source::Source;
 use crate::terminal::{Terminal, visible};
 
-pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;
     let mut check = Check {
         name: source.name.clone(),
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Ending, 
         Some(Deny::Errors) => tally.has_errors(),
         Some(Deny::Warnings) => tally.has_errors() || tally.has_warnings(),
     };
-    Ok(Ending::fine_if(unread == 0 && !denied))
+    Ok(Outcome::success_if(unread == 0 && !denied))
 }
 
 /// What is kept from line to line.

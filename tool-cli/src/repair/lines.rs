@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool_runtime::repair::{Fix, Fixes, Reason, Status, repair};
 
-use crate::ending::{Ending, Failure};
 use crate::jsonl::{self, LineError, present};
 use crate::options::RepairOptions;
+use crate::outcome::{Failure, Outcome};
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;
     let unread = jsonl::answer_each(source, |line, answers| {
         let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
             tool_name: repaired.tool_name.as_deref(),
         })?)
     })?;
-    Ok(Ending::fine_if(unread == 0))
+    Ok(Outcome::success_if(unread == 0))
 }
 
 #[derive(Deserialize)]

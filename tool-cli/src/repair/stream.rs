@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
-use crate::ending::{Ending, Failure};
 use crate::options::{RepairOptions, StreamOptions};
+use crate::outcome::{Failure, Outcome};
 use crate::source::Source;
 use crate::terminal::{Palette, Terminal, counted, visible};
 
-pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;
     let mut passage = Passage {
         repairer: StreamRepairer::new(dialect, fixing(&options.stream)),
@@ -55,7 +55,7 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
         };
         terminal.print(&format!("no tool call was seen; {advice}\n"));
     }
-    read.map(|()| Ending::fine_if(!passage.unmet))
+    read.map(|()| Outcome::success_if(!passage.unmet))
 }
 
 fn fixing(options: &StreamOptions) -> FormatFixing {

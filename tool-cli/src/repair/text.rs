@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};
 
-use crate::ending::{Ending, Failure};
 use crate::options::RepairOptions;
+use crate::outcome::{Failure, Outcome};
 use crate::repair::explain::Explainer;
 use crate::source::{Source, not_text};
 use crate::terminal::Terminal;
 
-pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;
     let bytes = source.read()?;
     let text = match std::str::from_utf8(&bytes) {
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Ending,
         terminal.end_line(repaired.text.as_bytes());
         terminal.print(&output);
     }
-    Ok(Ending::fine_if(matches!(
+    Ok(Outcome::success_if(matches!(
         repaired.status,
         Status::Valid | Status::Repaired
     )))

@@ -1,28 +1,15 @@
-//! The words of the command line, and what `--help` says of them.
+//! The commands of the program, and its `--help`.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
-use tool_cli::When;
+use clap::Subcommand;
+use tool_cli::Program;
 
-/// Serve tools to language models; repair and check what they send as tool calls.
-#[derive(Debug, Parser)]
-#[command(name = "tool-gateway", version, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    /// Colour standard error: `auto`, `always` or `never`
-    ///
-    /// `auto` colours on a terminal, unless `NO_COLOR` is set.
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        display_order = 100
-    )]
-    pub(crate) color: When,
-}
+pub(crate) const PROGRAM: Program = Program {
+    name: "tool-gateway",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "Serve tools to language models; repair and check what they send as tool calls",
+    examples: EXAMPLES,
+    tip: "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`",
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -36,15 +23,6 @@ pub(crate) enum Command {
     /// Call one of the gateway's tools, and print its `tool_result`
     #[command(long_about = super::server_options::ABOUT_CALL)]
     Call(super::server_options::CallOptions),
-}
-
-/// Says what to write where clap has no idea.
-pub(crate) fn advised(mut error: clap::Error) -> clap::Error {
-    if error.kind() == ErrorKind::InvalidSubcommand && error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let tip = "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
 }
 
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tool_cli::{Ending, Failure, Terminal};
+use tool_cli::{Failure, Outcome, Terminal};
 
 use crate::cli::client_keys::ClientKey;
 use crate::cli::config::{Config, LimitsConfig};
@@ -23,7 +23,7 @@ use crate::cli::traces::Traces;
 use crate::server::http::gateway::{Gateway, Turns};
 use crate::upstream::script::ScriptUpstream;
 
-pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Message(format!("no runtime can be started: {error}")))?;
     let traces = Traces::from_environment(runtime.handle())?;
@@ -47,7 +47,7 @@ fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     done
 }
 
-async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Ending, Failure> {
+async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcome, Failure> {
     let config = settings(options)?;
     let listen = config
         .listen
@@ -62,7 +62,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Ending
         }
         configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
         print("the configuration is right");
-        return Ok(Ending::Fine);
+        return Ok(Outcome::Success);
     }
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::Message(format!(
@@ -91,7 +91,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Ending
         None => gateway.router(),
     };
     serve_until_stopped(listener, router, turns, &config.limits, &signals).await;
-    Ok(Ending::Fine)
+    Ok(Outcome::Success)
 }
 
 /// The keys of the clients; without any, no other machine is served.

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 use tool_builtins::todo::{todo_read, todo_write};
-use tool_cli::{Ending, Failure, Terminal, visible};
+use tool_cli::{Failure, Outcome, Terminal, visible};
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 
@@ -23,7 +23,7 @@ pub(crate) fn loaded() -> Result<ToolRegistry, Failure> {
     registry().map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
 }
 
-pub(crate) fn print(options: &ToolsOptions) -> Result<Ending, Failure> {
+pub(crate) fn print(options: &ToolsOptions) -> Result<Outcome, Failure> {
     let registry = loaded()?;
     let definitions = registry.tool_definitions();
     let forms: Vec<Value> = match options.format {
@@ -33,10 +33,10 @@ pub(crate) fn print(options: &ToolsOptions) -> Result<Ending, Failure> {
     };
     let text = serde_json::to_string_pretty(&forms).unwrap_or_default();
     writeln!(io::stdout(), "{text}").map_err(|error| Failure::writing(&error))?;
-    Ok(Ending::Fine)
+    Ok(Outcome::Success)
 }
 
-pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, Failure> {
+pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let registry = loaded()?;
     UnknownTool::check(&registry, [options.name.as_str()])
         .map_err(|error| Failure::Message(visible(&error.to_string())))?;
@@ -49,5 +49,5 @@ pub(crate) fn call(options: &CallOptions, terminal: Terminal) -> Result<Ending, 
     }
     let result = serde_json::to_string(&outcome.result).unwrap_or_default();
     writeln!(io::stdout(), "{result}").map_err(|error| Failure::writing(&error))?;
-    Ok(Ending::fine_if(!outcome.result.is_error))
+    Ok(Outcome::success_if(!outcome.result.is_error))
 }

@@ -8,18 +8,18 @@
     reason = "a test"
 )]
 
+#[path = "../../../tool-cli/tests/command/program.rs"]
 mod program;
 mod usage;
-mod text;
-mod explain;
-mod lines;
-mod stream;
-mod check;
-mod whatever;
-mod terminal;
+#[path = "../../../tool-cli/tests/command/readme.rs"]
 mod readme;
 mod configuration;
 mod serve;
 mod example;
 #[cfg(all(unix, feature = "otlp"))]
 mod traces;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");
+
+/// Commands that the README shows at least.
+const README_COMMANDS: usize = 3;

@@ -1,58 +1,25 @@
-//! What the program says about itself, and to whoever uses it wrongly.
+//! Help, version and the commands that the program shares with `tool-cli`, which has the tests of what they do.
 
 use crate::program::run;
 
 #[test]
-fn help_has_examples_and_exit_statuses() {
-    for (arguments, wanted) in [
-        (
-            &["--help"][..],
-            &["Examples:", "tool-gateway repair", "tool-gateway check"][..],
-        ),
-        (
-            &["repair", "--help"],
-            &[
-                "Exit status:",
-                "--explain",
-                "--jsonl",
-                "--color",
-                "Examples:",
-                "fix_counts",
-                "- responses: OpenAI's Responses",
-            ],
-        ),
-        (
-            &["check", "--help"],
-            &[
-                "Exit status:",
-                "--policy",
-                "lossless",
-                "--deny",
-                "Examples:",
-                "`raw`",
-            ],
-        ),
-        (
-            &["repair", "-h"],
-            &["--explain", "--jsonl", "--sse", "--target-tools"],
-        ),
+fn help_names_every_command() {
+    let ran = run(&["--help"], "");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    for wanted in [
+        "Serve tools to language models; repair and check what they send as tool calls\n",
+        "\n  repair  ",
+        "\n  check   ",
+        "\n  serve   ",
+        "\n  tools   ",
+        "\n  call    ",
+        "`auto`, `always` or `never`",
+        "| tool-gateway repair\n",
     ] {
-        let ran = run(arguments, "");
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
-        for wanted in wanted {
-            assert!(
-                ran.text().contains(wanted),
-                "{arguments:?} says nothing of {wanted:?}"
-            );
-        }
         assert!(
-            ran.text().contains("`auto`, `always` or `never`"),
-            "{arguments:?} does not say what --color takes"
-        );
-        let widest = ran.text().lines().map(|line| line.chars().count()).max();
-        assert!(
-            widest <= Some(140),
-            "{arguments:?} has a line of {widest:?} characters"
+            ran.text().contains(wanted),
+            "{wanted:?} is missing in {}",
+            ran.text()
         );
     }
 }
@@ -67,51 +34,54 @@ fn version_is_that_of_the_crate() {
 }
 
 #[test]
-fn usage_errors_say_what_to_write() {
+fn help_of_shared_commands_has_the_name_of_this_program() {
+    for command in ["repair", "check"] {
+        let ran = run(&[command, "--help"], "");
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        assert!(
+            ran.text().contains(&format!("  tool-gateway {command} --")),
+            "{}",
+            ran.text()
+        );
+        assert!(
+            !ran.text().contains("tool-cli") && !ran.text().contains("{program}"),
+            "{}",
+            ran.text()
+        );
+    }
+}
+
+#[test]
+fn repairs_and_checks() {
+    let repaired = run(&["repair"], "{'done': True}");
+    assert_eq!((repaired.status, repaired.text()), (0, r#"{"done": true}"#));
+    let refused = run(&["repair"], r#"{"path": }"#);
+    assert_eq!((refused.status, refused.text()), (1, r#"{"path": }"#));
+    assert!(
+        refused.stderr.starts_with("stdin:1:10: refused: "),
+        "{}",
+        refused.stderr
+    );
+    let record = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
+    let checked = run(&["check", "--jsonl"], record);
+    assert_eq!(
+        (checked.status, checked.records()[0]["id"].as_u64()),
+        (0, Some(1))
+    );
+    let missing = run(&["check", "no-such-file"], "");
+    assert_eq!((missing.status, missing.text()), (2, ""));
+}
+
+#[test]
+fn usage_errors_name_the_commands() {
     for (arguments, wanted) in [
         (&[][..], "Usage: tool-gateway [OPTIONS] <COMMAND>"),
         (&["repiar"], "similar subcommand exists: 'repair'"),
+        (&["serv"], "similar subcommand exists: 'serve'"),
         (
             &["fix"],
-            "the commands are `serve`, `tools`, `call`, `repair` and `check`",
+            "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`",
         ),
-        (&["repair", "--jsom"], "similar argument exists: '--jsonl'"),
-        (&["repair", "a", "b"], "unexpected argument 'b' found"),
-        (&["repair", "--jsonl", "--explain"], "cannot be used with"),
-        (
-            &["repair", "--color", "blue"],
-            "[possible values: auto, always, never]",
-        ),
-        (
-            &["repair", "--sse", "chatt"],
-            "[possible values: chat, responses, anthropic]",
-        ),
-        (&["repair", "--sse", "chatt"], "similar value exists: 'chat'"),
-        (
-            &["check", "--policy", "lossy"],
-            "similar value exists: 'lossless'",
-        ),
-        (
-            &["repair", "--sse", "chat", "--target-tools", ""],
-            "a name is empty; write names with commas between them, as in TodoWrite,Edit, or '*'",
-        ),
-        (
-            &["repair", "--sse", "chat", "--target-tools", "TodoWrite,,Edit"],
-            "a name is empty; ",
-        ),
-        (
-            &["repair", "--sse", "chat", "--target-tools= "],
-            "a name is empty; ",
-        ),
-        (
-            &["repair", "--sse", "chat", "--target-tools", "Edit,Todo*"],
-            "no tool is called `Todo*`: '*' means every tool, and only by itself",
-        ),
-        (
-            &["repair", "--sse", "chat", "--target-tools="],
-            "'--target-tools <NAMES>'",
-        ),
-        (&["check", "--deny"], "[possible values: errors, warnings]"),
     ] {
         let ran = run(arguments, "");
         assert_eq!((ran.status, ran.text()), (2, ""), "{arguments:?}");

@@ -1,6 +1,6 @@
 //! What the documents show is what happens: every `console` block is run, command by command.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tool-gateway` writes what happens into them; look at the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tool-cli -p tool-gateway` writes what happens into them; look at the difference.
 
 #![cfg(unix)]
 
@@ -59,7 +59,7 @@ fn rerun(path: &str) -> Held {
 
 /// What a command writes, on both streams.
 fn output(command: &str, directory: &Path) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_tool-gateway"));
+    let program = Path::new(crate::PROGRAM);
     let others = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("sh")
         .args(["-c", &format!("exec 2>&1; {command}")])
@@ -88,13 +88,17 @@ fn hold(path: &str, least: usize) {
     assert!(
         held.is == held.anew,
         "{path} does not show what happens; the first difference:\n  is    {}\n  shown {}\n\
-         To write it anew: UPDATE_GOLDEN=1 cargo test -p tool-gateway --test command readme",
+         To write it anew: UPDATE_GOLDEN=1 cargo test -p {} --test command readme",
         differs.map_or("(at the end)", |it| it.1),
         differs.map_or("(at the end)", |it| it.0),
+        env!("CARGO_PKG_NAME"),
     );
 }
 
 #[test]
 fn examples_of_the_reference_run_as_shown() {
-    hold("tool-gateway/README.md", 8);
+    hold(
+        concat!(env!("CARGO_PKG_NAME"), "/README.md"),
+        crate::README_COMMANDS,
+    );
 }

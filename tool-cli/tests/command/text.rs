@@ -1,4 +1,4 @@
-//! `tool-gateway repair`: a text in, a text out.
+//! `tool-cli repair`: a text in, a text out.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! `tool-gateway repair --jsonl`: many texts, a line each.
+//! `tool-cli repair --jsonl`: many texts, a line each.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::{Duration, Instant};

@@ -30,7 +30,7 @@ impl Ran {
 
 /// The program, without colours from outside.
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tool-gateway"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(arguments).env_remove("NO_COLOR");
     command
 }
@@ -70,7 +70,7 @@ impl Directory {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("tool-gateway-{}-{next}", process::id()));
+        let path = env::temp_dir().join(format!("{}-{}-{next}", env!("CARGO_PKG_NAME"), process::id()));
         fs::create_dir(&path).unwrap();
         Self(path)
     }

@@ -1,4 +1,4 @@
-//! `tool-gateway check`: recorded calls against their schemas.
+//! `tool-cli check`: recorded calls against their schemas.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::{Duration, Instant};

@@ -11,8 +11,8 @@ use crate::program::Directory;
 
 /// What a terminal receives of a shell command; `None` where there is no `script`, which is said.
 fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Option<String> {
-    let program = env!("CARGO_BIN_EXE_tool-gateway");
-    let command = command.replace("tool-gateway", program);
+    let program = crate::PROGRAM;
+    let command = command.replace("tool-cli", program);
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .current_dir(directory.path())
@@ -41,7 +41,7 @@ fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Opt
 fn terminals_get_colours_unless_disabled() {
     let directory = Directory::new();
     directory.file("answer.txt", "{'a': 1}");
-    let command = "tool-gateway repair --explain answer.txt > answer.json";
+    let command = "tool-cli repair --explain answer.txt > answer.json";
     let Some(colored) = seen(command, &directory, &[]) else {
         return;
     };
@@ -60,7 +60,7 @@ fn long_jobs_show_progress_on_a_terminal() {
     let directory = Directory::new();
     let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
     directory.file("calls.jsonl", format!("{call}\n").repeat(100));
-    let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-gateway check --jsonl > report.jsonl";
+    let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-cli check --jsonl > report.jsonl";
     let Some(told) = seen(command, &directory, &[]) else {
         return;
     };
@@ -78,7 +78,7 @@ fn short_jobs_show_no_progress() {
         "calls.jsonl",
         r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#,
     );
-    let command = "tool-gateway check --jsonl calls.jsonl > report.jsonl";
+    let command = "tool-cli check --jsonl calls.jsonl > report.jsonl";
     if let Some(told) = seen(command, &directory, &[]) {
         assert_eq!(told, "1 call: 1 clean, 0 with warnings, 0 refused\r\n");
     }
@@ -96,13 +96,13 @@ fn reading_from_a_terminal_is_announced() {
         "repair --sse chat",
         "check",
     ] {
-        let Some(told) = seen(&format!("tool-gateway {command} > out"), &directory, &[]) else {
+        let Some(told) = seen(&format!("tool-cli {command} > out"), &directory, &[]) else {
             return;
         };
         assert!(told.contains(message), "{command}: {told:?}");
     }
     for command in ["repair answer.txt", "repair < answer.txt", "repair 2> told"] {
-        let told = seen(&format!("tool-gateway {command} > out"), &directory, &[]).unwrap();
+        let told = seen(&format!("tool-cli {command} > out"), &directory, &[]).unwrap();
         assert!(!told.contains("reading"), "{command}: {told:?}");
     }
 }
@@ -112,7 +112,7 @@ fn progress_is_not_written_between_results() {
     let directory = Directory::new();
     let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
     directory.file("calls.jsonl", format!("{call}\n").repeat(100));
-    let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-gateway check --jsonl";
+    let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-cli check --jsonl";
     if let Some(told) = seen(command, &directory, &[]) {
         assert!(
             told.starts_with("{\"id\":1,") && !told.contains("\u{1b}[K"),
@@ -130,27 +130,27 @@ fn messages_begin_on_a_new_line() {
         ("hello\\n", "hello\r\nstdin:1:1: "),
         ("", "stdin:1:1: "),
     ] {
-        let command = format!("printf '{text}' | tool-gateway repair --color never");
+        let command = format!("printf '{text}' | tool-cli repair --color never");
         let Some(told) = seen(&command, &directory, &[]) else {
             return;
         };
         assert!(told.starts_with(wanted), "{told:?}");
     }
     let told = seen(
-        "printf '[1,]' | tool-gateway repair --explain --color never",
+        "printf '[1,]' | tool-cli repair --explain --color never",
         &directory,
         &[],
     );
     assert!(told.unwrap().starts_with("[1]\r\nstdin: repaired, "));
     let told = seen(
-        "printf '\\377' | tool-gateway repair --color never | od -c",
+        "printf '\\377' | tool-cli repair --color never | od -c",
         &directory,
         &[],
     );
     assert!(told.unwrap().starts_with("error: "));
     for alone in [
-        "printf '[1]' | tool-gateway repair",
-        "printf hello | tool-gateway repair 2> told",
+        "printf '[1]' | tool-cli repair",
+        "printf hello | tool-cli repair 2> told",
     ] {
         let told = seen(alone, &directory, &[]).unwrap();
         assert!(!told.contains('\n'), "{told:?}");

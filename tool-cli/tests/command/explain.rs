@@ -1,4 +1,4 @@
-//! `tool-gateway repair --explain`: what people see.
+//! `tool-cli repair --explain`: what people see.
 //!
 //! The expected texts stand in `explained/`; `UPDATE_GOLDEN=1` writes them anew.
 

@@ -1,4 +1,4 @@
-//! `tool-gateway repair --sse`: a stream in, its tool calls repaired out.
+//! `tool-cli repair --sse`: a stream in, its tool calls repaired out.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 
