@@ -6,11 +6,12 @@ mod wire;
 pub mod session;
 pub mod upstream;
 mod turn;
+mod settings;
 mod server;
 mod cli;
 
 pub use cli::run;
-pub use server::access::unknown_tool::UnknownTool;
 pub use server::http::gateway::{Gateway, Turns};
-pub use server::offload::{InvalidOffload, Offload};
+pub use settings::offload::{InvalidOffload, Offload};
+pub use settings::unknown_tool::UnknownTool;
 pub use turn::ownership::{Offer, Ownership};

@@ -1,14 +1,10 @@
 //! The command line: its options, and a file for each command.
 
 // Dependencies first: a module uses only modules declared before it.
-mod server_options;
+mod tools;
 mod options;
-mod config;
-mod client_keys;
 mod log_lines;
 mod connections;
-mod tools;
-mod gateway_of_config;
 mod collector;
 #[cfg(not(feature = "otlp"))]
 mod no_traces;

@@ -16,13 +16,13 @@ pub(crate) enum Command {
     #[command(flatten)]
     Local(tool_cli::Command),
     /// Serve the Messages API: run the gateway's tools, and return the client's calls to the client
-    #[command(long_about = super::server_options::ABOUT_SERVE, after_long_help = super::server_options::SERVE_EXAMPLES)]
-    Serve(super::server_options::ServeOptions),
+    #[command(long_about = crate::settings::options::ABOUT_SERVE, after_long_help = crate::settings::options::SERVE_EXAMPLES)]
+    Serve(crate::settings::options::ServeOptions),
     /// Print the definitions of the gateway's tools
-    Tools(super::server_options::ToolsOptions),
+    Tools(super::tools::ToolsOptions),
     /// Call one of the gateway's tools, and print its `tool_result`
-    #[command(long_about = super::server_options::ABOUT_CALL)]
-    Call(super::server_options::CallOptions),
+    #[command(long_about = super::tools::ABOUT_CALL)]
+    Call(super::tools::CallOptions),
 }
 
 const EXAMPLES: &str = "\

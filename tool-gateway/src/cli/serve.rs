@@ -1,7 +1,7 @@
 //! `tool-gateway serve`: starts the server, and ends it in order.
 
 use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,19 +9,21 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tool_cli::{Failure, Outcome, Terminal};
 
-use crate::cli::client_keys::ClientKey;
-use crate::cli::config::{Config, LimitsConfig};
 use crate::cli::connections;
-use crate::cli::gateway_of_config::{anthropic, configured, registry, script, with_store};
 use crate::cli::log::start_log;
 #[cfg(not(feature = "otlp"))]
 use crate::cli::no_traces::Traces;
-use crate::cli::server_options::{ServeOptions, UpstreamKind};
 use crate::cli::stop_signals::StopSignals;
+use crate::cli::tools;
 #[cfg(feature = "otlp")]
 use crate::cli::traces::Traces;
 use crate::server::http::gateway::{Gateway, Turns};
-use crate::upstream::script::ScriptUpstream;
+use crate::session::store::StoreError;
+use crate::settings::Settings;
+use crate::settings::limits::Limits;
+use crate::settings::mistakes::Mistakes;
+use crate::settings::options::ServeOptions;
+use crate::settings::permissions::PermissionRule;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -48,19 +50,14 @@ fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
 }
 
 async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcome, Failure> {
-    let config = settings(options)?;
-    let listen = config
-        .listen
-        .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8484)));
-    let keys = client_keys(&config, listen)?;
-    let registry = registry(&config, options)?;
-    let script = script(&config)?;
+    let (settings, mut mistakes) = Settings::load(options).map_err(Failure::Message)?;
+    let (listen, limits) = (settings.listen, settings.limits.clone());
+    let gateway = configured(&settings, &mut mistakes).await?;
+    mistakes
+        .into_result()
+        .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
     if options.check_config {
         // Address and file may be in use: by the server whose next configuration this is.
-        if script.is_none() {
-            anthropic(&config, options, listen).await?;
-        }
-        configured(Gateway::new(registry, ScriptUpstream::embedded()), &config)?;
         print("the configuration is right");
         return Ok(Outcome::Success);
     }
@@ -70,17 +67,14 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         ))
     })?;
     let address = listener.local_addr().unwrap_or(listen);
-    let gateway = match script {
-        Some(script) => Gateway::new(registry, script),
-        None => Gateway::new(registry, anthropic(&config, options, address).await?),
-    };
-    let mut gateway = configured(gateway, &config)?;
     gateway.create_offload_directory().map_err(|error| {
         Failure::Message(format!(
             "offload.directory: {error}; name another, or change its permissions"
         ))
     })?;
-    gateway = with_client_keys(with_store(gateway, &config)?, keys);
+    let store = settings.sessions.open(&settings.store);
+    let store = store.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
+    let gateway = gateway.with_shared_store(store);
     // Who reads that it listens may stop it at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("signals cannot be listened to: {error}")))?;
@@ -90,28 +84,30 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         Some(traces) => traces.traced(gateway.router()),
         None => gateway.router(),
     };
-    serve_until_stopped(listener, router, turns, &config.limits, &signals).await;
+    serve_until_stopped(listener, router, turns, &limits, &signals).await;
     Ok(Outcome::Success)
 }
 
-/// The keys of the clients; without any, no other machine is served.
-fn client_keys(config: &Config, listen: SocketAddr) -> Result<Vec<ClientKey>, Failure> {
-    let keys = ClientKey::all(&config.clients)?;
-    if !listen.ip().is_loopback() && keys.is_empty() {
-        return Err(Failure::Message(format!(
-            "{listen} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
-             set TOOL_GATEWAY_CLIENT_KEYS to name=key or configure [[clients]], or listen on 127.0.0.1"
-        )));
+/// A gateway with these settings, but for the store. All of their mistakes are added.
+async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gateway, Failure> {
+    let keys = settings.client_keys(mistakes);
+    let registry = settings.tools.select(tools::loaded()?, mistakes);
+    let registry = PermissionRule::apply(&settings.permissions, registry);
+    let upstream = settings.upstream.build(settings.listen, mistakes).await;
+    let mut gateway = Gateway::with_settings(registry, upstream, settings.clone());
+    if let Some(offload) = settings.offload.clone() {
+        mistakes.check_names(gateway.registry(), ["offload", "exclude"], offload.excluded());
+        if mistakes.is_correct("offload")
+            && let Err(error) = gateway.set_offload(offload)
+        {
+            mistakes.add(&["offload", "directory"], error);
+        }
     }
-    Ok(keys)
-}
-
-fn with_client_keys(gateway: Gateway, keys: Vec<ClientKey>) -> Gateway {
+    settings.check_tools(gateway.registry(), mistakes);
     if keys.is_empty() {
-        return gateway;
+        return Ok(gateway);
     }
-    let gateway = keys.into_iter().fold(gateway, |gateway, key| key.add_to(gateway));
-    gateway.with_any_host()
+    Ok(gateway.with_client_keys(keys).with_any_host())
 }
 
 /// Tells the operator what is served.
@@ -138,7 +134,7 @@ async fn serve_until_stopped(
     listener: TcpListener,
     router: Router,
     turns: Turns,
-    limits: &LimitsConfig,
+    limits: &Limits,
     signals: &StopSignals,
 ) {
     let close = async {
@@ -146,52 +142,16 @@ async fn serve_until_stopped(
         turns.close();
     };
     let served = async {
-        connections::serve(listener, router, limits.client_idle(), close).await;
+        connections::serve(listener, router, limits.client_idle, close).await;
         // Calls that must not be cut go on without their clients.
         turns.ended().await;
     };
-    let grace = Duration::from_secs(limits.shutdown_seconds.unwrap_or(60));
     tokio::select! {
         () = served => {}
         // What is left is interrupted; from a file of sessions, retries learn that.
-        () = async { signals.received(1).await; tokio::time::sleep(grace).await } => {}
+        () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
         () = signals.received(2) => {}
     }
-}
-
-/// The configuration, with the options of the command line in front of what it says.
-fn settings(options: &ServeOptions) -> Result<Config, Failure> {
-    let mut config = match &options.config {
-        Some(path) => Config::read(path)?,
-        None => Config::default(),
-    };
-    match (options.upstream_kind, &options.script, &options.upstream) {
-        (Some(UpstreamKind::Anthropic), Some(_), _) => {
-            return Err(Failure::Message(
-                "--script is for --upstream-kind script; leave one of the two out".to_owned(),
-            ));
-        }
-        (Some(UpstreamKind::Script), _, Some(_)) => {
-            return Err(Failure::Message(
-                "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out".to_owned(),
-            ));
-        }
-        (Some(kind), ..) => config.upstream.kind = Some(kind),
-        (None, Some(_), _) => config.upstream.kind = Some(UpstreamKind::Script),
-        (None, None, Some(_)) => config.upstream.kind = Some(UpstreamKind::Anthropic),
-        (None, None, None) => {}
-    }
-    if config.upstream.kind == Some(UpstreamKind::Anthropic) && options.upstream_kind.is_some() {
-        config.upstream.script = None;
-    }
-    let upstream = &mut config.upstream;
-    upstream.script = options.script.clone().or(upstream.script.take());
-    upstream.url = options.upstream.clone().or(upstream.url.take());
-    config.listen = options.listen.or(config.listen);
-    config.store = options.store.clone().or(config.store);
-    config.tools.names = options.internal.clone().or(config.tools.names);
-    config.tools.offer = options.offer.or(config.tools.offer);
-    Ok(config)
 }
 
 /// Tells the operator; that nobody reads it stops nothing.

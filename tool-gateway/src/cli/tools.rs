@@ -2,14 +2,45 @@
 
 use std::io::{self, Write as _};
 
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tool_builtins::todo::{todo_read, todo_write};
 use tool_cli::{Failure, Outcome, Terminal, visible};
 use tool_runtime::format::{anthropic, mcp, openai};
 use tool_runtime::{RegistryError, ToolCall, ToolRegistry};
 
-use crate::cli::server_options::{CallOptions, Format, ToolsOptions};
-use crate::server::access::unknown_tool::UnknownTool;
+use crate::settings::unknown_tool::UnknownTool;
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsOptions {
+    /// Whose form the definitions have
+    #[arg(long, value_name = "API", default_value = "anthropic")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Anthropic's Messages, as `GET /v1/tools` has them
+    Anthropic,
+    /// OpenAI's Chat Completions
+    Openai,
+    /// The Model Context Protocol
+    Mcp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallOptions {
+    /// The tool
+    pub(crate) name: String,
+    /// Its arguments, as a model writes them
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) arguments: String,
+}
+
+pub(crate) const ABOUT_CALL: &str = "\
+Call one of the gateway's tools, and print its `tool_result`; what was changed in the arguments goes to standard error.
+
+Exit status: 0 the call succeeded; 1 the result is an error; 2 wrong usage.";
 
 /// The tools that the program has.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
 use super::store::{
-    MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
+    DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore,
+    StoreFuture, StoreSize, push_key,
 };
 
 /// Keeps sessions in memory, up to a number of turns and a size. Over a cap, what would expire first goes first: the oldest turns of a
@@ -109,9 +110,9 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
-            max_turns_per_client: 10_000,
+            max_turns_per_client: usize::try_from(DEFAULT_TURNS_PER_CLIENT).unwrap_or(usize::MAX),
             max_bytes: 512 << 20,
-            ttl: Duration::from_secs(24 * 3600),
+            ttl: DEFAULT_TTL,
             tables: Mutex::default(),
         }
     }

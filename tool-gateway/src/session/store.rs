@@ -72,12 +72,18 @@ pub trait SessionStore: Send + Sync + 'static {
 
     /// How long a session is kept without a new turn: a day, as provided. Files of sessions that the store does not know are kept as long.
     fn ttl(&self) -> Duration {
-        Duration::from_secs(24 * 3600)
+        DEFAULT_TTL
     }
 
     /// What it is, for the operator: `memory`.
     fn name(&self) -> String;
 }
+
+/// Time for which a session is kept after its latest turn, by default.
+pub(crate) const DEFAULT_TTL: Duration = Duration::from_secs(24 * 3600);
+
+/// Maximum number of turns of a client in a store, by default.
+pub(crate) const DEFAULT_TURNS_PER_CLIENT: u64 = 10_000;
 
 /// How much longer a session whose latest turn is suspended is kept than another.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;

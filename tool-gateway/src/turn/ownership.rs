@@ -82,6 +82,21 @@ impl Ownership {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
+    /// Names of tools that the table gives to the gateway.
+    pub(crate) fn internal(&self) -> &BTreeSet<String> {
+        &self.internal
+    }
+
+    /// Names of tools that the table gives to the client.
+    pub(crate) fn external(&self) -> &BTreeSet<String> {
+        &self.external
+    }
+
+    /// The gateway's names of tools, by the client's.
+    pub(crate) fn aliases(&self) -> &BTreeMap<String, String> {
+        &self.aliases
+    }
+
     /// The names in the table that have to be tools of the gateway.
     pub(crate) fn internal_names(&self) -> impl Iterator<Item = &str> {
         self.internal

@@ -112,13 +112,13 @@ fn rejects_rules_about_unknown_tools_with_their_line() {
     is_refused(
         &(deny("Todo*") + &deny("TodoWrit")),
         &[],
-        "gateway.toml:5: permissions: no tool of the gateway is called `TodoWrit`, so this rule does nothing; \
+        "gateway.toml:5: permissions.tool: no tool of the gateway is called `TodoWrit`, so this rule does nothing; \
          the tools are TodoWrite, TodoRead; did you mean `TodoWrite`?",
     );
     is_refused(
         &deny("todo*"),
         &[],
-        "gateway.toml:2: permissions: no tool of the gateway is called `todo*`",
+        "gateway.toml:2: permissions.tool: no tool of the gateway is called `todo*`",
     );
     // The client runs its own tools, and nothing here can forbid that.
     is_refused(
@@ -144,13 +144,13 @@ fn rejects_invalid_keys_and_values_of_format_fixing() {
     is_refused(
         "[format_fixing]\ntarget_tool = [\"Edit\"]",
         &[],
-        "gateway.toml:2: unknown field `target_tool`, expected one of `enabled`, `target_tools`, `strict_validation`, \
+        "gateway.toml:2: format_fixing.target_tool: unknown key; expected one of `enabled`, `target_tools`, `strict_validation`, \
          `fallback_on_error`, `debug_logging`; did you mean `target_tools`?",
     );
     is_refused(
         "[format_fixing]\ntarget_tools = \"Edit\"",
         &[],
-        "gateway.toml:2: invalid value: string \"Edit\", expected a list of tool names, or \"*\" for every tool",
+        "gateway.toml:2: format_fixing.target_tools: invalid value \"Edit\"; expected a list of tool names, or \"*\" for every tool",
     );
     // Whose tools they are nobody knows: the client's have any names.
     is_accepted("[format_fixing]\ntarget_tools = [\"Edit\", \"Bash\"]", &[]);
@@ -163,13 +163,81 @@ fn rejects_unknown_tool_names_with_the_nearest_name() {
     is_refused(
         "[tools]\nnames = [\"TodoWrit\"]",
         &[],
-        "tools.names: there is no tool `TodoWrit`; the tools are TodoWrite, TodoRead; did you mean `TodoWrite`?",
+        "gateway.toml:2: tools.names: there is no tool `TodoWrit`; the tools are TodoWrite, TodoRead; did you mean `TodoWrite`?",
     );
     is_refused(
         "[tools]\nnames = []\ninternal = [\"TodoWrite\"]",
         &[],
-        "tools.internal or tools.alias: there is no tool `TodoWrite`; there are none at all",
+        "gateway.toml:3: tools.internal: there is no tool `TodoWrite`; there are none at all",
     );
     // The client's tools have any names, also those that the gateway has none of yet.
     is_accepted("[tools]\nexternal = [\"Bash\"]", &[]);
+}
+
+#[test]
+fn all_mistakes_are_reported_in_the_order_of_their_lines() {
+    let text = r#"
+listen = "0.0.0.0:8484"
+store = "disk"
+
+[tools]
+names = [
+    "TodoWrite",
+    "TodoRaed",
+]
+ofer = "always"
+internal = ["TodoWrite"]
+external = ["TodoWrite"]
+alias.list = "TodoRead"
+
+[upstream]
+kind = "anthropic"
+script = "turns.json"
+
+[limits]
+rounds = 0
+
+[[clients]]
+name = "ada"
+key_env = "TOOL_GATEWAY_NO_SUCH_KEY"
+key_sha256 = "secret"
+
+[[clients]]
+name = "bob"
+key_env = "TOOL_GATEWAY_NO_SUCH_KEY"
+
+[[permissions]]
+tool = "Bash"
+decision = "deny"
+"#;
+    let (status, stderr) = check(text, &[("ANTHROPIC_API_KEY", "key\n")]);
+    assert_eq!(status, Some(2), "{stderr}");
+    let mut lines = stderr.lines();
+    assert_eq!(
+        lines.next(),
+        Some("error: 12 mistakes in the configuration"),
+        "{stderr}"
+    );
+    for wanted in [
+        "gateway.toml:3: store: expected `memory` or `file:PATH`",
+        "gateway.toml:8: tools.names: there is no tool `TodoRaed`; the tools are TodoWrite, TodoRead; did you mean `TodoRead`?",
+        "gateway.toml:10: tools.ofer: unknown key; expected one of `names`, `offer`, `ownership`, `internal`, `external`, \
+         `deferred`, `alias`; did you mean `offer`?",
+        "gateway.toml:12: tools.external: `TodoWrite` is in `internal`, too; leave it out of one of the two",
+        "gateway.toml:13: tools.alias.list: there is no tool `TodoRead`; the tools are TodoWrite",
+        "gateway.toml:17: upstream.script: only for `kind = \"script\"`; leave one of the two out",
+        "gateway.toml:20: limits.rounds: invalid value 0; expected a whole number from 1",
+        "gateway.toml:24: clients.key_env: the key of the client `ada` is not set: put it into the environment as ",
+        "gateway.toml:25: clients.key_sha256: expected the 64 hexadecimal digits that `printf %s \"$KEY\" | sha256sum` prints",
+        "gateway.toml:29: clients.key_env: the key of the client `bob` is not set: put it into the environment as ",
+        "gateway.toml:32: permissions.tool: no tool of the gateway is called `Bash`, so this rule does nothing; ",
+        "ANTHROPIC_API_KEY: invalid API key: it contains a character that a header cannot have",
+    ] {
+        let line = lines.next().unwrap();
+        let line = line
+            .split_once("/gateway.toml")
+            .map_or(line.to_owned(), |(_, rest)| format!("gateway.toml{rest}"));
+        assert!(line.starts_with(wanted), "{line}\n{wanted}");
+    }
+    assert_eq!(lines.next(), None, "{stderr}");
 }

@@ -15,8 +15,12 @@ fn startup_errors_say_what_to_do() {
             "there are no client keys: anyone could use the upstream and run tools; set TOOL_GATEWAY_CLIENT_KEYS",
         ),
         (
-            &["serve", "--upstream-kind", "script", "--internal", "Todo"],
-            "--internal: there is no tool `Todo`; the tools are TodoWrite, TodoRead",
+            &["serve", "--upstream-kind", "script", "--tools", "Todo,TodoRead"],
+            "--tools: there is no tool `Todo`; the tools are TodoWrite, TodoRead",
+        ),
+        (
+            &["serve", "--internal", "TodoRead"],
+            "the option is called `--tools` now; write --tools TodoRead",
         ),
         (
             &[
@@ -103,7 +107,7 @@ fn a_configuration_is_checked_with_file_and_line() {
     for (text, wanted) in [
         (
             "[tools]\nofer = \"always\"",
-            "gateway.toml:2: unknown field `ofer`, expected one of",
+            "gateway.toml:2: tools.ofer: unknown key; expected one of",
         ),
         ("[tools]\nofer = \"always\"", "did you mean `offer`?"),
         (
@@ -112,19 +116,19 @@ fn a_configuration_is_checked_with_file_and_line() {
         ),
         (
             "[tools.alias]\nlist = \"Todo\"",
-            "tools.internal or tools.alias: there is no tool `Todo`",
+            "gateway.toml:2: tools.alias.list: there is no tool `Todo`",
         ),
         (
             "[tools]\ndeferred = [\"Todo\"]",
-            "tools.deferred: there is no tool `Todo`",
+            "gateway.toml:2: tools.deferred: there is no tool `Todo`",
         ),
         (
             "[offload]\ndirectory = \"offload\"\nexclude = [\"Read\"]",
-            "offload.exclude: there is no tool `Read`; the tools are TodoWrite, TodoRead",
+            "gateway.toml:3: offload.exclude: there is no tool `Read`; the tools are TodoWrite, TodoRead",
         ),
         (
             "[offload]\ndirectory = \"\"",
-            "offload: the directory \"\" has no absolute path",
+            "gateway.toml:2: offload.directory: the directory \"\" has no absolute path",
         ),
         ("listen = \"0.0.0.0:80\"", "there are no client keys"),
         (
@@ -137,7 +141,7 @@ fn a_configuration_is_checked_with_file_and_line() {
         ),
         (
             "[upstream]\nkind = \"anthropic\"\nscript = \"a.json\"",
-            "upstream.script is for upstream.kind = \"script\"",
+            "gateway.toml:3: upstream.script: only for `kind = \"script\"`; leave one of the two out",
         ),
     ] {
         let wrong = check(text);

@@ -1,40 +1,11 @@
 //! [`authenticate`]: from a request's credential to its principal.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use ring::digest::{SHA256, digest};
 
 use crate::session::chain::ChainKey;
 use crate::session::principal::Principal;
+use crate::settings::client_keys::{ClientKey, Sha256, credential};
 use crate::wire::error::ApiError;
-
-/// A key that a client may use, and the name under which its sessions are kept, so that keys can be changed.
-#[derive(Debug)]
-pub(crate) struct ClientKey {
-    pub(crate) name: String,
-    /// The key itself is not kept.
-    pub(crate) sha256: [u8; 32],
-}
-
-impl ClientKey {
-    pub(crate) fn new(name: String, key: &str) -> Self {
-        Self {
-            name,
-            sha256: sha256(key),
-        }
-    }
-}
-
-/// What is kept of a key.
-pub(crate) fn sha256(key: &str) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest(&SHA256, key.as_bytes()).as_ref());
-    bytes
-}
-
-/// Whether a client can send this as its key: a header carries it, and neither HTTP nor [`authenticate`] takes anything away from it.
-pub(crate) fn can_be_sent(key: &str) -> bool {
-    key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
-}
 
 /// Finds the principal of a request: the name of the client's key, or a digest of the credential that it sent. Where keys are
 /// configured, a request needs one of them.
@@ -63,8 +34,8 @@ pub(crate) fn authenticate(
 /// The client with this key.
 fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
     // Keyed digests are compared, so that time tells nothing of a key.
-    let keyed = |sha256: &[u8]| secret.digest(&[b"key", sha256]);
-    let sent = keyed(&sha256(sent));
+    let keyed = |sha256: &Sha256| secret.digest(&[b"key", sha256.as_bytes()]);
+    let sent = keyed(&Sha256::new(sent));
     keys.iter().find(|key| keyed(&key.sha256) == sent)
 }
 
@@ -85,16 +56,4 @@ const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = HEADERS.into_iter().filter_map(|name| headers.get(name));
     values.filter_map(credential)
-}
-
-/// The credential in a header; nobody has an empty one.
-fn credential(value: &HeaderValue) -> Option<&str> {
-    let value = value.to_str().ok()?;
-    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
-    let credential = if scheme.eq_ignore_ascii_case("bearer") {
-        rest.trim()
-    } else {
-        value
-    };
-    (!credential.is_empty()).then_some(credential)
 }

@@ -8,13 +8,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::session::principal::Principal;
+use crate::settings::limits::Limits;
 use crate::wire::error::ApiError;
 
-/// Limits for each client, and what each has used of them.
+/// Usage of each client, held to its limits.
 #[derive(Debug, Default)]
 pub(crate) struct ClientLimits {
-    pub(crate) concurrency: Option<usize>,
-    pub(crate) per_minute: Option<u32>,
     used: Arc<Mutex<HashMap<Principal, Used>>>,
 }
 
@@ -32,9 +31,9 @@ const MAX_IDLE: usize = 10_000;
 
 impl ClientLimits {
     /// Admits a request, until the permit is dropped. Over a limit, the error is as the API answers 429, with the time to wait.
-    pub(crate) fn admit(&self, principal: &Principal) -> Result<Permit, Refused> {
+    pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, Refused> {
         let now = Instant::now();
-        let per_minute = self.per_minute.map(f64::from);
+        let per_minute = limits.client_requests_per_minute.map(f64::from);
         let mut all = lock(&self.used);
         if all.len() > MAX_IDLE {
             all.retain(|_, used| used.running > 0 || now.duration_since(used.at).as_secs() < 60);
@@ -49,7 +48,7 @@ impl ClientLimits {
             used.left = (used.left + grown).min(per_minute);
         }
         used.at = now;
-        if let Some(max) = self.concurrency.filter(|max| used.running >= *max) {
+        if let Some(max) = limits.client_concurrency.filter(|max| used.running >= *max) {
             return Err(Refused {
                 message: format!(
                     "{max} requests of this client are being answered, as many as it may have at once"
@@ -121,24 +120,31 @@ mod tests {
 
     #[test]
     fn limits_concurrent_requests_and_requests_per_minute() {
-        let limits = ClientLimits {
-            concurrency: Some(2),
-            per_minute: Some(3),
-            ..ClientLimits::default()
+        let clients = ClientLimits::default();
+        let limits = Limits {
+            client_concurrency: Some(2),
+            client_requests_per_minute: Some(3),
+            ..Limits::default()
         };
         let [ada, bo] = ["ada", "bo"].map(Principal::from_key_name);
-        let first = limits.admit(&ada).unwrap();
-        let second = limits.admit(&ada).unwrap();
-        assert!(limits.admit(&ada).unwrap_err().message.starts_with("2 requests"));
+        let first = clients.admit(&limits, &ada).unwrap();
+        let second = clients.admit(&limits, &ada).unwrap();
+        assert!(
+            clients
+                .admit(&limits, &ada)
+                .unwrap_err()
+                .message
+                .starts_with("2 requests")
+        );
         drop((first, second));
-        let third = limits.admit(&ada).unwrap();
+        let third = clients.admit(&limits, &ada).unwrap();
         drop(third);
-        let refused = limits.admit(&ada).unwrap_err();
+        let refused = clients.admit(&limits, &ada).unwrap_err();
         assert_eq!(refused.message, "this client may send 3 requests in a minute");
         assert!((15..=20).contains(&refused.wait), "{refused:?}");
-        limits.admit(&bo).unwrap();
+        clients.admit(&limits, &bo).unwrap();
         // A third of a minute later.
-        lock(&limits.used).get_mut(&ada).unwrap().left += 1.0;
-        limits.admit(&ada).unwrap();
+        lock(&clients.used).get_mut(&ada).unwrap().left += 1.0;
+        clients.admit(&limits, &ada).unwrap();
     }
 }

@@ -3,4 +3,3 @@
 pub(crate) mod hop;
 pub(crate) mod client_key;
 pub(crate) mod client_limits;
-pub(crate) mod unknown_tool;

@@ -22,7 +22,7 @@ pub(crate) async fn limited<F: Future<Output = Result<Response, ApiError>>>(
     admitted(&shared)?;
     let principal = authenticate(&shared.secret, &shared.keys, request.headers())?;
     let metrics = shared.metrics.clone();
-    match shared.client_limits.admit(&principal) {
+    match shared.client_limits.admit(&shared.settings.limits, &principal) {
         Ok(permit) => {
             let response = answer(shared, principal, request).await?;
             Ok(response.map(|body| HoldingBody::wrap(FlushedBody::wrap(body), permit)))

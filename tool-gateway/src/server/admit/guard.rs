@@ -42,7 +42,7 @@ fn check(shared: &Shared, headers: &HeaderMap) -> Result<(), ApiError> {
         let message = "this request has passed several gateways; the upstream of one of them is a gateway before it: set its --upstream";
         return Err(ApiError::new(StatusCode::LOOP_DETECTED, message));
     }
-    if shared.is_public {
+    if shared.settings.any_host {
         return Ok(());
     }
     // Without a `Host`, as in HTTP/1.0, there is no browser.

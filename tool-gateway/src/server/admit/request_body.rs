@@ -21,8 +21,8 @@ pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<(Part
 /// Reads the whole body.
 pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Parts, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
-    let body = IdleBody::wrap(body, shared.client_idle);
-    let body = axum::body::to_bytes(body, shared.max_body)
+    let body = IdleBody::wrap(body, shared.settings.limits.client_idle);
+    let body = axum::body::to_bytes(body, shared.settings.limits.max_body)
         .await
         .map_err(|error| incomplete(shared, &error))?;
     Ok((parts, body))
@@ -33,7 +33,7 @@ fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
     let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let found = causes.find_map(|cause| {
         if cause.is::<LengthLimitError>() {
-            let limit = shared.max_body >> 20;
+            let limit = shared.settings.limits.max_body >> 20;
             let message = format!("the request is larger than {limit} MB; send less");
             return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
         }

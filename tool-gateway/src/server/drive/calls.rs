@@ -121,8 +121,9 @@ pub(crate) struct Round<'a> {
 /// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
 pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
     let Shared {
-        registry, ownership, ..
+        registry, settings, ..
     } = shared;
+    let ownership = &settings.tools.ownership;
     let (done, results) = mpsc::unbounded_channel();
     let (reports, progress) = watch::channel(ProgressReport::default());
     let mut context = round.context.with_progress(reports);

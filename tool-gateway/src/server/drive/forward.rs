@@ -21,7 +21,7 @@ pub(crate) async fn send(
 ) -> Result<Response<Body>, ApiError> {
     let sent = shared.upstream.send(request(shared, client_request, body));
     let response = answered(shared, sent).await?;
-    Ok(response.map(|body| IdleBody::wrap(body, shared.upstream_idle)))
+    Ok(response.map(|body| IdleBody::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
 /// Asks the upstream for the next message of a turn.
@@ -53,7 +53,7 @@ async fn answered<B>(shared: &Shared, response: UpstreamFuture<'_, B>) -> Result
     let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
     };
-    let idle = shared.upstream_idle;
+    let idle = shared.settings.limits.upstream_idle;
     match tokio::time::timeout(idle, response).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) => {

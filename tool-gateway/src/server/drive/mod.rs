@@ -161,7 +161,7 @@ impl<'a> Drive<'a> {
         running: &'a RunningTurn,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Result<Self, ApiError> {
-        let deadline = tokio_now().checked_add(shared.max_time);
+        let deadline = tokio_now().checked_add(shared.settings.limits.turn_time);
         if checkpoint.is_some() {
             sweep::renew(shared, &job.session).await;
         }
@@ -171,12 +171,13 @@ impl<'a> Drive<'a> {
         } else {
             Restored::default()
         };
-        let is_deferred = |name: &&String| shared.deferred.contains(shared.ownership.internal_name(name));
+        let tools = &shared.settings.tools;
+        let is_deferred = |name: &&String| tools.deferred.contains(tools.ownership.internal_name(name));
         let rules = Rules {
             internal: job.tools.internal.clone(),
             deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
-            max_rounds: shared.max_rounds,
-            max_tokens: shared.max_tokens,
+            max_rounds: shared.settings.limits.rounds,
+            max_tokens: shared.settings.limits.tokens,
             ids: IdSource::default(),
         };
         let mut refused_thinking = None;
@@ -188,7 +189,7 @@ impl<'a> Drive<'a> {
                 actions = checkpoint.rest;
                 if actions.is_empty() {
                     actions = answer_interrupted(&mut machine, |call| {
-                        calls::is_repeatable(&shared.registry, shared.ownership.internal_name(&call.name))
+                        calls::is_repeatable(&shared.registry, tools.ownership.internal_name(&call.name))
                     });
                 }
                 (machine, checkpoint.state)
@@ -433,15 +434,15 @@ impl<'a> Drive<'a> {
             let body = match body {
                 TurnBody::Message(events) => {
                     self.running.set_headers(parts.headers);
-                    let events = UpstreamEvents::new(events, self.shared.upstream_idle);
+                    let events = UpstreamEvents::new(events, self.shared.settings.limits.upstream_idle);
                     self.source = Source::Upstream(events);
                     return Ok(None);
                 }
-                TurnBody::Error(body) => IdleBody::wrap(body, self.shared.upstream_idle),
+                TurnBody::Error(body) => IdleBody::wrap(body, self.shared.settings.limits.upstream_idle),
             };
             spans::fail(&self.chat, parts.status);
             let body = tokio::select! {
-                body = axum::body::to_bytes(body, self.shared.max_body) => body,
+                body = axum::body::to_bytes(body, self.shared.settings.limits.max_body) => body,
                 () = self.running.abandoned.cancelled() => return Err(abandoned()),
             };
             let body = body.map_err(|error| {

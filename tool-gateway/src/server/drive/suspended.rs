@@ -66,7 +66,10 @@ impl<'a> Suspended<'a> {
             let is_open = call.result.is_none() && self.deferred.contains(&call.id);
             if is_open
                 && call.is_begun
-                && !calls::is_repeatable(&shared.registry, shared.ownership.internal_name(&call.name))
+                && !calls::is_repeatable(
+                    &shared.registry,
+                    shared.settings.tools.ownership.internal_name(&call.name),
+                )
             {
                 call.result = Some(calls::interrupted(call));
                 self.is_changed = true;

@@ -12,14 +12,11 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::routes;
-use crate::server::access::client_key::ClientKey;
 use crate::server::access::client_limits::ClientLimits;
-use crate::server::access::unknown_tool::UnknownTool;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
 use crate::server::offload::sweep;
-use crate::server::offload::{InvalidOffload, Offload};
 use crate::server::turns::claims::Claims;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
@@ -27,6 +24,11 @@ use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore;
+use crate::settings::Settings;
+use crate::settings::client_keys::ClientKey;
+use crate::settings::limits::Limits;
+use crate::settings::offload::{InvalidOffload, Offload};
+use crate::settings::unknown_tool::UnknownTool;
 use crate::turn::ownership::{InternalTool, Offer, Ownership};
 use crate::upstream::Upstream;
 
@@ -58,36 +60,38 @@ pub struct Gateway {
 
 impl Gateway {
     /// How large a request may be: 32 MB, as the API has it.
-    pub const MAX_BODY: usize = 32 << 20;
+    pub const MAX_BODY: usize = Limits::MAX_BODY;
 
     /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
     pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
+        Self::with_settings(registry, Arc::new(upstream), Settings::default())
+    }
+
+    /// A gateway with these settings, except `offload`, which [`with_offload`](Self::with_offload) sets, and the store.
+    pub(crate) fn with_settings(
+        registry: ToolRegistry,
+        upstream: Arc<dyn Upstream>,
+        mut settings: Settings,
+    ) -> Self {
+        settings.offload = None;
         let definitions = registry.tool_definitions().into_iter();
         let deferred = definitions.filter(|tool| tool.hints.deferred == Some(true));
-        let deferred = deferred.map(|tool| tool.name.as_str().to_owned()).collect();
+        settings
+            .tools
+            .deferred
+            .extend(deferred.map(|tool| tool.name.as_str().to_owned()));
         let metrics = Metrics::new();
         Self {
             secret: None,
             shared: Shared {
+                settings,
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
                 internal_tools: Vec::new(),
-                upstream: Arc::new(upstream),
+                upstream,
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
                 keys: Vec::new(),
-                offer: Offer::default(),
-                ownership: Ownership::default(),
-                deferred,
-                offload_directory: None,
-                max_rounds: 25,
-                max_tokens: None,
-                max_time: Duration::from_secs(600),
-                upstream_idle: Duration::from_secs(600),
-                client_idle: Duration::from_secs(30),
-                max_body: Self::MAX_BODY,
                 client_limits: ClientLimits::default(),
-                format_fixing: FormatFixing::default(),
-                is_public: false,
                 turns: Arc::default(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
@@ -99,8 +103,12 @@ impl Gateway {
     /// Sets where sessions are kept. The digests are keyed with the [secret](SessionStore::secret) of the store, if it has one, so that a
     /// [`FileStore`](crate::session::file::FileStore) finds its sessions again after a restart.
     #[must_use]
-    pub fn with_store(mut self, store: impl SessionStore) -> Self {
-        self.shared.store = Arc::new(store);
+    pub fn with_store(self, store: impl SessionStore) -> Self {
+        self.with_shared_store(Arc::new(store))
+    }
+
+    pub(crate) fn with_shared_store(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.shared.store = store;
         self
     }
 
@@ -128,15 +136,21 @@ impl Gateway {
     pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
         self.shared.keys.push(ClientKey {
             name: name.into(),
-            sha256,
+            sha256: sha256.into(),
         });
+        self
+    }
+
+    /// Adds keys of clients.
+    pub(crate) fn with_client_keys(mut self, keys: Vec<ClientKey>) -> Self {
+        self.shared.keys.extend(keys);
         self
     }
 
     /// Sets which of the gateway's tools take part in a turn.
     #[must_use]
     pub fn with_offer(mut self, offer: Offer) -> Self {
-        self.shared.offer = offer;
+        self.shared.settings.tools.offer = offer;
         self
     }
 
@@ -147,7 +161,7 @@ impl Gateway {
     /// If it makes a tool the gateway's that the registry does not have.
     pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
         UnknownTool::check(&self.shared.registry, ownership.internal_names())?;
-        self.shared.ownership = ownership;
+        self.shared.settings.tools.ownership = ownership;
         Ok(self)
     }
 
@@ -163,7 +177,8 @@ impl Gateway {
         names: impl IntoIterator<Item = &'n str> + Clone,
     ) -> Result<Self, UnknownTool> {
         UnknownTool::check(&self.shared.registry, names.clone())?;
-        self.shared.deferred.extend(names.into_iter().map(str::to_owned));
+        let deferred = &mut self.shared.settings.tools.deferred;
+        deferred.extend(names.into_iter().map(str::to_owned));
         Ok(self)
     }
 
@@ -176,16 +191,20 @@ impl Gateway {
     ///
     /// If the registry has no tool of an excluded name, or one that is called `ReadOffloaded`; if the directory has no absolute path.
     pub fn with_offload(mut self, offload: Offload) -> Result<Self, InvalidOffload> {
-        let (registry, directory) = offload.install(self.shared.registry.clone())?;
-        self.shared.registry = registry;
-        self.shared.offload_directory = Some(directory);
+        self.set_offload(offload)?;
         Ok(self)
+    }
+
+    pub(crate) fn set_offload(&mut self, mut offload: Offload) -> Result<(), InvalidOffload> {
+        self.shared.registry = offload.install(self.shared.registry.clone())?;
+        self.shared.settings.offload = Some(offload);
+        Ok(())
     }
 
     /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
     #[must_use]
     pub fn with_max_rounds(mut self, rounds: usize) -> Self {
-        self.shared.max_rounds = rounds.max(1);
+        self.shared.settings.limits.rounds = rounds.max(1);
         self
     }
 
@@ -193,14 +212,14 @@ impl Gateway {
     /// have taken as many, the client gets `pause_turn` and can go on.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
-        self.shared.max_tokens = Some(tokens);
+        self.shared.settings.limits.tokens = Some(tokens);
         self
     }
 
     /// Sets how long a turn may begin new rounds, 10 minutes by default; also the deadline of its calls.
     #[must_use]
     pub fn with_max_time(mut self, time: Duration) -> Self {
-        self.shared.max_time = time;
+        self.shared.settings.limits.turn_time = time;
         self
     }
 
@@ -208,7 +227,7 @@ impl Gateway {
     /// ends there with an error).
     #[must_use]
     pub fn with_upstream_idle(mut self, time: Duration) -> Self {
-        self.shared.upstream_idle = time;
+        self.shared.settings.limits.upstream_idle = time;
         self
     }
 
@@ -216,28 +235,28 @@ impl Gateway {
     /// time for a request's headers is the server's business.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
-        self.shared.client_idle = time;
+        self.shared.settings.limits.client_idle = time;
         self
     }
 
     /// Sets how large a request may be, in bytes: [`MAX_BODY`](Self::MAX_BODY) by default.
     #[must_use]
     pub fn with_max_body(mut self, bytes: usize) -> Self {
-        self.shared.max_body = bytes;
+        self.shared.settings.limits.max_body = bytes;
         self
     }
 
     /// Sets how many requests each client may have at once; no limit by default. Over it, the answer is 429 with `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
-        self.shared.client_limits.concurrency = Some(requests);
+        self.shared.settings.limits.client_concurrency = Some(requests);
         self
     }
 
     /// Sets how many requests each client may send in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
     #[must_use]
     pub fn with_client_rate(mut self, per_minute: u32) -> Self {
-        self.shared.client_limits.per_minute = Some(per_minute);
+        self.shared.settings.limits.client_requests_per_minute = Some(per_minute);
         self
     }
 
@@ -245,7 +264,7 @@ impl Gateway {
     /// those of every tool with [`FormatFixing::for_every_tool`].
     #[must_use]
     pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
-        self.shared.format_fixing = fixing;
+        self.shared.settings.format_fixing = fixing;
         self
     }
 
@@ -253,24 +272,28 @@ impl Gateway {
     /// another origin sends: a page that a user visits must not run tools.
     #[must_use]
     pub fn with_any_host(mut self) -> Self {
-        self.shared.is_public = true;
+        self.shared.settings.any_host = true;
         self
+    }
+
+    pub(crate) fn registry(&self) -> &ToolRegistry {
+        &self.shared.registry
     }
 
     /// The names of the gateway's tools, for the operator.
     pub(crate) fn tool_names(&self) -> Vec<String> {
-        let tools = self.shared.registry.tool_definitions().into_iter();
+        let tools = self.registry().tool_definitions().into_iter();
         tools.map(|tool| tool.name.as_str().to_owned()).collect()
     }
 
     /// Where results are offloaded, for the operator.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
-        self.shared.offload_directory.as_deref()
+        self.shared.offload_directory()
     }
 
     /// Makes the directory for offloaded results, for the owner alone, so that a wrong one is known before the first result.
     pub(crate) fn create_offload_directory(&self) -> io::Result<()> {
-        match &self.shared.offload_directory {
+        match self.offload_directory() {
             Some(directory) => create_folder(directory)
                 .map_err(|error| io::Error::other(format!("{}: {error}", directory.display()))),
             None => Ok(()),

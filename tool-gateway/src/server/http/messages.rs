@@ -187,9 +187,9 @@ async fn look_up(
     let tools = classify(
         &request.tools(),
         &shared.internal_tools,
-        shared.offer,
-        shared.offload_directory.is_some().then_some(READ_OFFLOADED),
-        &shared.ownership,
+        shared.settings.tools.offer,
+        shared.settings.offload.is_some().then_some(READ_OFFLOADED),
+        &shared.settings.tools.ownership,
     )?;
     let recognized = recognized(shared, &client, request).await?;
     Ok((client, tools, recognized))

@@ -19,7 +19,7 @@ use crate::session::store::SessionStore;
 
 /// Starts to sweep, now and again until the gateway is gone.
 pub(crate) fn start(shared: &Arc<Shared>) {
-    let Some(directory) = shared.offload_directory.clone() else {
+    let Some(directory) = shared.offload_directory().map(Path::to_owned) else {
         return;
     };
     let Ok(runtime) = Handle::try_current() else {
@@ -29,7 +29,10 @@ pub(crate) fn start(shared: &Arc<Shared>) {
         return;
     };
     // Sessions that are being used may not be in the store yet, nor any more.
-    let max_age = shared.store.ttl().saturating_add(shared.max_time);
+    let max_age = shared
+        .store
+        .ttl()
+        .saturating_add(shared.settings.limits.turn_time);
     let interval = (max_age / 4).clamp(MIN_INTERVAL, MAX_INTERVAL);
     let (gateway, closing) = (Arc::downgrade(shared), shared.closing.clone());
     runtime.spawn(async move {
@@ -55,7 +58,7 @@ fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTabl
 
 /// Counts as new what a session has written: its turn goes on from a checkpoint, while the store may not know the session yet.
 pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
-    let Some(directory) = &shared.offload_directory else {
+    let Some(directory) = shared.offload_directory() else {
         return;
     };
     let directory = directory.join(session.to_string());

@@ -57,7 +57,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
         Err(error) => error.status,
     };
     let response = response?;
-    let fixing = &shared.format_fixing;
+    let fixing = &shared.settings.format_fixing;
     let headers = response.headers();
     if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
         return Ok(held(response, line));

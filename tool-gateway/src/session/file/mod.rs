@@ -22,7 +22,10 @@ use self::tables::TURNS;
 use super::chain::Digest;
 use super::database::{Failed, FileDatabase};
 use super::record::{Session, SessionId, Turn};
-use super::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
+use super::store::{
+    DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Progress, SavedTurn, SessionStore, StoreError, StoreFuture,
+    StoreSize,
+};
 
 /// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile. The secret of the
 /// digests is in the file, too: [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions again after a restart.
@@ -67,9 +70,9 @@ impl FileStore {
             database: Arc::new(database),
             secret,
             limits: Limits {
-                ttl: Duration::from_secs(24 * 3600),
+                ttl: DEFAULT_TTL,
                 max_bytes: 4 << 30,
-                max_turns_per_client: 10_000,
+                max_turns_per_client: DEFAULT_TURNS_PER_CLIENT,
             },
         })
     }

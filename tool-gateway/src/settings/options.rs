@@ -1,11 +1,14 @@
-//! The words of the commands that need the server's part: `serve`, `tools`, `call`.
+//! [`ServeOptions`]: the command line of `serve`.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::Args;
+
+use super::sessions::StoreLocation;
+use super::tools::OfferName;
+use super::upstream::UpstreamKind;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -29,22 +32,22 @@ pub(crate) struct ServeOptions {
     pub(crate) script: Option<PathBuf>,
     /// The tools that the gateway has, with commas between them; without it all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) internal: Option<Vec<String>>,
+    pub(crate) tools: Option<Vec<String>>,
+    /// The former name of `--tools`, which is refused with the new one.
+    #[arg(long = "internal", value_name = "NAMES", hide = true, value_parser = renamed)]
+    _internal: Option<Infallible>,
     /// Where sessions are kept: `memory`, the default, or `file:PATH`, which outlives the program
-    #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreName>)]
-    pub(crate) store: Option<StoreName>,
+    #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
+    pub(crate) store: Option<StoreLocation>,
     /// Which of the gateway's tools take part in a turn [default: declared]
     #[arg(long, value_name = "WHICH")]
     pub(crate) offer: Option<OfferName>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum UpstreamKind {
-    /// A server of the Messages API
-    Anthropic,
-    /// Answers from a file, or a built-in conversation: no key is needed
-    Script,
+fn renamed(names: &str) -> Result<Infallible, String> {
+    Err(format!(
+        "the option is called `--tools` now; write --tools {names}"
+    ))
 }
 
 /// An address with a port.
@@ -52,68 +55,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "expected an IP address and a port, such as 127.0.0.1:8484; names are not looked up".to_owned()
     })
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) enum StoreName {
-    Memory,
-    File(PathBuf),
-}
-
-impl TryFrom<String> for StoreName {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromStr for StoreName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "memory" => Ok(Self::Memory),
-            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
-            _ => Err("expected `memory` or `file:PATH`".to_owned()),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OfferName {
-    /// Those that the client declares
-    Declared,
-    /// All, whatever the client declares
-    Always,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToolsOptions {
-    /// Whose form the definitions have
-    #[arg(long, value_name = "API", default_value = "anthropic")]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Anthropic's Messages, as `GET /v1/tools` has them
-    Anthropic,
-    /// OpenAI's Chat Completions
-    Openai,
-    /// The Model Context Protocol
-    Mcp,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CallOptions {
-    /// The tool
-    pub(crate) name: String,
-    /// Its arguments, as a model writes them
-    #[arg(value_name = "JSON", default_value = "{}")]
-    pub(crate) arguments: String,
 }
 
 pub(crate) const ABOUT_SERVE: &str = "\
@@ -139,8 +80,3 @@ Examples:
   ANTHROPIC_API_KEY=… tool-gateway serve
   curl -sN http://127.0.0.1:8484/v1/messages -H 'content-type: application/json' -d '{\"model\": \"demo\",
     \"max_tokens\": 1024, \"stream\": true, \"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}'";
-
-pub(crate) const ABOUT_CALL: &str = "\
-Call one of the gateway's tools, and print its `tool_result`; what was changed in the arguments goes to standard error.
-
-Exit status: 0 the call succeeded; 1 the result is an error; 2 wrong usage.";

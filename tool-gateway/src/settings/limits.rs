@@ -1,0 +1,61 @@
+//! [`Limits`]: limits of a turn, of a request and of each client.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::units;
+
+/// The section `limits`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Maximum number of rounds of the gateway's calls in a turn.
+    #[serde(deserialize_with = "units::count")]
+    pub(crate) rounds: usize,
+    /// Time in which a turn may begin rounds, and the deadline of its calls.
+    #[serde(rename = "seconds", deserialize_with = "units::seconds")]
+    pub(crate) turn_time: Duration,
+    /// Maximum number of tokens of all rounds of a turn.
+    #[serde(deserialize_with = "units::some_count_u64")]
+    pub(crate) tokens: Option<u64>,
+    /// Maximum size of a request, in bytes.
+    #[serde(rename = "body_mb", deserialize_with = "units::mebibytes")]
+    pub(crate) max_body: usize,
+    /// Time that turns have to end when the program is stopped.
+    #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
+    pub(crate) shutdown: Duration,
+    /// Time in which a client may send nothing where a request is expected, or in the middle of one.
+    #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
+    pub(crate) client_idle: Duration,
+    /// Time in which the upstream may send nothing, before its response and in it.
+    #[serde(rename = "upstream_idle_seconds", deserialize_with = "units::seconds")]
+    pub(crate) upstream_idle: Duration,
+    /// Maximum number of concurrent requests of a client.
+    #[serde(deserialize_with = "units::some_count")]
+    pub(crate) client_concurrency: Option<usize>,
+    /// Maximum number of requests of a client in a minute.
+    #[serde(deserialize_with = "units::some_count_u32")]
+    pub(crate) client_requests_per_minute: Option<u32>,
+}
+
+impl Limits {
+    /// Default of the maximum size of a request: 32 MiB.
+    pub(crate) const MAX_BODY: usize = 32 << 20;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rounds: 25,
+            turn_time: Duration::from_secs(600),
+            tokens: None,
+            max_body: Self::MAX_BODY,
+            shutdown: Duration::from_secs(60),
+            client_idle: Duration::from_secs(30),
+            upstream_idle: Duration::from_secs(600),
+            client_concurrency: None,
+            client_requests_per_minute: None,
+        }
+    }
+}

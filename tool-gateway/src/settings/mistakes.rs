@@ -1,0 +1,149 @@
+//! [`Mistakes`]: all mistakes of a configuration, each with its file, line and key.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+
+use tool_runtime::ToolRegistry;
+
+use super::unknown_tool::UnknownTool;
+
+/// A mistake of the configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    /// The line in the file; `None` for a mistake of an option, or of the environment.
+    pub(crate) line: Option<usize>,
+    /// The key, with the keys of the tables around it.
+    pub(crate) key: Vec<String>,
+    /// Key and advice.
+    pub(crate) message: String,
+}
+
+/// Lines of the keys of a file. A list has its texts and its indexes as keys.
+pub(crate) type Lines = BTreeMap<Vec<String>, usize>;
+
+/// Collects the mistakes of a configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Mistakes {
+    /// The path of the file.
+    file: String,
+    lines: Lines,
+    /// Options and variables by the key that they set.
+    sources: BTreeMap<&'static str, &'static str>,
+    found: Vec<Mistake>,
+}
+
+impl Mistakes {
+    /// Collects the mistakes of a file, of which some are known.
+    pub(crate) fn of_file(file: String, lines: Lines, found: Vec<Mistake>) -> Self {
+        Self {
+            file,
+            lines,
+            sources: BTreeMap::new(),
+            found,
+        }
+    }
+
+    /// Notes that an option or a variable has set a key, and not the file.
+    pub(crate) fn set_by(&mut self, key: &'static str, source: &'static str) {
+        self.sources.insert(key, source);
+    }
+
+    /// Adds a mistake in the value of a key.
+    pub(crate) fn add(&mut self, key: &[&str], message: impl Display) {
+        let key = owned(key);
+        let is_name = |part: &&String| !part.bytes().all(|byte| byte.is_ascii_digit());
+        let shown = key.iter().filter(is_name).cloned().collect::<Vec<_>>().join(".");
+        if let Some(source) = self.sources.get(shown.as_str()) {
+            return self.add_elsewhere(format!("{source}: {message}"));
+        }
+        let message = format!("{shown}: {message}");
+        let mut at = key.clone();
+        // The line of the nearest key around a value that has no line.
+        let line = loop {
+            if let Some(line) = self.lines.get(&at) {
+                break Some(*line);
+            }
+            if at.pop().is_none() {
+                break None;
+            }
+        };
+        self.found.push(Mistake { line, key, message });
+    }
+
+    /// Adds a mistake of an option or of the environment; the message names it.
+    pub(crate) fn add_elsewhere(&mut self, message: impl Display) {
+        self.found.push(Mistake {
+            line: None,
+            key: Vec::new(),
+            message: message.to_string(),
+        });
+    }
+
+    /// Adds a mistake for each name of a list that is not the name of a tool.
+    pub(crate) fn check_names<'n>(
+        &mut self,
+        registry: &ToolRegistry,
+        list: [&str; 2],
+        names: impl IntoIterator<Item = &'n String>,
+    ) {
+        for name in names {
+            if let Err(error) = UnknownTool::check(registry, [name.as_str()]) {
+                self.add_of_list(list, name, error);
+            }
+        }
+    }
+
+    /// Adds a mistake in a text of a list.
+    pub(crate) fn add_of_list(&mut self, [section, list]: [&str; 2], text: &str, message: impl Display) {
+        let line = self.lines.get(&owned(&[section, list, text])).copied();
+        self.add(&[section, list], message);
+        if let Some(mistake) = self.found.last_mut().filter(|mistake| mistake.line.is_some()) {
+            mistake.line = line.or(mistake.line);
+        }
+    }
+
+    /// Whether a section has no mistakes, so that what depends on it can be checked.
+    pub(crate) fn is_correct(&self, section: &str) -> bool {
+        !self
+            .found
+            .iter()
+            .any(|mistake| mistake.key.first().is_some_and(|first| first == section))
+    }
+
+    /// All mistakes, in the order of their lines; an error if there are any.
+    pub(crate) fn into_result(self) -> Result<(), InvalidSettings> {
+        let Self { file, found, .. } = self;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mut found = found;
+        found.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
+        let with_place = |mistake: Mistake| match mistake.line {
+            Some(line) => format!("{file}:{line}: {}", mistake.message),
+            None => mistake.message,
+        };
+        Err(InvalidSettings(found.into_iter().map(with_place).collect()))
+    }
+}
+
+fn owned(key: &[&str]) -> Vec<String> {
+    key.iter().map(|part| (*part).to_owned()).collect()
+}
+
+/// The mistakes of a configuration; at least one.
+#[derive(Debug)]
+pub(crate) struct InvalidSettings(Vec<String>);
+
+impl Display for InvalidSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [one] => f.write_str(one),
+            all => write!(
+                f,
+                "{} mistakes in the configuration\n{}",
+                all.len(),
+                all.join("\n")
+            ),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! [`Settings`]: all settings of a gateway, each with its default. The file, the environment, the options of `serve` and
+//! `Gateway::with_*` set them.
+
+// Dependencies first: a module uses only modules declared before it.
+pub(crate) mod unknown_tool;
+pub(crate) mod mistakes;
+pub(crate) mod file;
+mod units;
+mod values;
+pub(crate) mod limits;
+pub(crate) mod sessions;
+pub(crate) mod tools;
+pub(crate) mod permissions;
+pub(crate) mod offload;
+pub(crate) mod upstream;
+pub(crate) mod client_keys;
+pub(crate) mod options;
+
+use std::env;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use serde::de::{Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use tool_runtime::ToolRegistry;
+use tool_runtime::repair::FormatFixing;
+
+use client_keys::{ClientKey, ClientSettings};
+use limits::Limits;
+use mistakes::Mistakes;
+use offload::Offload;
+use options::ServeOptions;
+use permissions::PermissionRule;
+use sessions::{SessionSettings, StoreLocation};
+use tools::ToolSettings;
+use upstream::{UpstreamKind, UpstreamSettings};
+
+/// The settings of a gateway. `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of
+/// environment variables that are.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    #[serde(deserialize_with = "listen_address")]
+    pub(crate) listen: SocketAddr,
+    pub(crate) store: StoreLocation,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) upstream: UpstreamSettings,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) tools: ToolSettings,
+    /// The files for long results; none are offloaded if absent.
+    #[serde(deserialize_with = "values::some_table")]
+    pub(crate) offload: Option<Offload>,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) sessions: SessionSettings,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) limits: Limits,
+    /// The repair of calls in responses of `OpenAI`'s APIs.
+    pub(crate) format_fixing: FormatFixing,
+    #[serde(deserialize_with = "values::tables")]
+    pub(crate) clients: Vec<ClientSettings>,
+    #[serde(deserialize_with = "values::tables")]
+    pub(crate) permissions: Vec<PermissionRule>,
+    /// Whether requests are served under any host name. `serve` sets it where there are client keys.
+    #[serde(skip)]
+    pub(crate) any_host: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: (Ipv4Addr::LOCALHOST, 8484).into(),
+            store: StoreLocation::default(),
+            upstream: UpstreamSettings::default(),
+            tools: ToolSettings::default(),
+            offload: None,
+            sessions: SessionSettings::default(),
+            limits: Limits::default(),
+            format_fixing: FormatFixing::default(),
+            clients: Vec::new(),
+            permissions: Vec::new(),
+            any_host: false,
+        }
+    }
+}
+
+/// An address with a port.
+fn listen_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    struct Address;
+
+    impl Visitor<'_> for Address {
+        type Value = SocketAddr;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an IP address and a port, such as \"127.0.0.1:8484\"; names are not looked up")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<SocketAddr, E> {
+            text.parse()
+                .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+
+    deserializer.deserialize_str(Address)
+}
+
+impl Settings {
+    /// Settings of the file, the environment and the options; an option has precedence. Mistakes leave the defaults.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub(crate) fn load(options: &ServeOptions) -> Result<(Self, Mistakes), String> {
+        let (mut settings, mut mistakes) = match &options.config {
+            None => (Self::default(), Mistakes::default()),
+            Some(path) => {
+                let path_text = path.display().to_string();
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    format!("{path_text} cannot be read: {error}; name another file with --config")
+                })?;
+                let file::ReadFile {
+                    settings,
+                    lines,
+                    mistakes,
+                } = file::read(&text);
+                (settings, Mistakes::of_file(path_text, lines, mistakes))
+            }
+        };
+        settings.set_environment(&mut mistakes);
+        settings.set_options(options, &mut mistakes);
+        Ok((settings, mistakes))
+    }
+
+    fn set_environment(&mut self, mistakes: &mut Mistakes) {
+        let url = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
+        if let (None, Some(url)) = (&self.upstream.url, url) {
+            self.upstream.url = Some(url);
+            mistakes.set_by("upstream.url", "ANTHROPIC_BASE_URL");
+        }
+    }
+
+    fn set_options(&mut self, options: &ServeOptions, mistakes: &mut Mistakes) {
+        let upstream = &mut self.upstream;
+        match (options.upstream_kind, &options.script, &options.upstream) {
+            (Some(UpstreamKind::Anthropic), Some(_), _) => {
+                mistakes.add_elsewhere("--script is for --upstream-kind script; leave one of the two out");
+            }
+            (Some(UpstreamKind::Script), _, Some(_)) => {
+                mistakes.add_elsewhere(
+                    "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out",
+                );
+            }
+            (Some(kind), ..) => upstream.kind = Some(kind),
+            (None, Some(_), _) => upstream.kind = Some(UpstreamKind::Script),
+            (None, None, Some(_)) => upstream.kind = Some(UpstreamKind::Anthropic),
+            (None, None, None) => {}
+        }
+        let is_kind_set = options.upstream_kind.is_some() || options.upstream.is_some();
+        if is_kind_set && upstream.kind == Some(UpstreamKind::Anthropic) {
+            // The script is the file's, whose kind the options replace.
+            upstream.script = None;
+        }
+        if let Some(script) = &options.script {
+            upstream.script = Some(script.clone());
+            mistakes.set_by("upstream.script", "--script");
+        }
+        if let Some(url) = &options.upstream {
+            upstream.url = Some(url.clone());
+            mistakes.set_by("upstream.url", "--upstream");
+        }
+        if let Some(listen) = options.listen {
+            self.listen = listen;
+            mistakes.set_by("listen", "--listen");
+        }
+        if let Some(store) = &options.store {
+            self.store = store.clone();
+            mistakes.set_by("store", "--store");
+        }
+        if let Some(names) = &options.tools {
+            self.tools.names = Some(names.clone());
+            mistakes.set_by("tools.names", "--tools");
+        }
+        if let Some(offer) = options.offer {
+            self.tools.offer = offer.into();
+        }
+    }
+
+    /// The keys of the clients; without any, no other machine is served.
+    pub(crate) fn client_keys(&self, mistakes: &mut Mistakes) -> Vec<ClientKey> {
+        let keys = ClientKey::load(&self.clients, mistakes);
+        if !self.listen.ip().is_loopback() && keys.is_empty() && mistakes.is_correct("clients") {
+            mistakes.add(
+                &["listen"],
+                format_args!(
+                    "{} can be reached from other machines, and there are no client keys: anyone could use the upstream and run tools; \
+                     set TOOL_GATEWAY_CLIENT_KEYS to name=key or configure [[clients]], or listen on 127.0.0.1",
+                    self.listen
+                ),
+            );
+        }
+        keys
+    }
+
+    /// Checks the names of tools, of which the gateway has those of a registry.
+    pub(crate) fn check_tools(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
+        // Without offloading or with other tools, names would be unknown that are none.
+        if !mistakes.is_correct("offload") {
+            return;
+        }
+        self.tools.check(registry, mistakes);
+        let names: Vec<_> = registry
+            .tool_definitions()
+            .into_iter()
+            .map(|tool| tool.name.as_str().to_owned())
+            .collect();
+        PermissionRule::check(&self.permissions, &names, mistakes);
+    }
+}

@@ -1,0 +1,111 @@
+//! [`PermissionRule`]: allows, denies or hands over the calls of tools by their names.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use tool_runtime::ToolRegistry;
+use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+
+use super::mistakes::Mistakes;
+use super::{unknown_tool, values};
+
+/// A rule about calls; the first rule whose pattern matches the tool's name decides.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PermissionRule {
+    /// The name of a tool, in which `*` matches any text.
+    pub(crate) tool: String,
+    #[serde(deserialize_with = "values::name")]
+    pub(crate) decision: DecisionName,
+    /// The reason that the model reads.
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DecisionName {
+    Allow,
+    Deny,
+    Ask,
+}
+
+impl PermissionRule {
+    fn matches(&self, name: &str) -> bool {
+        matches(&self.tool, name)
+    }
+
+    /// Puts rules around the calls of a registry.
+    pub(crate) fn apply(rules: &[Self], registry: ToolRegistry) -> ToolRegistry {
+        if rules.is_empty() {
+            return registry;
+        }
+        let rules: Arc<[Self]> = rules.into();
+        registry.layer(Permission::new(move |request: PermissionRequest| {
+            let rules = Arc::clone(&rules);
+            async move { Self::decide(&rules, request.definition().name.as_str()) }
+        }))
+    }
+
+    fn decide(rules: &[Self], tool: &str) -> Decision {
+        let Some(rule) = rules.iter().find(|rule| rule.matches(tool)) else {
+            return Decision::Allow;
+        };
+        match rule.decision {
+            DecisionName::Allow => Decision::Allow,
+            DecisionName::Deny => Decision::Deny(rule.message.clone().unwrap_or_default()),
+            DecisionName::Ask => Decision::Interrupt,
+        }
+    }
+
+    /// Refuses rules that match none of the gateway's tools: they would have no effect, and seem to have one. The client runs its own
+    /// tools without asking the gateway, so a rule about one of them would have no effect either. `*` matches also no tools.
+    pub(crate) fn check(rules: &[Self], tools: &[String], mistakes: &mut Mistakes) {
+        for (index, rule) in rules.iter().enumerate() {
+            let pattern = &rule.tool;
+            if pattern == "*" || tools.iter().any(|tool| rule.matches(tool)) {
+                continue;
+            }
+            mistakes.add(
+                &["permissions", &index.to_string(), "tool"],
+                format_args!(
+                    "no tool of the gateway is called `{pattern}`, so this rule does nothing; {} \
+                     (the client's own tools are not the gateway's to permit)",
+                    unknown_tool::advice(pattern, tools),
+                ),
+            );
+        }
+    }
+}
+
+/// Whether a name matches a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            let mut tails = ends.filter_map(|at| name.get(at..));
+            tails.any(|tail| matches(rest, tail))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, is_match) in [
+            ("TodoWrite", "TodoWrite", true),
+            ("TodoWrite", "TodoWriter", false),
+            ("Todo*", "TodoWrite", true),
+            ("*", "", true),
+            ("*Write", "TodoWrite", true),
+            ("*o*i*", "TodoWrite", true),
+            ("*x*", "TodoWrite", false),
+            ("Todo*Read", "TodoWrite", false),
+        ] {
+            assert_eq!(matches(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
+}

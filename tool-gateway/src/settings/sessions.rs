@@ -1,0 +1,94 @@
+//! [`StoreLocation`] and [`SessionSettings`]: the store of sessions, its size, and the time for which it keeps a session.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::units;
+use crate::session::file::FileStore;
+use crate::session::memory::MemoryStore;
+use crate::session::store::{DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, SessionStore, StoreError};
+
+/// Location of the sessions: `memory` or `file:PATH`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum StoreLocation {
+    #[default]
+    Memory,
+    File(PathBuf),
+}
+
+impl TryFrom<String> for StoreLocation {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for StoreLocation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "memory" => Ok(Self::Memory),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            _ => Err("expected `memory` or `file:PATH`".to_owned()),
+        }
+    }
+}
+
+/// The section `sessions`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SessionSettings {
+    /// Time that a session is kept after its latest turn.
+    #[serde(rename = "hours", deserialize_with = "units::hours")]
+    pub(crate) ttl: Duration,
+    /// Maximum size of the store, in bytes. The default depends on the store.
+    #[serde(rename = "mb", deserialize_with = "units::some_mebibytes")]
+    pub(crate) max_bytes: Option<u64>,
+    /// Maximum number of turns of a client.
+    #[serde(deserialize_with = "units::count_u64")]
+    pub(crate) client_turns: u64,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            ttl: DEFAULT_TTL,
+            max_bytes: None,
+            client_turns: DEFAULT_TURNS_PER_CLIENT,
+        }
+    }
+}
+
+impl SessionSettings {
+    /// Opens the store of a location.
+    pub(crate) fn open(&self, location: &StoreLocation) -> Result<Arc<dyn SessionStore>, StoreError> {
+        Ok(match location {
+            StoreLocation::Memory => {
+                let turns = usize::try_from(self.client_turns).unwrap_or(usize::MAX);
+                let mut store = MemoryStore::new()
+                    .with_ttl(self.ttl)
+                    .with_max_turns_per_client(turns);
+                if let Some(bytes) = self.max_bytes {
+                    store = store.with_max_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
+                }
+                Arc::new(store)
+            }
+            StoreLocation::File(path) => {
+                let mut store = FileStore::open(path)?
+                    .with_ttl(self.ttl)
+                    .with_max_turns_per_client(self.client_turns);
+                if let Some(bytes) = self.max_bytes {
+                    store = store.with_max_bytes(bytes);
+                }
+                Arc::new(store)
+            }
+        })
+    }
+}

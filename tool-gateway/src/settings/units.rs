@@ -1,0 +1,108 @@
+//! Numbers of the configuration, in the units of their keys.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::Deserializer;
+use serde::de::{Error, Unexpected, Visitor};
+
+/// A whole number within a range.
+struct WholeNumber(RangeInclusive<u64>);
+
+impl Visitor<'_> for WholeNumber {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {}", self.0.start())?;
+        match *self.0.end() {
+            u64::MAX => Ok(()),
+            end => write!(f, " to {end}"),
+        }
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+        if self.0.contains(&number) {
+            return Ok(number);
+        }
+        Err(E::invalid_value(Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+}
+
+/// Seconds, at least one.
+pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    deserializer
+        .deserialize_u64(WholeNumber(1..=u64::MAX))
+        .map(Duration::from_secs)
+}
+
+/// Seconds, also none.
+pub(super) fn seconds_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    deserializer
+        .deserialize_u64(WholeNumber(0..=u64::MAX))
+        .map(Duration::from_secs)
+}
+
+/// Hours, at least one.
+pub(super) fn hours<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let hours = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    Ok(Duration::from_secs(hours.saturating_mul(3600)))
+}
+
+/// Bytes, from a number of MiB.
+pub(super) fn mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    Ok(saturated(mebibytes.saturating_mul(1 << 20)))
+}
+
+/// Bytes of an optional limit, from a number of MiB.
+pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    Ok(Some(mebibytes.saturating_mul(1 << 20)))
+}
+
+/// A count of at least one.
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    deserializer
+        .deserialize_u64(WholeNumber(1..=u64::MAX))
+        .map(saturated)
+}
+
+/// A count of at least one.
+pub(super) fn count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))
+}
+
+/// A count of at least zero.
+pub(super) fn count_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    deserializer
+        .deserialize_u64(WholeNumber(0..=u64::MAX))
+        .map(saturated)
+}
+
+/// An optional limit of at least one.
+pub(super) fn some_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    count(deserializer).map(Some)
+}
+
+/// An optional limit of at least one.
+pub(super) fn some_count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    count_u64(deserializer).map(Some)
+}
+
+/// An optional limit of at least one, of 32 bits.
+pub(super) fn some_count_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let count = deserializer.deserialize_u64(WholeNumber(1..=u64::from(u32::MAX)))?;
+    Ok(u32::try_from(count).ok())
+}
+
+fn saturated(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
