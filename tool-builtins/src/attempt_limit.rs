@@ -1,4 +1,4 @@
-//! [`AttemptLimit`]: tells the model to stop when it calls a tool again and again in vain.
+//! [`AttemptLimit`]: asks the model to stop when it calls a tool again and again without success.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -11,12 +11,14 @@ use tool_runtime::{ToolCall, ToolOutcome};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// A layer that counts the calls of a tool in a row that came to nothing: those whose arguments were refused, and those that failed
-/// with [`ToolError::retry`](tool_runtime::ToolError::retry). When they are as many as the limit, the model reads below the answer that it
-/// shall stop and say so, and a warning goes to [`tracing`]. The call is made nevertheless, and any other outcome begins the count anew.
+/// A layer that counts the consecutive failed attempts of a tool: calls with invalid arguments, and calls that failed
+/// with [`ToolError::retry`](tool_runtime::ToolError::retry). When their number reaches the limit, a note below the
+/// result asks the model to stop and report the problem, and a warning goes to [`tracing`]. The call is made
+/// nevertheless, and any other outcome resets the count.
 ///
-/// Counted is per [session](tool_runtime::Context::session) and tool, by the name that the model has for it; calls without a session share one. Of more than 10,000 sessions, the
-/// one whose last such call is the longest ago is forgotten.
+/// Attempts are counted by [session](tool_runtime::Context::session) and tool, by the name that the model has for it;
+/// calls without a session share one count. Of more than 10,000 sessions, the one with the oldest failed attempt is
+/// dropped.
 ///
 /// ```
 /// use tool_builtins::AttemptLimit;
@@ -48,7 +50,7 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Allows fewer than `limit` attempts in a row; of 0, every one that fails is too many.
+    /// Allows fewer than `limit` consecutive failed attempts; with 0, every failed attempt is too many.
     pub fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -56,14 +58,14 @@ impl AttemptLimit {
         }
     }
 
-    /// Counts a call, and tells the model of too many.
+    /// Counts a call, and adds a note after too many failed attempts.
     fn count(&self, session: &str, tool: &str, outcome: &mut ToolOutcome) {
         let failed = matches!(
             outcome.failure,
             Some(Failure::InvalidArguments | Failure::Retryable)
         );
         let attempts = {
-            // No change can panic half-way.
+            // A change cannot panic half-way.
             let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
             attempts.count(session, tool, failed)
         };
@@ -82,27 +84,27 @@ impl AttemptLimit {
     }
 }
 
-/// How many sessions are counted.
+/// Maximum number of sessions that are counted.
 const MAX_SESSIONS: usize = 10_000;
 
-/// The attempts in a row that failed.
+/// Numbers of consecutive failed attempts.
 #[derive(Debug, Default)]
 struct Attempts {
     sessions: HashMap<Arc<str>, Session>,
-    /// The sessions by their last attempt that failed.
+    /// Sessions by their last failed attempt.
     order: BTreeMap<u64, Arc<str>>,
     next: u64,
 }
 
 #[derive(Debug, Default)]
 struct Session {
-    /// Its place in the order, once it has one.
+    /// Position in the order, if it has one.
     last: Option<u64>,
     by_tool: HashMap<String, u32>,
 }
 
 impl Attempts {
-    /// Counts an attempt; how many in a row have failed.
+    /// Counts a failed attempt. Returns the number of consecutive ones.
     fn count(&mut self, session: &str, tool: &str, failed: bool) -> u32 {
         if !failed {
             self.succeed(session, tool);
@@ -130,7 +132,7 @@ impl Attempts {
         attempts
     }
 
-    /// Begins the count of a tool anew.
+    /// Resets the count of a tool.
     fn succeed(&mut self, session: &str, tool: &str) {
         let Some(counted) = self.sessions.get_mut(session) else {
             return;
@@ -177,7 +179,7 @@ where
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        // Of an unknown tool there is no name to keep: any text may be one.
+        // An unknown tool has no name to keep: any text may be one.
         let counted = call.definition().is_some().then(|| {
             let session = call.context.session().unwrap_or_default().to_owned();
             (session, call.qualified_name().to_owned())
@@ -230,7 +232,7 @@ mod tests {
         );
         assert_eq!(attempts.count("0", "read", true), 3);
         assert_eq!(attempts.count("1", "read", true), 1);
-        // What succeeds leaves nothing.
+        // A successful call leaves nothing.
         for session in 0..MAX_SESSIONS {
             attempts.count(&session.to_string(), "read", false);
         }

@@ -1,8 +1,9 @@
 //! Ready-made tools for [`tool_runtime`]: ordinary annotated functions, one family to a file.
 //!
-//! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and the place to learn from how a tool is made.
-//! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call. `ReadOffloaded` reads them back.
-//! - [`AttemptLimit`], a layer: when a tool is called in vain again and again, the model is told to stop.
+//! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example of a tool to learn from.
+//! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call.
+//!   `ReadOffloaded` reads them back.
+//! - [`AttemptLimit`], a layer: after repeated calls of a tool without success, it asks the model to stop.
 //!
 //! ```
 //! use tool_builtins::offload::{OffloadLayer, OffloadOptions};

@@ -1,6 +1,6 @@
 //! `TodoWrite` and `TodoRead`: a model's task list, and a tool's whole life in one file.
 //!
-//! Read it from top to bottom; six numbered comments say what each part is about. From outside it looks like this:
+//! Read it from top to bottom; six numbered comments explain its parts. Its use from outside:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -33,7 +33,7 @@ use tool_runtime::issue::Code;
 use tool_runtime::{Issue, SessionState, tool};
 
 // 4. Schema definition. The model chooses a tool by its description and fills it in by its schema. Both are made from
-//    what stands here: the comments with three slashes are the descriptions, the types are the schema.
+//    this code: the comments with three slashes are the descriptions, the types are the schema.
 
 /// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
 #[tool(name = "TodoWrite", idempotent, errors = the_first_in_its_own_words)]
@@ -44,7 +44,7 @@ pub async fn todo_write(
     list: SessionState<TodoList>,
 ) -> Written {
     let count = todos.len();
-    // In one assignment: a reader sees one list or the other.
+    // One assignment: a reader sees one list or the other.
     *list.lock() = TodoList { todos };
     Written { success: true, count }
 }
@@ -52,49 +52,49 @@ pub async fn todo_write(
 /// Read the task list.
 #[tool(name = "TodoRead", read_only)]
 pub async fn todo_read(list: SessionState<TodoList>) -> TodoList {
-    // 5. Async execution. A tool is asynchronous, since most of them wait: for a disk, a database, a service. This
-    //    one waits for nothing; were the list in a database, an `.await` would stand here and nothing else would change.
+    // 5. Async execution. A tool is asynchronous, since most of them wait: for a disk, a database, a service. This one
+    //    waits for nothing; with a list in a database, it would have an `.await` here and no other change.
     list.lock().clone()
 }
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-// The model is told to send nothing else; what it sends all the same is dropped, with a warning.
+// The schema asks the model for these fields alone; other fields are dropped, with a warning.
 #[schemars(extend("additionalProperties" = false))]
 pub struct Todo {
-    /// What is to be done, as an order: "Run the tests".
+    /// Task as an imperative: "Run the tests".
     #[schemars(length(min = 1), extend("x-not-blank" = true))]
     pub content: String,
-    /// How far it is.
+    /// Progress of the task.
     pub status: Status,
-    /// What to show while it is being done: "Running the tests".
+    /// Text to show while the task is in progress: "Running the tests".
     #[schemars(length(min = 1), extend("x-not-blank" = true))]
     pub active_form: String,
 }
 
-/// How far a task is.
+/// Progress of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Being done.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
 }
 
-/// What `TodoWrite` answers: `{"success":true,"count":3}`.
+/// Result of `TodoWrite`: `{"success":true,"count":3}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Written {
-    /// Always `true`: a list that is refused never gets this far.
+    /// Always `true`: an invalid list is an error.
     pub success: bool,
-    /// How many tasks there are now.
+    /// Number of tasks after the call.
     pub count: usize,
 }
 
-/// The task list, and what `TodoRead` answers: `{"todos":[..]}`.
+/// The task list, and the result of `TodoRead`: `{"todos":[..]}`.
 ///
 /// A session has one, in memory unless the host stores sessions; calls without a session share one.
 ///
@@ -121,11 +121,11 @@ pub struct TodoList {
     pub todos: Vec<Todo>,
 }
 
-// 6. Parameter validation. The schema is enforced before the function runs: it gets a list that is right, or it is not
-//    called and the list stays as it is. What is wrong arrives here as a list of issues, in the order of the
-//    parameters. Most tools leave the wording to the registry; this one has its own, and tells the first only.
+// 6. Parameter validation. The schema is enforced before the function runs: it receives a valid list, or it is not
+//    called and the list stays unchanged. Faults arrive here as a list of issues, in the order of the parameters. Most
+//    tools leave the messages to the registry; this one has its own, and reports the first fault only.
 
-// The words are fixed by R-TODO-10 to R-TODO-14.
+// The texts are fixed by R-TODO-10 to R-TODO-14.
 fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     let Some(first) = errors.first() else {
         return String::new();
@@ -133,7 +133,8 @@ fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     // An RFC 6901 pointer: `/todos/2/status`.
     let place: Vec<_> = first.path.split('/').skip(1).collect();
     match *place {
-        // The text is no JSON (a lone half of a surrogate pair, for instance); that says more than the tables do.
+        // The text is not JSON (because of a lone surrogate, for instance); this message is more useful than the
+        // tables.
         _ if first.code == Code::JsonParseError => first.to_string(),
         ["todos"] if first.code == Code::MissingRequired => "'todos' array is required".to_owned(),
         ["todos"] => "'todos' must be an array".to_owned(),
@@ -144,7 +145,7 @@ fn the_first_in_its_own_words(errors: &[Issue]) -> String {
             )
         }
         ["todos", index, field @ ("content" | "activeForm")] => blank(index, field),
-        // What is no object has no content either.
+        // A value that is no object has no content either.
         ["todos", index] => blank(index, "content"),
         _ => first.to_string(),
     }

@@ -39,7 +39,7 @@ pub(crate) struct ToolAttr {
     pub(crate) options: ToolOptions,
 }
 
-/// The keys of a tool that go into its declaration as they are.
+/// Keys of a tool that its declaration takes unchanged.
 #[derive(Default)]
 pub(crate) struct ToolOptions {
     pub(crate) title: Option<Text>,
@@ -125,7 +125,7 @@ pub(crate) struct ArgAttr {
     pub(crate) options: ParamOptions,
 }
 
-/// The keys of a parameter that go into its declaration as they are.
+/// Keys of a parameter that its declaration takes unchanged.
 #[derive(Default)]
 pub(crate) struct ParamOptions {
     pub(crate) default: Option<Keyed<Expr>>,
@@ -207,7 +207,7 @@ pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     krate
 }
 
-/// `default = value`. clap and serde have a bare `default`, too.
+/// Parses `default = value`. clap and serde have a bare `default`, too.
 fn default(entry: &Entry<'_>) -> syn::Result<Expr> {
     if entry.input().is_empty() || entry.input().peek(Token![,]) {
         return Err(syn::Error::new(
@@ -235,7 +235,7 @@ fn range(entry: &Entry<'_>) -> syn::Result<ExprRange> {
     }
 }
 
-/// A literal pattern is checked; other expressions are checked at registration.
+/// Parses a pattern. A literal pattern is checked; other expressions are checked at registration.
 fn pattern(entry: &Entry<'_>) -> syn::Result<Expr> {
     let pattern = ungrouped(entry.expr("\"..\"")?);
     if let Expr::Lit(ExprLit {
@@ -257,7 +257,7 @@ fn array(entry: &Entry<'_>) -> syn::Result<ExprArray> {
     }
 }
 
-/// `[{ "key": value }, ..]`: each an object as `json!` takes it.
+/// Parses `[{ "key": value }, ..]`: each an object in the syntax of `json!`.
 fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     let form = "[{ \"key\": value }]";
     entry.equals(form)?;
@@ -317,7 +317,7 @@ fn check_values(object: TokenStream) -> syn::Result<()> {
     Ok(())
 }
 
-/// `"500ms"`, `"30s"`, `"2m"`, `"1h"`.
+/// Parses `"500ms"`, `"30s"`, `"2m"`, `"1h"`.
 fn duration(written: &LitStr) -> syn::Result<Duration> {
     let value = written.value();
     let digits = value.trim_end_matches(|c: char| !c.is_ascii_digit());

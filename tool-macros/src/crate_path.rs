@@ -11,7 +11,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// `taken` is a name that the alias must not shadow.
+    /// Creates the runtime's path; `taken` is a name that the alias must not shadow.
     pub(crate) fn new(path: Option<&Path>, taken: &Ident) -> Self {
         Self {
             path: path.cloned().unwrap_or_else(|| parse_quote!(::tool_runtime)),

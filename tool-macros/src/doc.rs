@@ -13,7 +13,7 @@ pub(crate) enum Text {
     Conditional(TokenStream),
 }
 
-/// What was written as a description.
+/// A description in the attributes.
 pub(crate) enum Description {
     Text(Text),
     /// Its mistake was reported.
@@ -116,7 +116,7 @@ pub(crate) fn cfg_attr(meta: &Meta) -> Option<(Meta, Vec<Meta>)> {
     Some((metas.next()?, metas.collect()))
 }
 
-/// Whether a string was written as `/// ..` or `/** .. */`.
+/// Returns whether a string was written as `/// ..` or `/** .. */`.
 fn is_comment(span: Span) -> bool {
     let source = span.source_text();
     source.is_some_and(|source| source.starts_with("//") || source.starts_with("/*"))
@@ -204,7 +204,7 @@ impl Indentation {
         indentation
     }
 
-    /// The number of spaces that a line lacks.
+    /// Number of spaces that a line lacks.
     fn missing(&self, line: &Line) -> usize {
         usize::from(self.is_mixed && !line.is_sugared)
     }

@@ -40,14 +40,14 @@ impl Errors {
         }
     }
 
-    /// The number of errors so far.
+    /// Number of errors so far.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().as_ref().map_or(0, |collected| {
             collected.messages.len() + collected.left_to_rustc.len()
         })
     }
 
-    /// Whether there are no errors so far.
+    /// Returns whether there are no errors so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -80,7 +80,7 @@ impl CompileErrors {
     /// A statement for the stub that fails the build where rustc reported nothing.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
-        // A generic function is evaluated when it is instantiated, which rustc never does after an error of its own; a plain
+        // A generic function is evaluated when it is instantiated, which rustc never does after another error; a plain
         // `const` block would be a second error.
         Some(quote! {
             fn unreported<T>() {

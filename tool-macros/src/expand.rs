@@ -29,7 +29,7 @@ pub(crate) fn expand(tool: &Tool) -> TokenStream {
     }
 }
 
-/// Implements `Tool` for the struct, in a scope of its own.
+/// Implements `Tool` for the struct, in a separate scope.
 pub(crate) fn implementation(function: &Function, rt: &Runtime, body: &TokenStream) -> TokenStream {
     let cfgs = function.cfgs();
     let ident = &function.sig.ident;
@@ -77,7 +77,7 @@ pub(crate) fn allow_deprecated<'a>(functions: impl IntoIterator<Item = &'a Funct
         .then(|| quote!(#[allow(deprecated)]))
 }
 
-/// The struct of the tool's name: types and functions have separate namespaces.
+/// The struct with the tool's name: types and functions have separate namespaces.
 pub(crate) fn tool_struct(function: &Function) -> TokenStream {
     let cfgs = function.cfgs();
     let vis = &function.vis;
@@ -131,7 +131,7 @@ pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
     line
 }
 
-/// The name and the description. The model supplies what is described, the host what is not.
+/// The name and the description. The model supplies a parameter with a description, the host any other.
 fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;
@@ -313,7 +313,7 @@ pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Run
     quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
-/// The parameter's name, hygienic: nothing that the user wrote can refer to it.
+/// The parameter's name, hygienic: no code of the user can refer to it.
 fn binding(param: &Ident) -> Ident {
     if param == "gen" {
         // A keyword of this crate's edition, but maybe not of the user's.

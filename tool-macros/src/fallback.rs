@@ -13,7 +13,7 @@ use crate::validate::{Output, Parts, Rejected};
 
 pub(crate) fn fallback(rejected: &Rejected) -> TokenStream {
     let Rejected { parts, errors } = rejected;
-    // Within an `impl` block or beside a primitive type there can be no struct.
+    // Within an `impl` block or beside a primitive type a struct is impossible.
     if !parts.has_struct {
         let function = compilable(&parts.function);
         return quote!(#function #errors);
@@ -54,7 +54,7 @@ fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     Some(quote!(|#value: #ty| #response))
 }
 
-/// The function with the undeclared lifetimes of its parameters declared: that they borrow was reported.
+/// The function with the undeclared lifetimes of its parameters declared: their borrow was reported.
 fn with_lifetimes(function: &Function) -> Function {
     let mut function = function.clone();
     for lifetime in function
@@ -73,7 +73,7 @@ fn with_lifetimes(function: &Function) -> Function {
     function
 }
 
-/// The function without what was reported and what rustc would report again.
+/// The function without reported parts, and without parts that rustc would report again.
 pub(crate) fn compilable(function: &Function) -> TokenStream {
     let mut function = function.clone();
     function

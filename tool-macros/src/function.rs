@@ -12,7 +12,7 @@ pub(crate) struct Function {
     pub(crate) sig: Signature,
     /// A block, or `;`.
     pub(crate) body: TokenTree,
-    /// The condition of a tool whose function is there without: that of the `cfg_attr` around `#[tool]`.
+    /// Condition of a tool whose function is unconditional: that of the `cfg_attr` around `#[tool]`.
     pub(crate) tool_cfg: Option<Attribute>,
 }
 
@@ -153,9 +153,9 @@ fn with_empty_generics(sig: TokenStream) -> TokenStream {
     tokens
 }
 
-/// Empty generics `<>`, so that rustc reports an unknown type once. Without them it suggests a generic parameter where
-/// the type stands in the signature, which is wrong for a tool and makes that message differ from the one of the
-/// expansion, so that both are shown.
+/// Empty generics `<>`, so that rustc reports an unknown type once. Without them it suggests a generic parameter at the
+/// type in the signature, which is wrong for a tool and makes that message differ from the one of the expansion, so
+/// that both are shown.
 pub(crate) fn empty_generics(tokens: &mut TokenStream) {
     tokens.extend(quote_spanned!(Span::mixed_site()=> <>));
 }

@@ -72,7 +72,7 @@ impl Parse for Item {
             let token: TokenTree = input.parse()?;
             let last = match &token {
                 TokenTree::Punct(punct) => punct.as_char() == ';',
-                // What follows is parsed as another item and emitted after it.
+                // The rest is parsed as another item and emitted after it.
                 TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
                 _ => false,
             };

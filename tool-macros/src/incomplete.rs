@@ -1,4 +1,4 @@
-//! Parses an incomplete function, as an editor passes it while somebody types: as much of its signature as possible, so
+//! Parses an incomplete function, which an editor passes while the user types: as much of its signature as possible, so
 //! that the rest of the crate still knows it. rustc reports the syntax error before any macro is expanded.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -12,7 +12,7 @@ use crate::function::Function;
 /// The error if rustc, unexpectedly, reports none.
 pub(crate) const INCOMPLETE: &str = "invalid signature of this tool";
 
-/// `None` if the item does not start like a function.
+/// Parses an incomplete function; `None` if the item does not start like one.
 pub(crate) fn parse(item: &TokenStream) -> Option<Function> {
     let function = |input: ParseStream<'_>| {
         let attrs = input.call(Attribute::parse_outer)?;
@@ -52,7 +52,7 @@ fn qualifier(input: ParseStream<'_>) -> syn::Result<()> {
 
 const QUALIFIERS: [&str; 5] = ["const", "extern", "gen", "safe", "unsafe"];
 
-/// Parses what follows the name: parameters, return type, body. Each may be missing.
+/// Parses the tokens after the name: parameters, return type, body. Each may be missing.
 fn rest(sig: &mut Signature, tokens: TokenStream) -> syn::Result<Group> {
     let mut before_body = TokenStream::new();
     let mut body = None;
@@ -108,7 +108,7 @@ fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, 
     Ok((params, are_complete))
 }
 
-/// Whether another parameter starts here: the comma before it is missing.
+/// Returns whether another parameter starts here: the comma before it is missing.
 fn starts_param(input: ParseStream<'_>) -> bool {
     input.peek(Token![#]) || (input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]))
 }

@@ -13,7 +13,7 @@ use crate::suggest;
 /// The keys of one attribute.
 pub(crate) trait Key: Copy + PartialEq + 'static {
     const ATTRIBUTE: &'static str;
-    /// Where the attribute is written.
+    /// Position of the attribute.
     const PLACE: &'static str;
     const ALL: &'static [Self];
 
@@ -98,7 +98,7 @@ pub(crate) struct Entry<'a> {
     input: ParseStream<'a>,
 }
 
-/// Parses the entries of an attribute and passes each to `take`; a mistake in one does not hide those in the others.
+/// Parses the entries of an attribute and passes each to `take`; a mistake in one does not hide mistakes in others.
 /// Returns whether a rejected entry may have been meant as the description.
 pub(crate) fn parse_entries<K: Key>(
     input: ParseStream<'_>,
@@ -147,7 +147,7 @@ fn entry<K: Key>(
     end_of_entry(&entry)
 }
 
-/// Whether the next key is a misspelt `description`.
+/// Returns whether the next key is a misspelt `description`.
 fn looks_like_description<K: Key>(input: ParseStream<'_>) -> bool {
     let next = input.fork().call(Ident::parse_any);
     next.is_ok_and(|word| {
@@ -194,7 +194,7 @@ fn one_of(names: &[&str]) -> String {
     format!("{one_of}`{}`", names.join("`, `"))
 }
 
-/// Where a key belongs, if it is one of another attribute.
+/// The attribute of a key, if it is a key of another attribute.
 fn belongs_to<K: Key, Other: Key>(key: &str) -> Option<String> {
     let is_other = K::ATTRIBUTE != Other::ATTRIBUTE && Other::from_name(key).is_some();
     is_other.then(|| format!("it belongs to `#[{}(..)]` on {}", Other::ATTRIBUTE, Other::PLACE))
@@ -220,7 +220,7 @@ impl Entry<'_> {
         self.key.span()
     }
 
-    /// `key` or `key = true`.
+    /// Parses `key` or `key = true`.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
         if !self.input.peek(Token![=]) {
             return Ok(true);
@@ -239,7 +239,7 @@ impl Entry<'_> {
         })
     }
 
-    /// `key = ".."`; `form` is an example for the error message.
+    /// Parses `key = ".."`; `form` is an example for the error message.
     pub(crate) fn literal(&self, form: &str) -> syn::Result<LitStr> {
         self.equals(form)?;
         let span = self.input.span();
@@ -248,7 +248,7 @@ impl Entry<'_> {
             .map_err(|_| syn::Error::new(span, format!("expected a string; write `{} = {form}`", self.key)))
     }
 
-    /// `key = ".."`, or an expression that the compiler evaluates to a string.
+    /// Parses `key = ".."`, or an expression that the compiler evaluates to a string.
     pub(crate) fn text(&self) -> syn::Result<Text> {
         let expr = self.expr("\"..\"")?;
         match &ungrouped(expr) {
@@ -274,7 +274,7 @@ impl Entry<'_> {
         }
     }
 
-    /// `key = <form>`, any expression.
+    /// Parses `key = <form>`, any expression.
     pub(crate) fn expr(&self, form: &str) -> syn::Result<Expr> {
         self.equals(form)?;
         let expr: syn::Result<Expr> = self.input.parse();
@@ -303,7 +303,7 @@ impl Entry<'_> {
     }
 }
 
-/// Removes the invisible group around an expression that a `macro_rules!` macro passed on as an `expr`.
+/// Removes the invisible group around an `expr` that a `macro_rules!` macro passed on.
 pub(crate) fn ungrouped(expr: Expr) -> Expr {
     match expr {
         Expr::Group(group) => ungrouped(*group.expr),

@@ -204,12 +204,12 @@ impl Limits {
                 .is_none_or(|max| number < max || (self.includes_max && number <= max))
     }
 
-    /// Whether both ends are the same value.
+    /// Returns whether both ends have one value.
     fn is_single_value(&self) -> bool {
         self.min.is_some() && self.min == self.max
     }
 
-    /// `min`: the least value of all.
+    /// Returns whether no value is in the range; `min` is the least value of all.
     fn is_empty(&self, min: f64) -> bool {
         match (self.min.unwrap_or(min), self.max) {
             (min, Some(max)) => max < min || (max <= min && !self.includes_max),

@@ -1,4 +1,4 @@
-//! A tool as it was written: its attributes and its signature are parsed, and not yet validated.
+//! A tool with parsed, but not validated attributes and signature.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
@@ -11,7 +11,7 @@ use crate::function::{self, Function};
 use crate::rename::RenameRule;
 use crate::types;
 
-/// Whether a tool is a free function or a method in a `#[tools]` block.
+/// Place of a tool: a free function, or a method in a `#[tools]` block.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     Free,
@@ -33,7 +33,7 @@ pub(crate) struct RawTool {
     pub(crate) params: Vec<RawParam>,
 }
 
-/// A parameter as it was written.
+/// A parameter with parsed attributes.
 pub(crate) struct RawParam {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
@@ -159,7 +159,7 @@ impl RawParam {
     }
 }
 
-/// What to write instead of a pattern. axum's handlers take `State(db): State<Db>`.
+/// A parameter that replaces a pattern. axum's handlers take `State(db): State<Db>`.
 fn destructured(pattern: &Pat, ty: &Type) -> String {
     let name = match pattern {
         Pat::TupleStruct(tuple) if tuple.elems.len() == 1 => tuple.elems.first(),
@@ -177,7 +177,7 @@ fn destructured(pattern: &Pat, ty: &Type) -> String {
     }
 }
 
-/// Allows a lint of clippy that cannot be obeyed: a tool must be `async`.
+/// Allows a lint of clippy, since a tool must be `async`.
 fn allow_unused_async() -> Attribute {
     parse_quote!(#[allow(clippy::unused_async, reason = "a tool is `async`")])
 }

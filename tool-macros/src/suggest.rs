@@ -1,6 +1,6 @@
-//! Suggestions for unknown keys: the closest key, or what to do instead.
+//! Suggestions for unknown keys: the closest key, or an alternative.
 
-/// Keys of other crates, and ours.
+/// Keys of other crates, and their equivalents here.
 pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("desc", "description"),
     ("doc", "description"),
@@ -50,7 +50,7 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("spawn_blocking", "blocking"),
 ];
 
-/// Unknown keys whose purpose is achieved without a key: the attribute, the keys, and what to do instead.
+/// Unknown keys whose purpose is achieved without a key: the attribute, the keys, and the alternative.
 const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     (
         "arg",
@@ -79,7 +79,7 @@ const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// What to do instead of an unknown key.
+/// The alternative to an unknown key.
 pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
     ALTERNATIVES
         .iter()

@@ -111,7 +111,7 @@ fn keeps_the_function_under_an_incomplete_attribute() {
     }
 }
 
-/// Of an incomplete signature, the function, the struct of its name and the complete parts are emitted.
+/// The function, the struct with its name and the complete parts of an incomplete signature are emitted.
 #[test]
 fn keeps_the_function_with_an_incomplete_signature() {
     let params =
@@ -149,7 +149,7 @@ fn keeps_the_function_with_an_incomplete_signature() {
     assert!(half > 60, "only {half}");
 }
 
-/// Callers get no error of a missing parameter that was already typed.
+/// Callers get no error about a missing parameter that was already typed.
 #[test]
 fn keeps_the_parameters_of_an_incomplete_signature() {
     for (text, most) in [
@@ -216,7 +216,7 @@ fn rejected_tools_keep_their_valid_parts() {
     }
 }
 
-/// rustc accepts two parameters of one name if a macro wrote one of them, and would build the stub.
+/// rustc accepts two parameters with one name if a macro wrote one of them, and would build the stub.
 #[test]
 fn stub_without_a_message_does_not_compile() {
     for (text, has_net) in [

@@ -27,7 +27,7 @@ pub(crate) fn tool(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// Another item, or an incomplete function: it is emitted as it is.
+/// Emits another item, or an incomplete function, unchanged.
 fn not_a_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> TokenStream {
     let error = match invalid_item::kind(item) {
         ItemKind::Function(function) => return incomplete(attr, *function),

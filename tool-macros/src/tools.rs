@@ -138,7 +138,7 @@ fn take_tool_attr(function: &mut Function) -> Option<Attribute> {
     None
 }
 
-/// Another item, or an incomplete function, of which the parsed part stays.
+/// Handles another item, or an incomplete function, of which the parsed part stays.
 fn other_item(item: &mut Item, errors: &Errors) {
     let Item::Other(attrs, other) = item else { return };
     let incomplete = match invalid_item::kind(other) {
@@ -203,7 +203,7 @@ fn check_block(block: &ImplBlock, tools: &[(RawTool, Errors)], errors: &Errors) 
     let mut idents = HashSet::new();
     let tools = tools.iter().map(|(tool, _)| tool);
     for tool in tools.filter(|tool| tool.function.cfgs().next().is_none()) {
-        // rustc reports two functions of one name.
+        // rustc reports two functions with one name.
         if idents.insert(&tool.function.sig.ident) && !names.insert(tool.name.value()) {
             errors.at(
                 tool.name.span(),
@@ -227,7 +227,7 @@ fn expand(block: &ImplBlock, tools: &[Tool], krate: Option<&Path>) -> TokenStrea
     quote!(#block #set)
 }
 
-/// The block without what was reported.
+/// The block without its reported parts.
 fn compilable_block(mut block: ImplBlock) -> ImplBlock {
     for item in &mut block.items {
         if let Item::Function(function) = item {
@@ -237,7 +237,7 @@ fn compilable_block(mut block: ImplBlock) -> ImplBlock {
     block
 }
 
-/// A set without tools, in which the compiler checks the valid parts of those that were written.
+/// A set without tools, in which the compiler checks the valid parts of the rejected tools.
 fn empty_set(
     block: &ImplBlock,
     tools: &[Parts],
@@ -306,7 +306,7 @@ fn runtime(krate: Option<&Path>, ty: &Type) -> Runtime {
     )
 }
 
-/// Another item: it is emitted as it is.
+/// Emits another item unchanged.
 fn not_an_impl_block(item: &TokenStream, error: &syn::Error) -> TokenStream {
     let on_a_function = "`#[tools]` belongs on an `impl` block; for one function write `#[tool]`";
     let error = match (syn::parse2::<Function>(item.clone()), invalid_item::kind(item)) {

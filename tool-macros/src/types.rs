@@ -1,6 +1,6 @@
 //! Checks of a type's syntax: references, lifetimes, `impl Trait` and unsized types.
 //!
-//! Everything else is checked by the runtime's traits, which resolve aliases.
+//! The runtime's traits check everything else, since they resolve aliases.
 
 use proc_macro2::Span;
 use quote::ToTokens as _;
@@ -11,7 +11,8 @@ use syn::{
 
 use crate::errors::Errors;
 
-/// The type of a parameter must be owned, concrete and sized. The compiler would report that in several messages.
+/// Checks the type of a parameter: it must be owned, concrete and sized. The compiler would report that in several
+/// messages.
 pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => {
@@ -28,8 +29,8 @@ pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
         Type::Paren(paren) => check_param(&paren.elem, is_described, errors),
         Type::Group(group) => check_param(&group.elem, is_described, errors),
         _ => {
-            // A `State<&'static str>` is for the traits to judge. What the model supplies is deserialized, of which rustc's own
-            // words are less clear.
+            // The traits judge a `State<&'static str>`. A parameter from the model is deserialized, for which rustc's
+            // own message is less clear.
             let is_host_type = last_name(ty).is_some_and(|name| HOST_TYPES.iter().any(|known| name == known));
             check_owned(ty, !is_described || is_host_type, true, errors);
         }
@@ -70,7 +71,7 @@ fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors
     }
 }
 
-/// What to take instead of an unsized type of the standard library. For wording only.
+/// The owned equivalent of an unsized type of the standard library. For wording only.
 fn owned(path: &Path) -> Option<&'static str> {
     let last = path.segments.last().filter(|last| last.arguments.is_none())?;
     let (_, instead) = OWNED.iter().find(|(borrowed, _)| last.ident == borrowed)?;
@@ -83,7 +84,7 @@ const OWNED: [(&str, &str); 3] = [
     ("OsStr", "take a `String`, or a `PathBuf` for a path"),
 ];
 
-/// The type of a `#[tools]` block must be owned: calls share its value and may outlive a borrow.
+/// Checks the type of a `#[tools]` block: it must be owned, since calls share its value and may outlive a borrow.
 pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
     for lifetime in lifetimes(ty) {
         errors.at(
@@ -93,7 +94,7 @@ pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
     }
 }
 
-/// A returned value must be owned, as it outlives the call. `is_method`: it could borrow from `self`.
+/// Checks a returned value: it must be owned, as it outlives the call. `is_method`: it could borrow from `self`.
 pub(crate) fn check_output(ty: &Type, is_method: bool, is_blocking: bool, errors: &Errors) {
     match ty {
         Type::Never(never) => errors.at(
@@ -133,7 +134,7 @@ fn report_borrowed(span: Span, is_method: bool, errors: &Errors) {
     }
 }
 
-/// Whether the type looks like a future. For wording only.
+/// Returns whether the type looks like a future. For wording only.
 pub(crate) fn is_future(ty: &Type) -> bool {
     let named = |path: &Path, names: &[&str]| {
         let last = path.segments.last();
@@ -152,7 +153,7 @@ pub(crate) fn is_future(ty: &Type) -> bool {
     }
 }
 
-/// Whether a closure parameter may have this type: it contains no `impl Trait`.
+/// Returns whether a closure parameter may have this type: it contains no `impl Trait`.
 pub(crate) fn is_closed(ty: &Type) -> bool {
     let mut closed = !matches!(ty, Type::ImplTrait(_));
     inner_types(ty, &mut |ty| closed &= is_closed(ty));
@@ -211,7 +212,7 @@ pub(crate) fn last_name(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// A type as people write it.
+/// A type in the usual spelling.
 pub(crate) fn text(ty: &Type) -> String {
     let mut text = ty.to_token_stream().to_string();
     for (spaced, written) in [

@@ -1,6 +1,6 @@
 //! Validates a raw tool: the rules across its attributes and its signature.
 //!
-//! What needs only one attribute is checked in `attr.rs`; what needs a type, by the runtime's traits.
+//! Rules for one attribute alone are checked in `attr.rs`, rules for types by the runtime's traits.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -40,7 +40,7 @@ pub(crate) struct Param {
     pub(crate) options: ParamOptions,
 }
 
-/// What a tool returns.
+/// The return type of a tool.
 pub(crate) struct Output {
     /// `None` if the function has no return type.
     pub(crate) ty: Option<Type>,
@@ -76,7 +76,7 @@ impl From<Tool> for Parts {
     }
 }
 
-/// `errors` are those of the tool so far.
+/// Validates a raw tool; `errors` are its errors so far.
 pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Rejected>> {
     if let Some(span) = async_trait_span(&tool) {
         errors.at(
@@ -137,7 +137,7 @@ pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Reject
     }
 }
 
-/// The span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a lifetime that nobody wrote.
+/// The span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a generated lifetime.
 fn async_trait_span(tool: &RawTool) -> Option<Span> {
     let mut generics = tool.function.sig.generics.params.iter();
     let is_rewritten = generics.any(|generic| {
@@ -163,7 +163,7 @@ pub(crate) fn reject_incomplete(tool: RawTool, errors: Errors) -> Rejected {
 }
 
 impl Parts {
-    /// Types that may name generics cannot be checked outside of the function.
+    /// Removes types that may name generics: they cannot be checked outside of the function.
     fn without_generics(mut self) -> Self {
         if !self.function.sig.generics.params.is_empty() {
             self.params.clear();
@@ -189,7 +189,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// `None` also if the function is neither `async` nor blocking.
+/// The output of a tool; `None` also if the function is neither `async` nor blocking.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
     if sig.asyncness.is_none() && tool.blocking.is_none() {
@@ -352,7 +352,7 @@ fn receiver_reference(receiver: &ReceiverKind) -> Option<(Option<&Lifetime>, Opt
     }
 }
 
-/// Whether the struct of the tool would have the name of a primitive type.
+/// Returns whether the struct of the tool would have the name of a primitive type.
 fn shadows_primitive(tool: &RawTool) -> bool {
     let ident = &tool.function.sig.ident;
     tool.place == Place::Free && PRIMITIVES.iter().any(|primitive| ident == primitive)
@@ -400,8 +400,8 @@ fn unique_names(tool: &RawTool, errors: &Errors) {
     }
 }
 
-/// `_x` marks an unused parameter, but the model would read that name. Only described parameters are checked: those
-/// that the host supplies need no description.
+/// Reports a name like `_x`, which marks an unused parameter, but which the model would read. Only described parameters
+/// are checked: a parameter from the host needs no description.
 fn leading_underscore(param: &RawParam, errors: &Errors) {
     let name = param.name.value();
     let without = match name.trim_start_matches(['_', '-']) {
@@ -419,7 +419,7 @@ fn leading_underscore(param: &RawParam, errors: &Errors) {
     }
 }
 
-/// The rule of the APIs of all models for names.
+/// Checks a name by the rule that the APIs of all models share.
 fn check_name(name: &LitStr, errors: &Errors) {
     let value = name.value();
     let reason = match value

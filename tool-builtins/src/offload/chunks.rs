@@ -1,10 +1,10 @@
-//! The text of a file, piece by piece: no file is ever in memory as a whole.
+//! Reads the text of a file in chunks: no file is ever in memory as a whole.
 
 use std::path::Path;
 
 use super::reader::{FileReader, ReadError};
 
-/// How many bytes are read at once.
+/// Number of bytes in a chunk.
 const CHUNK: usize = 256 << 10;
 
 /// Reads a file from its beginning to its end.
@@ -12,13 +12,13 @@ pub(super) struct Chunks<'r, R> {
     reader: &'r R,
     file: &'r Path,
     position: u64,
-    /// The size of the file, once a part of it was read.
+    /// Size of the file, once a part of it was read.
     size: Option<u64>,
-    /// The bytes of a character whose end is in the next chunk.
+    /// Bytes of a character that continues in the next chunk.
     carry: Vec<u8>,
 }
 
-/// Why there is no next chunk.
+/// The reason why there is no next chunk.
 #[derive(Debug)]
 pub(super) enum ChunkError {
     Missing,
@@ -38,7 +38,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
         }
     }
 
-    /// The next piece, cut between characters; `None` at the end of the file.
+    /// Reads the next piece, cut between characters; `None` at the end of the file.
     pub(super) async fn next(&mut self) -> Result<Option<String>, ChunkError> {
         loop {
             if self.size.is_some_and(|size| self.position >= size) {
@@ -60,7 +60,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
             bytes.extend(part.bytes);
             let whole = match std::str::from_utf8(&bytes) {
                 Ok(_) => bytes.len(),
-                // The end of the character may follow.
+                // The rest of the character may follow.
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 Err(_) => return Err(ChunkError::NotText),
             };
@@ -78,7 +78,7 @@ mod tests {
     use super::super::reader::{FilePart, Reading};
     use super::*;
 
-    /// Answers with a few bytes at a time, whatever is asked for.
+    /// Returns a few bytes at a time, whatever the limit.
     struct Slow(Vec<u8>, usize);
 
     impl FileReader for Slow {

@@ -1,4 +1,4 @@
-//! The short way: local files, no writer to choose.
+//! Offloads to local files, without a choice of the writer.
 
 use std::borrow::Borrow;
 
@@ -7,10 +7,10 @@ use tool_runtime::message::Message;
 use super::function::{OffloadError, OffloadOptions, OffloadResult, offload_message};
 use super::local::LocalWriter;
 
-/// Offloads the one `tool_result` of a message to a local file. Both arguments go in by value or by reference.
+/// Offloads the only `tool_result` of a message to a local file. Both arguments are accepted by value or by reference.
 ///
-/// The content may have any length, the caller has decided that it is too long. A second content
-/// of the same `tool_use_id` overwrites the first.
+/// The content may have any length, since the caller has decided that it is too long. A second content of one
+/// `tool_use_id` overwrites the first.
 ///
 /// # Errors
 ///

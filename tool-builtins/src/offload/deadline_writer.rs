@@ -1,4 +1,4 @@
-//! Waits for a store, but no longer than the call has time, and survives its panic.
+//! Limits the time of a store to the time of the call, and catches its panics.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use tool_runtime::{CancellationToken, Context};
 
 use super::writer::{FileWriter, WriteError, Writer, Writing};
 
-/// A writer that always answers when the call has an end: a result that cannot be stored can then still go back.
+/// A writer that returns in time when the call ends: a result that cannot be stored can then still be returned.
 #[derive(Debug)]
 pub(super) struct DeadlineWriter {
     pub(super) writer: Writer,
@@ -41,7 +41,7 @@ impl DeadlineWriter {
             polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
         })
         .await;
-        // What is given up may panic as well, and what is written stays written.
+        // An aborted write may panic as well, and finished writes stay.
         caught(|| drop(writing)).and(written)
     }
 
@@ -75,7 +75,8 @@ fn text_of(payload: &(dyn Any + Send)) -> &str {
 
 const TOO_LATE: &str = "the store had no answer when the call had to end";
 
-/// How long a store may take when the call is over: less than one grace period. A function may answer until the end of
-/// its own, the layers are dropped after a second one; a result that could not be stored still goes back before that.
+/// Time that a store has after the end of the call: less than one grace period. A function may answer until the end of
+/// its grace period, the layers are dropped after a second one; a result that could not be stored is still returned
+/// before that.
 const STORE_GRACE_PERIOD: Duration =
     CancellationToken::GRACE_PERIOD.saturating_sub(Duration::from_millis(10));

@@ -1,12 +1,12 @@
-//! Where a content goes, and is read: `<outputDir>/<sessionId>/<tool_use_id>.md`, and nowhere else.
+//! The path of an offloaded content: `<outputDir>/<sessionId>/<tool_use_id>.md`, and no other.
 //!
-//! R-OFF-21: the caller is trusted with the directory. The ids come from a model's API, though, and become names of files: one
-//! that is not a plain name would let whoever writes it choose the place.
+//! R-OFF-21: the caller is trusted with the directory. The ids are sent by a model's API, though, and become names of
+//! files: an id that is not a plain name would let its author choose the path.
 
 use std::path::{Path, PathBuf};
 
-/// The file for one result; both ids are checked first, and go in unchanged. From the second file of an id on, the
-/// name ends in its number: `call_0.md`, `call_0-2.md`.
+/// The path for one result; both ids are checked first, and used unchanged. Further files of one id have their number
+/// at the end: `call_0.md`, `call_0-2.md`.
 pub(super) fn file(
     output_dir: &Path,
     session_id: &str,
@@ -28,18 +28,18 @@ pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, 
     Ok(output_dir.join(session_id))
 }
 
-/// The file with this name, whose number, if it has one, is a part of the name: `call_0` or `call_0-2`.
+/// The path for this name, which may include a number: `call_0` or `call_0-2`.
 pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
     check("name", name, LONGEST_NAME - EXTENSION.len())?;
     Ok(directory.join(format!("{name}{EXTENSION}")))
 }
 
-/// The name without the extension; `None` if that is not the one of offloaded contents.
+/// The name without the extension; `None` if the extension is not that of offloaded contents.
 pub(super) fn name_of(file_name: &str) -> Option<&str> {
     file_name.strip_suffix(EXTENSION)
 }
 
-/// An id that is not one plain component of a path. Nothing was written.
+/// An error for an id that is not one plain component of a path. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
 pub struct InvalidComponent {
@@ -49,18 +49,18 @@ pub struct InvalidComponent {
 }
 
 impl InvalidComponent {
-    /// What is wrong with it.
+    /// Returns the fault of the id.
     pub(super) fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The beginning of it.
+    /// Returns the beginning of the id.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
 }
 
-/// The rules of all systems on each of them, so that a session can move; but for `:`, which is in every id of some
+/// Checks an id by the rules of all systems, so that a session can move; except for `:`, which is in every id of some
 /// models (`functions.search:0`): it is a plain character everywhere but on Windows, so it is refused only there.
 fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
     let reason = if id.is_empty() {
@@ -68,7 +68,7 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
     } else if let Some(c) = id.chars().find(|&c| is_refused(c, cfg!(windows))) {
         format!("{c:?} is not allowed")
     } else if id.ends_with(['.', ' ']) {
-        // `.` and `..`, and everything that Windows takes for them or for the name without the end.
+        // `.` and `..`, and all names that Windows treats as these or without their end.
         "it ends in a dot or a space".to_owned()
     } else if id.len() > longest {
         format!("it has {} bytes, {longest} are allowed", id.len())
@@ -84,12 +84,13 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
     })
 }
 
-/// On Windows, `:` stands after the letter of a drive (`C:x` leads there), or before the name of a hidden stream.
+/// On Windows, `:` follows the letter of a drive (`C:x` leads there), or precedes the name of a hidden stream.
 fn is_refused(c: char, on_windows: bool) -> bool {
     matches!(c, '/' | '\\') || c.is_control() || (on_windows && c == ':')
 }
 
-/// `CON`, `nul.txt`, `com1` …: what is written to these is lost, whatever follows the first dot.
+/// Returns whether this is a device, `CON`, `nul.txt`, `com1` …: bytes that are written to a device are lost, and only
+/// the name before the first dot counts.
 fn is_device(id: &str) -> bool {
     let stem = id
         .split('.')
@@ -108,10 +109,10 @@ fn is_device(id: &str) -> bool {
 
 const EXTENSION: &str = ".md";
 
-/// What the file systems in use allow for one name, in bytes.
+/// Maximum length of a name on the file systems in use, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// How much of a refused id is shown, in characters.
+/// Maximum number of characters of a refused id that are shown.
 const SHOWN: usize = 64;
 
 #[cfg(test)]

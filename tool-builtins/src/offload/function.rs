@@ -1,4 +1,4 @@
-//! The core: a message in, its long result to a writer, the message with a pointer out.
+//! The core: takes a message, stores its long result with a writer, and returns the message with a pointer.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub async fn offload(
     offload_message(&message, &options, &*writer).await
 }
 
-/// Where offloaded contents go. The host decides it, never the model.
+/// Destination of offloaded contents. The host decides it, never the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffloadOptions {
     /// The session: one directory of files.
@@ -32,7 +32,7 @@ pub struct OffloadOptions {
 }
 
 impl OffloadOptions {
-    /// Options of one session.
+    /// Creates the options of one session.
     pub fn new(session_id: impl Into<String>, output_dir: impl Into<PathBuf>) -> Self {
         Self {
             session_id: session_id.into(),
@@ -41,45 +41,46 @@ impl OffloadOptions {
     }
 }
 
-/// What offloading did. In JSON its fields are `message`, `freedChars` and `file`.
+/// Result of offloading. In JSON its fields are `message`, `freedChars` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OffloadResult {
-    /// The message as it was, the result's content replaced by the pointer.
+    /// The message, with the pointer in place of the result's content.
     pub message: Message,
-    /// Characters (Unicode scalar values) of the content less those of the pointer; negative for a short content.
+    /// Number of characters (Unicode scalar values) of the content, less that of the pointer; negative for a short
+    /// content.
     pub freed_chars: i64,
     /// The file that has the content; an absolute path.
     pub file: PathBuf,
 }
 
-/// Why nothing was offloaded. The message is as it was.
+/// The reason why nothing was offloaded. The message is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffloadError {
-    /// Nothing to offload.
+    /// The message has no `tool_result`.
     #[error("the message has no `tool_result` block, one is needed")]
     NoToolResult,
-    /// More than one block could be meant.
+    /// The message has several `tool_result` blocks.
     #[error("the message has {} `tool_result` blocks ({}), exactly one is needed", ids.len(), ids.join(", "))]
     SeveralToolResults {
         /// The `tool_use_id` of each.
         ids: Vec<String>,
     },
-    /// Without an id there is no name for the file.
+    /// The `tool_result` has no id, which would name the file.
     #[error("the `tool_result` block has no `tool_use_id`, a string is needed")]
     NoToolUseId,
-    /// The content is neither of the two kinds.
+    /// The content is neither a string nor a list of blocks.
     #[error("the content of the result {tool_use_id:?} is neither a string nor an array of content blocks")]
     NoContent {
-        /// Of which result.
+        /// The id of the result.
         tool_use_id: String,
     },
-    /// An id would lead elsewhere.
+    /// An id is not one plain component of a path.
     #[error(transparent)]
     InvalidComponent(#[from] InvalidComponent),
-    /// The pointer is text, and this directory has none.
+    /// The directory is not UTF-8, as the text of the pointer has to be.
     #[error("the output directory {} has no absolute path that is text; give it as an absolute one", output_dir.display())]
     OutputDir {
         /// The directory.
@@ -95,7 +96,7 @@ pub enum OffloadError {
     },
 }
 
-/// Offloads the one result of a message.
+/// Offloads the only result of a message.
 pub(super) async fn offload_message(
     message: &Message,
     options: &OffloadOptions,
@@ -134,14 +135,14 @@ pub(super) async fn offload_message(
     })
 }
 
-/// What stays where a content was.
+/// The text that replaces a content.
 #[derive(Debug)]
 pub(super) struct Pointer {
     pub(super) text: String,
     pub(super) file: PathBuf,
 }
 
-/// Writes a content, over an earlier one of this id, and says where it is.
+/// Writes a content, over an earlier one of this id, and returns the pointer.
 pub(super) async fn put(
     content: &str,
     tool_use_id: &str,
@@ -155,7 +156,7 @@ pub(super) async fn put(
     }
 }
 
-/// Writes a content, beside the earlier ones of this id, and says where it is.
+/// Writes a content, beside the earlier ones of this id, and returns the pointer.
 pub(super) async fn put_beside(
     content: &str,
     tool_use_id: &str,
@@ -174,14 +175,14 @@ pub(super) async fn put_beside(
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
-/// How many names are tried before the store is taken for one that would refuse them all.
+/// Maximum number of names that are tried; a store that refuses so many would refuse them all.
 const MOST_OF_ONE_ID: u32 = 10_000;
 
 fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
     OffloadError::Write { file, source }
 }
 
-/// Points to the file of this number, whether or not it is there.
+/// Creates a pointer to the file of this number, which need not exist.
 fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<Pointer, OffloadError> {
     let OffloadOptions {
         session_id,
@@ -216,7 +217,7 @@ fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {
     }
 }
 
-/// The block with another content, every other field in its place.
+/// The block with another content; every other field keeps its position.
 fn pointing(block: &Block, pointer: &str) -> Block {
     let fields = block.0.iter().map(|(name, value)| {
         let value = if name == "content" {

@@ -1,4 +1,4 @@
-//! Offloading around every call: results too long for the model never reach it.
+//! Offloads the results of all calls that are too long for the model.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,27 +17,27 @@ use super::local::LocalWriter;
 use super::read_back;
 use super::writer::{FileWriter, Writer};
 
-/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters:
-/// those of the text, or of the content blocks as compact JSON. Failures are results too, and images are content: put
-/// tools whose images the model has to see into a registry without this layer.
+/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters: of the
+/// text, or of the content blocks as compact JSON. Failures are results too, and images are content: put tools whose
+/// images the model has to see into a registry without this layer.
 ///
-/// A file holds what the tool returned and nothing else: [notes](ToolOutcome::notes) stay after the pointer, where the
-/// model reads them.
+/// A file contains the tool's content alone: [notes](ToolOutcome::notes) stay after the pointer, where the model reads
+/// them.
 ///
-/// Files lie in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
+/// Files are in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options is for calls without one.
 ///
-/// When a content cannot be written, the result goes back as it was, and a warning goes to [`tracing`]: also when the
-/// writer panics, and when it has no answer by the call's deadline or its cancellation. Without either it has all the
-/// time that it takes.
+/// If a content cannot be written, the result is returned unchanged, and a warning goes to [`tracing`]: also when the
+/// writer panics, and when it has not returned by the call's deadline or cancellation. Without a deadline its time is
+/// not limited.
 ///
-/// **Nothing is overwritten**: a file is named by its `tool_use_id`, and a later result with the same id in the same
-/// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first. Some servers
-/// repeat ids in every turn. [`overwriting`](Self::overwriting) is the other way.
+/// **Nothing is overwritten**: the name of a file is its `tool_use_id`, and a later result with this id in this session
+/// gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first. Some servers repeat ids
+/// in every turn. [`overwriting`](Self::overwriting) changes this.
 ///
-/// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with a tool of its own.
-/// Results of `ReadOffloaded` are never offloaded, whatever prefix it has, nor those of the tools in [`excluding`](Self::excluding), nor those of calls with
-/// [`WithoutOffload`].
+/// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with
+/// another tool. Results of `ReadOffloaded` are never offloaded, whatever its prefix, nor results of the tools in
+/// [`excluding`](Self::excluding), nor results of calls with [`WithoutOffload`].
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -82,15 +82,16 @@ impl OffloadLayer {
         self
     }
 
-    /// Has one file for each id, always `<tool_use_id>.md`: a later result with the same id overwrites the earlier one.
+    /// Keeps one file for each id, always `<tool_use_id>.md`: a later result with this id overwrites the earlier one.
     #[must_use]
     pub fn overwriting(mut self) -> Self {
         self.overwrites = true;
         self
     }
 
-    /// Never offloads the results of these tools: of one that reads files, for example, whose answer would only become another file.
-    /// A tool of a nested registry has the name that the model calls it by, or the one in the registry that this layer is around.
+    /// Never offloads the results of these tools: for example of a tool that reads files, whose result would only
+    /// become another file. A tool of a nested registry has the name that the model calls it by, or its name in the
+    /// registry of this layer.
     ///
     /// ```
     /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -106,7 +107,7 @@ impl OffloadLayer {
 
     fn applies_to(&self, call: &ToolCall) -> bool {
         let names = [call.qualified_name(), &call.name];
-        // The name is compared first, since a declaration is made to compare the function.
+        // The name is compared first, since a comparison of functions needs a declaration.
         let reads_back =
             call.name.ends_with(read_back::NAME) && call.is_call_of::<read_back::read_offloaded>();
         !reads_back
@@ -118,7 +119,7 @@ impl OffloadLayer {
     async fn shorten(&self, result: &mut ToolResult, context: CallContext) -> Result<(), OffloadError> {
         let text = match &result.content {
             Content::Text(text) => Cow::Borrowed(text.as_str()),
-            // Blocks are JSON already: writing them cannot fail.
+            // Blocks are JSON already: serializing them cannot fail.
             Content::Blocks(blocks) => Cow::Owned(serde_json::to_string(blocks).unwrap_or_default()),
         };
         if text.chars().count() < self.threshold {
@@ -154,8 +155,8 @@ impl<S> Layer<S> for OffloadLayer {
     }
 }
 
-/// Among the extensions of a call's [`Context`](tool_runtime::Context): its result is not offloaded, for example since the model has no
-/// tool to read it back.
+/// Excludes a call from offloading, as an extension of its [`Context`](tool_runtime::Context): for example if the model
+/// has no tool to read the file.
 ///
 /// ```
 /// use tool_builtins::offload::WithoutOffload;
@@ -209,5 +210,5 @@ where
     }
 }
 
-/// In characters (R-OFF-5, R-OFF-26).
+/// Default threshold in characters (R-OFF-5, R-OFF-26).
 const THRESHOLD: usize = 1000;

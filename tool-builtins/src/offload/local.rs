@@ -1,4 +1,4 @@
-//! Local files, each of them whole or not there: with the permissions of the process, or for its owner alone.
+//! Writes local files atomically: with the permissions of the process, or for its owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,12 +9,12 @@ use tokio::runtime::Handle;
 
 use super::writer::{FileWriter, Writing};
 
-/// Writes local files: first a temporary one beside the place, which then gets the name. A reader sees the old content
-/// or the new one, never a part, also when two processes write the same file. Needs a tokio runtime; without one, or
-/// when it is shut down before the write began, that is the error.
+/// Writes local files: first a temporary file in the directory, which is then renamed. A reader sees the old content or
+/// the new one, never a part, also when two processes write one file. Needs a tokio runtime; without one, or when it is
+/// shut down before the write began, the result is an error.
 ///
-/// Whether a name is free ([`create_new`](FileWriter::create_new)) is decided by a hard link. On a disk that has none
-/// (FAT, some network disks), an empty file takes the name first, and is there until the content is in its place.
+/// A hard link decides whether a name is free ([`create_new`](FileWriter::create_new)). On a disk without hard links
+/// (FAT, some network disks), an empty file reserves the name until the content is in its place.
 ///
 /// The content is not forced onto the disk (`fsync`): after a power failure a file may be gone.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,8 +30,8 @@ impl FileWriter for LocalWriter {
     }
 }
 
-/// Writes local files as [`LocalWriter`] does, for the owner of the process alone: on Unix, files have the mode 0600, and the directories
-/// that it makes 0700. Those that are there already stay as they are.
+/// Writes local files like [`LocalWriter`], for the owner of the process alone: on Unix, files have the mode 0600, and
+/// new directories 0700. Existing directories keep their mode.
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions, PrivateWriter};
@@ -52,10 +52,10 @@ impl FileWriter for PrivateWriter {
     }
 }
 
-/// Who may read what is written.
+/// Permissions of new files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// Whoever the process lets by its `umask`.
+    /// Permissions by the `umask` of the process.
     Process,
     Owner,
 }
@@ -70,7 +70,7 @@ fn write_new<'a>(file: &Path, content: &str, access: Access) -> Writing<'a, bool
     on_another_thread(move || create_new(&file, content.as_bytes(), access))
 }
 
-/// In one piece on another thread: a caller who stops waiting does not leave a half-written file.
+/// Runs in one piece on another thread: a caller who stops waiting does not leave a half-written file.
 fn on_another_thread<'a, T: Send + 'static>(
     write: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Writing<'a, T> {
@@ -91,7 +91,7 @@ fn replace(file: &Path, content: &[u8], access: Access) -> io::Result<()> {
 }
 
 fn create_new(file: &Path, content: &[u8], access: Access) -> io::Result<bool> {
-    // Spares writing the content once for each name that is taken; what decides is `persist_new`.
+    // Saves writing the content once for each name that exists; `persist_new` decides.
     if fs::symlink_metadata(file).is_ok() {
         return Ok(false);
     }
@@ -129,25 +129,25 @@ fn new_file(access: Access) -> OpenOptions {
 const TEMPORARY_START: &str = ".offload-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Whether a file with this name was being written when its process ended, or is now.
+/// Returns whether a file with this name is a temporary file, of a process that writes or has ended.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_START) && name.ends_with(TEMPORARY_END)
 }
 
-/// A file that is removed unless it got its name.
+/// A file that is removed unless it was renamed.
 struct Temporary {
     path: PathBuf,
     persisted: bool,
 }
 
 impl Temporary {
-    /// Has the content, in the directory of `file`.
+    /// Writes the content to a temporary file in the directory of `file`.
     fn beside(file: &Path, content: &[u8], access: Access) -> io::Result<Self> {
         let directory = file.parent().unwrap_or(file);
         create_directories(directory, access)?;
         let (temporary, mut handle) = Self::create(directory, access)?;
         handle.write_all(content)?;
-        // Windows does not rename what is open.
+        // Windows does not rename open files.
         drop(handle);
         Ok(temporary)
     }
@@ -155,7 +155,7 @@ impl Temporary {
     fn create(directory: &Path, access: Access) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
-            // Short, whatever the id's length; no result has this name, theirs end in `.md`.
+            // Short, whatever the id's length; no result has this name, since results end in `.md`.
             let path = directory.join(format!(
                 "{TEMPORARY_START}{}-{number}{TEMPORARY_END}",
                 std::process::id()
@@ -170,7 +170,7 @@ impl Temporary {
                         handle,
                     ));
                 }
-                // Another machine's process with the same id, on a shared disk, or one that was killed.
+                // A process with this id on another machine, on a shared disk, or one that was killed.
                 Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -183,13 +183,13 @@ impl Temporary {
         Ok(())
     }
 
-    /// Gives it the name unless something has it; whether it got it.
+    /// Renames the file unless the name exists. Returns whether it was renamed.
     fn persist_new(self, file: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<bool> {
         let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
         match link(&self.path, file) {
             Ok(()) => return Ok(true),
             Err(error) if is_taken(&error) => return Ok(false),
-            // Not every disk has links: which error says so is another on each.
+            // Not every disk has links: the error for that differs between systems.
             Err(_) => {}
         }
         // Empty, and soon replaced.
@@ -199,7 +199,7 @@ impl Temporary {
             Err(error) => return Err(error),
         }
         self.persist(file).map(|()| true).inspect_err(|_| {
-            // Only its name was ours. The error that brought us here is the one to tell.
+            // Only its name was reserved. The first error is the one to report.
             let _ = fs::remove_file(file);
         })
     }
@@ -208,7 +208,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.persisted {
-            // The error that brought us here is the one to tell.
+            // The first error is the one to report.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn existing_temporary_files_are_kept() {
         let directory = directory("taken");
-        // What processes with our id on other machines may have left.
+        // Files that processes with this id on other machines may have left.
         let next = CREATED.load(Ordering::Relaxed);
         for number in next..next + 50 {
             let name = format!(".offload-{}-{number}.tmp", std::process::id());

@@ -1,4 +1,4 @@
-//! Reads local files, and no others that links lead to.
+//! Reads local files, and follows no links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -10,7 +10,7 @@ use super::reader::{FilePart, FileReader, Reading};
 
 /// Reads the files of a [`LocalWriter`](super::LocalWriter). Needs a tokio runtime.
 ///
-/// Symbolic links are not followed: neither one in the place of a file nor one in the place of a session's directory.
+/// Symbolic links are not followed, neither for a file nor for a session's directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalReader;
 
@@ -45,7 +45,7 @@ fn none_if_missing<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 
 fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
     check_directory(path.parent().unwrap_or(path))?;
-    // Before it is opened, since opening a pipe waits for somebody who writes.
+    // Before the file is opened, since opening a pipe waits for a writer.
     let expected = fs::symlink_metadata(path)?;
     if !expected.is_file() {
         return Err(io::Error::other("it is a link or no file"));
@@ -56,7 +56,7 @@ fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     let mut bytes = Vec::new();
-    // Beyond the end, not every system lets one seek.
+    // Beyond the end, some systems do not allow to seek.
     if offset < metadata.len() {
         file.seek(SeekFrom::Start(offset))?;
         file.take(limit as u64).read_to_end(&mut bytes)?;
@@ -70,7 +70,7 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            // What is no text was not written here.
+            // Bytes that are not UTF-8 were not written by offloading.
             names.extend(entry.file_name().into_string());
         }
     }
@@ -86,7 +86,7 @@ fn check_directory(directory: &Path) -> io::Result<()> {
     ))
 }
 
-/// Whether what was opened is what was looked at: nobody has put a link in its place between.
+/// Returns whether the opened file is the checked one: no link has replaced it between.
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

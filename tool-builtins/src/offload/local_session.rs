@@ -1,4 +1,4 @@
-//! The end of a session: its local files are removed, and nothing else is.
+//! Removes the local files of a session, and no other files.
 
 use std::fs;
 use std::io;
@@ -7,10 +7,11 @@ use std::path::Path;
 use super::file_path;
 use super::local::is_temporary;
 
-/// Removes the files of a session below the output directory, also those that were being written when their process ended, and then the
-/// session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
+/// Removes the files of a session below the output directory, also temporary files of processes that have ended, and
+/// then the session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
 ///
-/// Links are not followed. What offloading did not write stays, and the error says that the directory is not empty.
+/// Links are not followed. Files that offloading did not write stay, and the error says that the directory is not
+/// empty.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

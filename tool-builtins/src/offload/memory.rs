@@ -1,4 +1,4 @@
-//! A store for tests, written and read: nothing touches the disk.
+//! A store in memory, for tests: it writes and reads without a disk.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,30 +8,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::reader::{FilePart, FileReader, Reading};
 use super::writer::{FileWriter, Writing};
 
-/// Keeps contents in memory, to be read with it, too; clones share them.
+/// Keeps contents in memory, and reads them; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryWriter {
     files: Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
 
 impl MemoryWriter {
-    /// Nothing written yet.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was written to `file`.
+    /// Content that was written to `file`.
     pub fn read(&self, file: impl AsRef<Path>) -> Option<String> {
         self.lock().get(file.as_ref()).cloned()
     }
 
-    /// All that was written.
+    /// All contents, by their files.
     pub fn files(&self) -> BTreeMap<PathBuf, String> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
-        // Whoever panicked did not do so between two halves of a change: there are none.
+        // A panic cannot have happened between two halves of a change: there are none.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

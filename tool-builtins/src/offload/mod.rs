@@ -1,11 +1,13 @@
-//! Long tool results go to files; the model gets a pointer instead, and the tokens are free again.
+//! Moves long tool results to files: the model gets a pointer, which takes fewer tokens.
 //!
-//! Three ways to use it, and one to read back:
+//! Three APIs offload, and one reads back:
 //!
-//! - [`offload_to_files`]: a function; a message in, a message with a pointer out, the content in a local file.
-//! - [`offload()`]: the same as a tool, with whatever [`FileWriter`] the host put into the registry's state.
-//! - [`OffloadLayer`]: around a registry; every result of 1000 characters or more is offloaded by itself.
-//! - [`read_offloaded()`]: the tool `ReadOffloaded`, with which the model reads and searches what was offloaded in its session.
+//! - [`offload_to_files`]: a function that takes a message, writes the content to a local file, and returns the message
+//!   with a pointer.
+//! - [`offload()`]: a tool, with the [`FileWriter`] that the host put into the registry's state.
+//! - [`OffloadLayer`]: a layer that offloads every result of 1000 characters or more.
+//! - [`read_offloaded()`]: the tool `ReadOffloaded`, with which the model reads and searches offloaded results of its
+//!   session.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -29,7 +31,8 @@
 //! # }
 //! ```
 
-// Dependencies first: a module uses only modules declared before it. The core, `function` and `read_back`, knows the traits of the stores and none of the stores.
+// Dependencies first: a module uses only modules declared before it. The core, `function` and `read_back`, uses the
+// traits of the stores and no store.
 mod file_path;
 mod writer;
 mod reader;

@@ -1,4 +1,4 @@
-//! `ReadOffloaded`: the model reads and searches what was offloaded in its session.
+//! `ReadOffloaded`: the model reads and searches offloaded results of its session.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,10 +21,10 @@ pub(super) const NAME: &str = "ReadOffloaded";
 pub async fn read_offloaded(
     /// The name of the file in the pointer, without directory and `.md`: `toolu_01`.
     id: String,
-    /// How many characters of the file to skip.
+    /// Number of characters of the file to skip.
     #[arg(default = 0u64)]
     offset: u64,
-    /// How many characters to return at most: 800 if not sent.
+    /// Maximum number of characters to return: 800 if not sent.
     #[arg(default = LIMIT, range = 1..=20_000)]
     limit: u32,
     /// Search instead: a regular expression. Returns the matches from the offset on with a little text around them, each with its
@@ -55,40 +55,40 @@ pub async fn read_offloaded(
 /// Less than the threshold of a layer, which counts the first line, too (R-OFF-26).
 const LIMIT: u32 = 800;
 
-/// Why nothing was read; the model can act on it.
+/// The reason why nothing was read; the model can act on it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadOffloadedError {
-    /// The id is no plain name.
+    /// The id is not a plain name.
     #[error(
         "invalid id {:?}: {}; expected the name of the file in the pointer, without directory and `.md`",
         .0.shown(), .0.reason()
     )]
     InvalidId(InvalidComponent),
-    /// The host has a session or a directory that cannot be a path.
+    /// The session or the directory of the host is not a valid path.
     #[error("this session has no offloaded results")]
     NoDirectory,
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no offloaded result {id:?}; {}", known_ids(.known, *.more))]
     Missing {
         /// The id, shortened.
         id: String,
-        /// Some of those that there are.
+        /// Ids of some existing files.
         known: Vec<String>,
-        /// How many others there are.
+        /// Number of other existing files.
         more: usize,
     },
-    /// The file is shorter.
+    /// The offset is beyond the end of the file.
     #[error("the offset {offset} is beyond the end of {id:?}; expected 0 to {characters}")]
     BeyondEnd {
         /// The id.
         id: String,
-        /// What was sent.
+        /// The offset.
         offset: u64,
-        /// The characters of the file.
+        /// Number of characters of the file.
         characters: u64,
     },
-    /// The pattern is no regular expression, or too large.
+    /// The pattern is not a regular expression, or too large.
     #[error(
         "invalid pattern: {0}; expected a regular expression of limited size, with a backslash before characters that are meant as themselves"
     )]
@@ -99,7 +99,7 @@ pub enum ReadOffloadedError {
         /// The id.
         id: String,
     },
-    /// The file was overwritten amid the call.
+    /// The file was overwritten during the call.
     #[error("the offloaded result {id:?} was overwritten while it was read; call again")]
     Changed {
         /// The id.
@@ -155,7 +155,7 @@ impl Source<'_> {
             let before = part.len();
             part.extend(chunk.chars().skip(skipped).take(wanted));
             wanted -= part.get(before..).unwrap_or_default().chars().count();
-            // To its end, so that the answer can say how much there is.
+            // Up to the end of the file, in order to report its length.
             characters += chunk.chars().count() as u64;
         }
         if offset > characters {
@@ -219,7 +219,7 @@ impl Source<'_> {
         }
     }
 
-    /// The error that names what there is instead; if that cannot be known, it is the same without.
+    /// The error that lists the existing files; without a list if they cannot be read.
     async fn missing(&self) -> ReadOffloadedError {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
         let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();
@@ -250,8 +250,8 @@ fn next_step(end: u64, is_end: bool) -> String {
     }
 }
 
-/// How many ids an error names.
+/// Maximum number of ids in an error.
 const MOST_KNOWN: usize = 8;
 
-/// How many characters of an id are echoed.
+/// Maximum number of characters of an id in an error.
 const LONGEST_SHOWN: usize = 64;

@@ -1,4 +1,4 @@
-//! What reading back needs of a store: a part of a file, and the names of a session's files.
+//! [`FileReader`]: the interface of a store that reads a part of a file, and the names of a session's files.
 
 use std::error::Error;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Reads what a [`FileWriter`](super::FileWriter) has written: local files ([`LocalReader`](super::LocalReader)), those in memory
-/// ([`MemoryWriter`](super::MemoryWriter)), those of whatever other store.
+/// Reads files that a [`FileWriter`](super::FileWriter) has written: local files ([`LocalReader`](super::LocalReader)),
+/// files in memory ([`MemoryWriter`](super::MemoryWriter)), or files of another store.
 ///
 /// ```
 /// use std::path::Path;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileReader: Send + Sync + 'static {
-    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; less only at the end of the file. `None` if there
-    /// is no such file.
+    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; less only at the end of the
+    /// file. `None` if the file does not exist.
     ///
-    /// A file is `<directory>/<session>/<name>`. What is in its place and leads elsewhere, such as a symbolic link, is an error.
+    /// A file is `<directory>/<session>/<name>`. A link, or anything else that leads elsewhere, is an error.
     fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>>;
 
-    /// The names of the files in the directory of a session, in any order; for the error about a file that does not exist. As provided,
-    /// none are known.
+    /// Names of the files in the directory of a session, in any order; for the error about a file that does not exist.
+    /// The default implementation returns none.
     fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
         let _ = directory;
         Box::pin(async { Ok(Vec::new()) })
@@ -43,17 +43,17 @@ pub trait FileReader: Send + Sync + 'static {
 pub struct FilePart {
     /// The bytes of the part.
     pub bytes: Vec<u8>,
-    /// How many bytes the whole file has.
+    /// Number of bytes of the whole file.
     pub size: u64,
 }
 
 impl FilePart {
-    /// These bytes of a file of this size.
+    /// Creates a part of a file of this size.
     pub fn new(bytes: Vec<u8>, size: u64) -> Self {
         Self { bytes, size }
     }
 
-    /// The part of a whole content that [`FileReader::read`] returns for `offset` and `limit`.
+    /// Creates the part of a whole content that [`FileReader::read`] returns for `offset` and `limit`.
     pub fn of(content: &[u8], offset: u64, limit: usize) -> Self {
         let start = usize::try_from(offset).map_or(content.len(), |offset| offset.min(content.len()));
         let end = start.saturating_add(limit).min(content.len());
@@ -64,13 +64,13 @@ impl FilePart {
     }
 }
 
-/// The answer of a [`FileReader`].
+/// The future of a [`FileReader`]'s method.
 pub type Reading<'a, T> = Pin<Box<dyn Future<Output = Result<T, ReadError>> + Send + 'a>>;
 
-/// Why a reader failed.
+/// The error of a reader.
 pub type ReadError = Box<dyn Error + Send + Sync>;
 
-/// Any [`FileReader`]; what the host puts into a registry's state: `.with_state(Reader::new(LocalReader))`.
+/// Any [`FileReader`], as state of a registry: `.with_state(Reader::new(LocalReader))`.
 #[derive(Clone)]
 pub struct Reader(Arc<dyn FileReader>);
 

@@ -1,7 +1,7 @@
-//! The search in a file: window by window, so that neither its size nor the pattern decides how long it takes.
+//! Searches a file window by window, so that neither its size nor the pattern determines the time.
 //!
-//! The time of a single search is linear in the text and in the pattern, and both are limited; that of all searches together is not, so it
-//! ends after a time, and the answer says where to go on.
+//! The time of a single search is linear in the text and in the pattern, and both are limited. The time of all searches
+//! together is not, so a search ends after a time limit, and the result states the offset at which to continue.
 
 use std::time::{Duration, Instant};
 
@@ -10,28 +10,28 @@ use regex_lite::{Regex, RegexBuilder};
 use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
 
-/// Maximum length in characters of the matches that are looked for, unless the answer may be longer than that.
+/// Maximum length in characters of the matches that are found, unless the result may be longer than that.
 const LONGEST_MATCH: usize = 4_096;
 
 /// Maximum length of a character in UTF-8.
 const LONGEST_CHARACTER: usize = 4;
 
-/// How many bytes stay before the place where the search goes on: for `^`, `\b` and excerpts.
+/// Number of bytes that are kept before the position at which the search continues: for `^`, `\b` and excerpts.
 const LOOKBACK: usize = 4 * CONTEXT;
 
-/// How many characters an excerpt has before a match, and after it.
+/// Number of characters of an excerpt before a match, and after it.
 const CONTEXT: usize = 40;
 
-/// How many characters of a match an excerpt has.
+/// Maximum number of characters of a match in an excerpt.
 const LONGEST_SHOWN: usize = 120;
 
-/// How many bytes a compiled pattern may have: a few hundred states.
+/// Maximum number of bytes of a compiled pattern: a few hundred states.
 const LARGEST_PATTERN: usize = 32 << 10;
 
-/// How long all searches of one call may take.
+/// Time limit for all searches of one call.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Compiles a pattern; `^` and `$` are those of a line.
+/// Compiles a pattern; `^` and `$` match at lines.
 pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
     RegexBuilder::new(pattern)
         .multi_line(true)
@@ -42,27 +42,27 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
 /// A match.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The characters of the file before it.
+    /// Number of characters of the file before it.
     pub(super) offset: u64,
-    /// The match, with what is around it.
+    /// The match, with the text around it.
     pub(super) excerpt: String,
 }
 
-/// What a search has found.
+/// Matches of a search.
 #[derive(Debug)]
 pub(super) struct Matches {
     pub(super) found: Vec<Found>,
-    /// How many characters of the file were searched, or skipped before that.
+    /// Number of characters of the file that were searched, or skipped before that.
     pub(super) end: u64,
     /// Whether that is the end of the file.
     pub(super) is_complete: bool,
 }
 
-/// Why there are no [`Matches`].
+/// The reason why there are no [`Matches`].
 #[derive(Debug)]
 pub(super) enum SearchError {
     Chunk(ChunkError),
-    /// The offset is beyond the end; the characters of the file.
+    /// The offset is beyond the end; the number of characters of the file.
     BeyondEnd(u64),
 }
 
@@ -107,17 +107,17 @@ pub(super) async fn search<R: FileReader>(
 
 struct Search {
     regex: Regex,
-    /// A part of the file: what is to be searched, and a little before it.
+    /// Part of the file: the text to search, and a little before it.
     text: String,
-    /// The byte in the text where the search goes on.
+    /// Byte in the text at which the search continues.
     from: usize,
-    /// The characters of the file before that.
+    /// Number of characters of the file before that.
     from_offset: u64,
-    /// The end of the last match, in characters of the file.
+    /// End of the last match, in characters of the file.
     last_end: Option<u64>,
     found: Vec<Found>,
     room: usize,
-    /// How many bytes at the end of a window are searched with the next one: so long may a match be.
+    /// Number of bytes at the end of a window that are searched with the next one: the maximum length of a match.
     overlap: usize,
     time: Duration,
     is_stopped: bool,
@@ -139,7 +139,7 @@ impl Search {
         }
     }
 
-    /// Goes on by up to `characters`; how many there were.
+    /// Skips up to `characters`. Returns their number.
     fn skip(&mut self, characters: u64) -> u64 {
         let rest = self.text.get(self.from..).unwrap_or_default();
         let wanted = usize::try_from(characters).unwrap_or(usize::MAX);
@@ -155,14 +155,14 @@ impl Search {
         self.from = place;
     }
 
-    /// Searches the text as far as what follows cannot change the matches.
+    /// Searches the text as far as later text cannot change the matches.
     fn run(&mut self, is_last: bool) {
         let began = Instant::now();
         let mut is_first = true;
         loop {
             let window = floor(&self.text, self.from.saturating_add(2 * self.overlap));
             let is_end = is_last && window == self.text.len();
-            // Matches from here on belong to the next window, which has more of what follows them.
+            // Matches from here on belong to the next window, which has more of the text after them.
             let next = if is_end {
                 window + 1
             } else {
@@ -171,7 +171,7 @@ impl Search {
             if next <= self.from {
                 break;
             }
-            // The first always, so that each call comes further.
+            // The first always, so that each call makes progress.
             if !std::mem::take(&mut is_first) && began.elapsed() >= self.time {
                 self.is_stopped = true;
                 break;
@@ -186,7 +186,8 @@ impl Search {
                 continue;
             };
             let (start, end) = (found.start(), found.end());
-            // An empty match straight behind another match belongs to it, as in `Regex::find_iter`: `.*` matches a line once.
+            // An empty match directly after another match belongs to it, as in `Regex::find_iter`: `.*` matches a line
+            // once.
             if start == end && start == self.from && self.last_end == Some(self.from_offset) {
                 let after = ceil(&self.text, end + 1);
                 if after > self.text.len() {
@@ -224,7 +225,7 @@ impl Search {
         self.time = self.time.saturating_sub(began.elapsed());
     }
 
-    /// Removes what is not needed any more.
+    /// Removes text that is not needed any more.
     fn forget(&mut self) {
         let start = floor(&self.text, self.from.saturating_sub(LOOKBACK));
         self.text.drain(..start);
@@ -267,7 +268,7 @@ fn excerpt(text: &str, start: usize, end: usize) -> String {
     excerpt
 }
 
-/// The boundary of a character at this byte, or the last one before it.
+/// The last boundary of a character up to this byte.
 fn floor(text: &str, mut place: usize) -> usize {
     place = place.min(text.len());
     while !text.is_char_boundary(place) {
@@ -276,7 +277,7 @@ fn floor(text: &str, mut place: usize) -> usize {
     place
 }
 
-/// The boundary of a character at this byte, or the first one after it; as it is, beyond the end.
+/// The first boundary of a character from this byte on; unchanged beyond the end.
 fn ceil(text: &str, mut place: usize) -> usize {
     while place < text.len() && !text.is_char_boundary(place) {
         place += 1;
@@ -301,7 +302,7 @@ mod tests {
         }
     }
 
-    /// The offsets of the matches, and of those that `Regex::find_iter` finds in the whole text.
+    /// Offsets of the matches, and of those that `Regex::find_iter` finds in the whole text.
     async fn found_and_expected(
         content: &str,
         step: usize,

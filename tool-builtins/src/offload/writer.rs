@@ -1,4 +1,4 @@
-//! What offloading needs of a store: to write a file, over another one or beside it.
+//! [`FileWriter`]: the interface of a store that writes a file, over another one or beside it.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 /// Stores offloaded contents: in local files ([`LocalWriter`](super::LocalWriter)), in memory
-/// ([`MemoryWriter`](super::MemoryWriter)), in whatever else.
+/// ([`MemoryWriter`](super::MemoryWriter)), or elsewhere.
 ///
 /// ```
 /// use std::path::Path;
@@ -22,20 +22,21 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileWriter: Send + Sync + 'static {
-    /// Writes `content` to `file`, an absolute path, over whatever is there; makes the directories it needs.
+    /// Writes `content` to `file`, an absolute path, and replaces an existing file; creates missing directories.
     ///
-    /// All or nothing: after an error there is no part of the content at `file`, and nobody ever sees one.
+    /// The write is atomic: after an error there is no part of the content at `file`, and no reader ever sees one.
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a>;
 
-    /// Writes `content` to `file` only if nothing is there: `true` if it did, `false` if the name is taken, and then
-    /// what has it stays as it is. Else as [`write`](Self::write).
+    /// Writes `content` to `file` only if that does not exist: returns `true` if it did, `false` if the name exists,
+    /// whose content stays. Otherwise like [`write`](Self::write).
     ///
-    /// One step: of two calls with the same `file`, also from two processes, one gets `true`. Looking first and then
-    /// writing is not enough; stores have an operation for it (`O_EXCL` or `link` on a disk, `If-None-Match: *` in an
+    /// The write is one step: of two calls with one `file`, also from two processes, one returns `true`. A check before
+    /// the write is not enough; stores have an operation for it (`O_EXCL` or `link` on a disk, `If-None-Match: *` in an
     /// object store).
     ///
     /// [`OffloadLayer`](super::OffloadLayer) needs it, unless it is [`overwriting`](super::OffloadLayer::overwriting).
-    /// As provided, it is an error and writes nothing. A writer that wraps another one has to pass it on.
+    /// The default implementation returns an error and writes nothing. A writer that wraps another one has to forward
+    /// it.
     fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
         let _ = (file, content);
         Box::pin(async { Err(ONLY_OVERWRITES.into()) })
@@ -45,13 +46,13 @@ pub trait FileWriter: Send + Sync + 'static {
 const ONLY_OVERWRITES: &str =
     "this writer only overwrites; implement `FileWriter::create_new`, or let the layer be `overwriting()`";
 
-/// The answer of a [`FileWriter`].
+/// The future of a [`FileWriter`]'s method.
 pub type Writing<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, WriteError>> + Send + 'a>>;
 
-/// Why a writer failed.
+/// The error of a writer.
 pub type WriteError = Box<dyn Error + Send + Sync>;
 
-/// Any [`FileWriter`]; what the host puts into a registry's state: `.with_state(Writer::new(LocalWriter))`.
+/// Any [`FileWriter`], as state of a registry: `.with_state(Writer::new(LocalWriter))`.
 #[derive(Clone)]
 pub struct Writer(Arc<dyn FileWriter>);
 

@@ -29,7 +29,7 @@ const _: () = {
     }
 };
 impl Archive {
-    /// How many files there are.
+    /// Number of files.
     fn files(&self) -> usize {
         self.files.len()
     }
@@ -45,7 +45,7 @@ const _: () = {
                     let params = ();
                     let declaration = __rt::Declaration::new(
                         "files",
-                        "How many files there are.",
+                        "Number of files.",
                     );
                     __rt::DeclaredTool::method(
                             declaration,

@@ -10,7 +10,7 @@ fn count_words(
 
 #[tools]
 impl Archive {
-    /// How many files there are.
+    /// Number of files.
     #[tool(blocking)]
     fn files(&self) -> usize {
         self.files.len()

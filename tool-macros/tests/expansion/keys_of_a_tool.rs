@@ -16,9 +16,9 @@
     input_examples = [{ "queryText": "select 1" }, { "queryText": "select 2", "maxRows": 10 }]
 )]
 pub(crate) async fn run_query(
-    /// What to run.
+    /// The query to run.
     query_text: String,
-    /// How many rows to return at most.
+    /// Maximum number of rows to return.
     #[arg(default = DEFAULT_ROWS)]
     max_rows: u32,
 ) -> Result<Rows, QueryError> {

@@ -29,7 +29,7 @@ const _: () = {
                 {
                     let params = (
                         __rt::Param::<u64>::of("messageId", "Which.").range(1..),
-                        __rt::Param::<usize>::of("limit", "How much of it, in bytes.")
+                        __rt::Param::<usize>::of("limit", "Size of it, in bytes.")
                             .default(|| __rt::IntoParam::into_param(Self::LIMIT)),
                         __rt::Param::<State<Session>>::named("session").from_host(),
                         __rt::Param::<Context>::named("context").from_host(),

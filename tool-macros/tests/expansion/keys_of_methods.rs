@@ -16,7 +16,7 @@ impl crate::mail::Mailbox<Imap> {
         /// Which.
         #[arg(range = 1..)]
         message_id: u64,
-        /// How much of it, in bytes.
+        /// Size of it, in bytes.
         #[arg(default = Self::LIMIT)]
         limit: usize,
         session: State<Session>,

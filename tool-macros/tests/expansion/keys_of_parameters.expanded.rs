@@ -20,11 +20,11 @@ const _: () = {
                 __rt::Param::<String>::of("user", "The name to log in with.")
                     .length(2..=20)
                     .pattern("^[a-z]+$"),
-                __rt::Param::<String>::of("full_name", "What the person is called.")
+                __rt::Param::<String>::of("full_name", "Name of the person.")
                     .length(..64)
                     .example(__rt::IntoParam::into_param("Ada Lovelace"))
                     .not_blank(),
-                __rt::Param::<String>::of("role", "What it may do.")
+                __rt::Param::<String>::of("role", "Permissions of it.")
                     .default(|| __rt::IntoParam::into_param("reader"))
                     .values(["reader", "writer"])
                     .case_sensitive(),

@@ -2,10 +2,10 @@
 #[tool(timeout = "2m")]
 async fn make_account(
     #[arg(name = "user", description = "The name to log in with.", pattern = "^[a-z]+$", length = 2..=20)] name: String,
-    /// What the person is called.
+    /// Name of the person.
     #[arg(not_blank, length = ..64, example = "Ada Lovelace")]
     full_name: String,
-    /// What it may do.
+    /// Permissions of it.
     #[arg(default = "reader", values = ["reader", "writer"], case_sensitive)]
     role: String,
     /// In years.

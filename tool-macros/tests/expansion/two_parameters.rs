@@ -3,7 +3,7 @@
 pub async fn get_weather(
     /// City name, e.g. "Oslo".
     city: String,
-    /// How many days ahead.
+    /// Number of days ahead.
     days: Option<u8>,
 ) -> Result<String, WeatherError> {
     forecast(&city, days.unwrap_or(1)).await

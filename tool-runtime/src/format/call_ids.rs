@@ -1,12 +1,12 @@
-//! [`CallIds`]: an id of its own for each call of a message.
+//! [`CallIds`]: a unique id for each call of a message.
 
-/// The ids of the calls of a message.
+/// Ids of the calls of a message.
 #[derive(Debug, Default)]
 pub(super) struct CallIds(Vec<String>);
 
 impl CallIds {
-    /// The id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers do all of
-    /// that, and a result names its call by the id alone.
+    /// The id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers
+    /// send all of these, and a result names its call by the id alone.
     pub(super) fn unique(&mut self, id: Option<String>) -> String {
         let is_free = |id: &String, ids: &[String]| !id.is_empty() && !ids.contains(id);
         let mut number = self.0.len();

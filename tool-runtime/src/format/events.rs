@@ -1,4 +1,4 @@
-//! [`Events`]: the events of a stream, from its bytes.
+//! [`Events`]: decodes the events of a stream.
 
 use tool_repair::sse::{Frame, SseDecoder};
 
@@ -21,7 +21,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Whether it is the end of a stream of `OpenAI`'s.
+    /// Returns whether it ends a stream of an `OpenAI` API.
     pub(super) fn is_done(&self) -> bool {
         self.data.trim() == "[DONE]"
     }
@@ -69,5 +69,5 @@ impl Events {
     }
 }
 
-/// More than an answer has.
+/// More bytes than a response has.
 const LIMIT: usize = 256 << 20;

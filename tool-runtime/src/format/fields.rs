@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::wire::message::Block;
 
-/// Why a conversion failed.
+/// The reason why a conversion failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {

@@ -1,4 +1,4 @@
-//! [`Reader`]: the steps that reading a streamed response has in every API.
+//! [`Reader`]: reads a streamed response of any API.
 
 use serde_json::Value;
 use tool_repair::FormatFixing;
@@ -24,7 +24,7 @@ pub(super) trait StreamedResponse: Default {
     /// The whole response.
     type Response;
 
-    /// Whether the last event has arrived.
+    /// Returns whether the last event has arrived.
     fn is_complete(&self) -> bool;
 
     /// Takes an event.
@@ -124,7 +124,7 @@ impl<R: StreamedResponse> Reader<R> {
                 .surrogates
                 .parse(name, &incoming.data)
                 .map_err(|error| StreamError::invalid(error.to_string()))?;
-            // Before the response: also of an event that is an error, the calls that it ends have records.
+            // Before the response, so that the calls that an error ends have records, too.
             let calls = self.calls.read(name, &incoming.data);
             self.response
                 .event(Event { name, data }, &mut self.surrogates, deltas)?;

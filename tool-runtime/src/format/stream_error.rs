@@ -1,4 +1,4 @@
-//! [`StreamError`]: why a streamed response cannot be used.
+//! [`StreamError`]: the error of a streamed response.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::FormatError;
 
-/// Why a streamed response cannot be used. Nothing of it may run or be sent back.
+/// The reason why a streamed response cannot be used. No part of it may run or be sent back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError {

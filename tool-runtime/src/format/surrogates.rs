@@ -11,7 +11,8 @@ pub(super) struct PendingSurrogates {
 #[derive(Debug)]
 struct Pending {
     high: u16,
-    /// An event that adds U+FFFD to the text of the surrogate. It has the fields that tell texts apart, so equal events belong to one text.
+    /// An event that adds U+FFFD to the text of the surrogate. It has the fields that identify the text, so equal
+    /// events belong to one text.
     event: Value,
 }
 
@@ -27,7 +28,7 @@ impl PendingSurrogates {
         let marked: Value = serde_json::from_str(&replace_surrogates(data, mark))?;
         let kind = marked.get("type").and_then(Value::as_str).or(name);
         if kind == Some("message_delta") {
-            return Ok(event); // its strings are whole
+            return Ok(event); // its strings are complete
         }
         self.join(&mut event, &marked, false, &|mut event| {
             if let (Some(kind), Value::Object(fields)) = (kind, &mut event) {
@@ -44,8 +45,8 @@ impl PendingSurrogates {
         ended.map(|pending| pending.event).collect()
     }
 
-    /// Joins the texts below a `delta`. `marked` is the same value with a mark for each lone surrogate; `wrap` puts a value
-    /// into the fields around it that tell texts apart.
+    /// Joins the texts below a `delta`. `marked` is this value with a mark for each lone surrogate; `wrap` puts a value
+    /// into the fields around it that identify a text.
     fn join(&mut self, value: &mut Value, marked: &Value, in_delta: bool, wrap: &dyn Fn(Value) -> Value) {
         match (value, marked) {
             (Value::Object(fields), Value::Object(marked)) => {
@@ -102,20 +103,21 @@ impl PendingSurrogates {
 /// More texts than a stream has at once.
 const LIMIT: usize = 64;
 
-/// Parses JSON in which lone surrogates are U+FFFD; `serde_json` refuses them. (The arguments of calls are put together before they are
-/// parsed.)
+/// Parses JSON in which lone surrogates are U+FFFD; `serde_json` refuses them. (The arguments of calls are joined
+/// before they are parsed.)
 pub(super) fn parse_lossy(json: &str) -> serde_json::Result<Value> {
     serde_json::from_str(&replace_surrogates(json, |_| char::REPLACEMENT_CHARACTER))
 }
 
-/// A private character for a lone surrogate. A text may have the same one: only its difference from U+FFFD marks a surrogate.
+/// A private character for a lone surrogate. A text may contain this character: only its difference from U+FFFD marks a
+/// surrogate.
 fn mark(surrogate: u16) -> char {
     char::from_u32(MARKS + u32::from(surrogate)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 const MARKS: u32 = 0xF_0000;
 
-/// The surrogate that a character of the text was, by the character of the marked text.
+/// The surrogate at a character of the text, by the character of the marked text.
 fn marked_surrogate(character: Option<char>, marked: Option<char>) -> Option<u16> {
     let unit = u32::from(marked.filter(|marked| Some(*marked) != character)?);
     u16::try_from(unit.checked_sub(MARKS)?).ok()

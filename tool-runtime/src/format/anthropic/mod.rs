@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, whose forms are those of this crate's types.
+//! The Anthropic Messages API, whose messages and blocks are the types of this crate.
 //!
 //! Source: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>.
 
@@ -20,7 +20,7 @@ use super::strict::{NotStrict, StrictTool, Subset, strict};
 pub use reader::ResponseReader;
 pub use response::Response;
 
-/// A member of the request's `tools`: the definition as it is.
+/// Converts to a member of the request's `tools`: the unchanged definition.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
@@ -34,8 +34,8 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     serde_json::to_value(definition).unwrap_or_default()
 }
 
-/// The same with `strict: true`, converted to the published subset of JSON Schema; the API rejects `strict` with other
-/// schemas.
+/// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema; the API rejects
+/// `strict` with other schemas.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
     })
 }
 
-/// The calls in a model's message, in order: its `tool_use` blocks.
+/// Calls in a model's message, in order: its `tool_use` blocks.
 ///
 /// ```
 /// use tool_runtime::format::anthropic;
@@ -93,7 +93,7 @@ fn call(block: &Block) -> Result<ToolCall, FormatError> {
     ))
 }
 
-/// The message with the results of a turn: the API requires all of them in one message.
+/// Creates the message with the results of a turn: the API requires all of them in one message.
 pub fn results<'a>(results: impl IntoIterator<Item = &'a ToolResult>) -> Message {
     let blocks = results
         .into_iter()

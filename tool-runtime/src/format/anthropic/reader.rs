@@ -1,4 +1,4 @@
-//! [`ResponseReader`]: a whole response from a stream.
+//! [`ResponseReader`]: reads a whole response from a stream.
 
 use serde_json::{Map, Value};
 
@@ -12,10 +12,10 @@ use crate::wire::message::Block;
 use tool_repair::Status;
 use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
-/// Reads a stream of the Messages API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
-/// repaired where that is no guess.
+/// Reads a stream of the Messages API, in pieces of any size, to a whole [`Response`]. The arguments of calls are
+/// repaired if no guess is needed.
 ///
-/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
+/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -84,7 +84,7 @@ impl ResponseReader {
         self.0.take_records()
     }
 
-    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    /// Returns whether the last event has arrived: later events do not belong to the response.
     pub fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
@@ -113,9 +113,9 @@ struct StreamedMessage {
 struct StreamedBlock {
     index: u64,
     fields: Map<String, Value>,
-    /// The pieces of `input`, in a call of a tool that the API runs itself.
+    /// Pieces of `input`, in a call of a tool that the API runs itself.
     input: String,
-    /// The number of the call, if it is one of the client's.
+    /// Number of the call, if it is one of the client's.
     call: Option<u64>,
     read: Option<ReadCall>,
 }
@@ -162,7 +162,7 @@ impl StreamedResponse for StreamedMessage {
                 self.end_texts(None, surrogates, deltas)?;
                 self.stopped = true;
             }
-            _ => {} // `ping`, and what the API may add
+            _ => {} // `ping`, and events that the API may add
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl StreamedResponse for StreamedMessage {
             .is_some_and(is_cut_off);
         let is_call = |block: &StreamedBlock| block.fields.get("type").is_some_and(|kind| kind == "tool_use");
         if is_cut && self.blocks.last().is_some_and(is_call) {
-            self.blocks.pop(); // also one of which no argument has arrived
+            self.blocks.pop(); // also a call without arguments so far
         }
         let is_complete = |block: &StreamedBlock| {
             let status = block.read.as_ref().map(|read| read.status);
@@ -250,7 +250,7 @@ impl StreamedMessage {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             let delta = event.get("delta");
             if delta.is_some_and(|delta| delta.get("partial_json").is_some()) {
-                return Ok(()); // the reader of calls knows whose it is, whatever the index
+                return Ok(()); // the reader of calls finds its call, whatever the index
             }
             let reason = format!("`content_block_delta` of block {index}, which did not begin");
             return Err(StreamError::invalid(reason));
@@ -282,8 +282,8 @@ impl StreamedMessage {
         ended.into_iter().try_for_each(|event| self.delta(event, deltas))
     }
 
-    /// The fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep the values of
-    /// `message_start`.
+    /// Merges the fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep
+    /// the values of `message_start`.
     fn message_delta(&mut self, mut event: Value) {
         let Some(fields) = &mut self.fields else { return };
         if let Some(Value::Object(delta)) = event.get_mut("delta").map(Value::take) {

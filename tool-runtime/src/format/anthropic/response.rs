@@ -1,4 +1,4 @@
-//! [`Response`]: the message to send back, and what only responses carry.
+//! [`Response`]: a whole response, split into the message to send back and the fields that only responses have.
 
 use serde_json::{Map, Value};
 
@@ -37,17 +37,19 @@ use crate::wire::message::{Block, Message, MessageContent};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of white space
-    /// alone, and what a response that was cut off ended in, a call or a thinking block without its signature. Each call
-    /// has an id of its own, and an object as its `input`, also if the arguments could not be read. If nothing is left, the message
-    /// [is empty](Message::is_empty), and the API refuses it: the next request goes without it.
+    /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of
+    /// white space alone, and the last block of a response that was cut off, if it is a call or a thinking block
+    /// without its signature. Each call has a unique id, and an object as its `input`, even if the arguments could not
+    /// be parsed. If no block is left, the message [is empty](Message::is_empty), and the API refuses it: leave it out
+    /// of the next request.
     pub message: Message,
-    /// The calls in the message, in order, with their arguments as the model sent them, repaired if that was no guess. Each needs a
-    /// result in the next message. Arguments that cannot be read are still here, so that the registry's result says why.
+    /// Calls in the message, in order, with the model's own arguments, repaired if no guess was needed. Each needs a
+    /// result in the next message. Arguments that cannot be parsed are kept, so that the registry's result explains the
+    /// fault.
     pub calls: Vec<ToolCall>,
     /// `end_turn`, `tool_use`, `max_tokens`, `pause_turn`, `refusal` …
     pub stop_reason: String,
-    /// The tokens used, by kind.
+    /// Number of tokens used, by kind.
     pub usage: Map<String, Value>,
     /// All other fields of the response, in their order: `id`, `model`, `stop_sequence` …
     pub rest: Map<String, Value>,
@@ -56,11 +58,11 @@ pub struct Response {
 impl TryFrom<Message> for Response {
     type Error = FormatError;
 
-    /// Splits a message that was read from a response.
+    /// Splits a message that was deserialized from a response.
     ///
     /// # Errors
     ///
-    /// If it has no `stop_reason`, or a call has no `name`.
+    /// If there is no `stop_reason`, or a call has no `name`.
     fn try_from(mut message: Message) -> Result<Self, FormatError> {
         let fields = std::mem::take(&mut message.response);
         let mut blocks = match message.content {
@@ -84,7 +86,7 @@ impl TryFrom<Message> for Response {
     }
 }
 
-/// A complete block, and the text of its arguments if it is a call that was streamed.
+/// A complete block, and the text of its arguments if it is a streamed call.
 pub(super) struct ReadBlock {
     pub(super) block: Block,
     pub(super) arguments: Option<String>,
@@ -139,7 +141,7 @@ impl Response {
     }
 }
 
-/// The call of a block, whose `input` becomes an object if it is none.
+/// Takes the call of a block; its `input` becomes an object if it is none.
 fn take_call(
     block: &mut Block,
     arguments: Option<String>,
@@ -166,7 +168,7 @@ fn take_call(
     Ok(ToolCall::new(id, name, arguments))
 }
 
-/// Whether a response that stopped for this reason ends in the middle.
+/// Returns whether a response with this `stop_reason` was cut off.
 pub(super) fn is_cut_off(stop_reason: &str) -> bool {
     matches!(
         stop_reason,

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use crate::format::fields::{FormatError, text};
 use crate::wire::definition::{Hints, ToolDefinition};
 
-/// A member of `tools` in the result of `tools/list`. An output schema that is not an object's is left out: this revision takes no other.
+/// Converts to a member of `tools` in the result of `tools/list`. An output schema that is not an object's is left out:
+/// this revision supports no other.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::mcp, serde_json::json};
@@ -54,13 +55,14 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     Value::Object(tool)
 }
 
-/// The schema of the results, if it is an object's. This revision takes no other: clients refuse the whole list of tools.
+/// Schema of the results, if it is an object's. This revision supports no other: clients refuse the whole list of
+/// tools.
 fn object_schema(definition: &ToolDefinition) -> Option<Value> {
     let schema = definition.output_schema.as_ref()?;
     (schema.get("type")? == "object").then(|| schema.clone())
 }
 
-/// Whether the title was read from the annotations only.
+/// Returns whether the title was only among the annotations.
 fn is_among_annotations(definition: &ToolDefinition, title: &str) -> bool {
     let annotations = definition.mcp.get("annotations");
     let is_there = annotations.and_then(|annotations| annotations.get("title")?.as_str()) == Some(title);
@@ -91,7 +93,7 @@ fn annotations(definition: &ToolDefinition) -> Option<Value> {
     Some(annotations.into())
 }
 
-/// The names of [`Hints`], without the title.
+/// Names of [`Hints`], without the title.
 const HINTS: [&str; 4] = [
     "readOnlyHint",
     "destructiveHint",
@@ -99,9 +101,9 @@ const HINTS: [&str; 4] = [
     "openWorldHint",
 ];
 
-/// The definition of a tool that an MCP server lists, for
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic). Fields that only MCP has (`outputSchema`, `icons`, `_meta`,
-/// annotations, and all others) are preserved: [`tool`] writes them again, the formats of other APIs do not.
+/// Converts a tool that an MCP server lists to a definition for
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic). Fields that only MCP has (`outputSchema`, `icons`,
+/// `_meta`, annotations, and all others) are preserved: [`tool`] writes them again, the formats of other APIs do not.
 ///
 /// ```
 /// use tool_runtime::{format::mcp, serde_json::json};
@@ -121,9 +123,9 @@ const HINTS: [&str; 4] = [
 ///
 /// # Errors
 ///
-/// If it has no `name` or no `inputSchema`.
+/// If there is no `name` or no `inputSchema`.
 pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
-    // An empty object of PHP is a list, which registration reads as one.
+    // PHP serializes an empty object as a list, which registration accepts as one.
     let is_empty_list = |schema: &Value| schema.as_array().is_some_and(Vec::is_empty);
     let schema = tool.get("inputSchema");
     let schema = schema.filter(|schema| schema.is_object() || is_empty_list(schema));
@@ -157,7 +159,7 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     Ok(definition)
 }
 
-/// The fields of a listed tool that have no field of their own in the definition.
+/// Fields of a listed tool without a field in the definition.
 fn rest(tool: &Value) -> Map<String, Value> {
     const KNOWN: [&str; 5] = ["name", "inputSchema", "outputSchema", "icons", "_meta"];
     let mut rest = tool.as_object().cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The Model Context Protocol, revision 2025-11-25.
 //!
-//! Source: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>. What is read and written is checked against the types
-//! of the official SDK for TypeScript.
+//! Source: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>. All forms are checked against the
+//! types of the official SDK for TypeScript.
 
 mod definition;
 mod output;
@@ -11,5 +11,5 @@ pub use definition::{definition, tool};
 pub use output::output;
 pub use result::{call, result};
 
-/// The revision of the protocol whose forms these are.
+/// The supported revision of the protocol.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";

@@ -1,4 +1,4 @@
-//! Results in: the side of a client.
+//! Converts results of an MCP server: the client's side.
 
 use serde_json::Value;
 
@@ -6,11 +6,13 @@ use crate::format::fields::{FormatError, text};
 use crate::wire::message::Block;
 use crate::wire::result::{Content, ToolOutput};
 
-/// The output that a result of `tools/call` is, for a handler of [`register_source`](crate::ToolRegistry::register_source) or
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) that asks an MCP server.
+/// Converts a result of `tools/call` to an output, for a handler of
+/// [`register_source`](crate::ToolRegistry::register_source) or
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) that calls an MCP server.
 ///
-/// `isError` and `structuredContent` are [those of the output](ToolOutput); [`result`](super::result()) writes them again, as it does texts and
-/// images. Models take no other content in the result of a tool, so the rest becomes a text that names it:
+/// `isError` and `structuredContent` become [fields of the output](ToolOutput); [`result`](super::result()) converts
+/// them back, with texts and images. Models accept no other content in the result of a tool, so the rest becomes a text
+/// that names it:
 ///
 /// | content | becomes |
 /// |---|---|
@@ -21,10 +23,10 @@ use crate::wire::result::{Content, ToolOutput};
 /// | `resource_link` | `resource menu.md at file:///menu.md (text/markdown, 120 bytes): What there is today.` |
 /// | `resource` with a text | `resource at file:///menu.md (text/markdown):`, and the text below |
 /// | `resource` with a blob | `resource at file:///menu.pdf (application/pdf, 120 bytes)`; and the image below, if it is one of these types |
-/// | none, but `structuredContent` | that as compact JSON |
-/// | of a type that this revision does not have | the content as compact JSON |
+/// | none, but `structuredContent` | compact JSON of that |
+/// | of a type that this revision does not have | compact JSON of the content |
 ///
-/// `annotations` and `_meta` are for the host, which has them in what it passes here; they are left out.
+/// `annotations` and `_meta` are for the host, which passes them here; they are left out.
 ///
 /// ```
 /// use tool_runtime::serde_json::json;
@@ -56,12 +58,12 @@ use crate::wire::result::{Content, ToolOutput};
 ///
 /// # Errors
 ///
-/// If content lacks a field that its type needs, or `content` is no list.
+/// If content lacks a field that its type needs, or `content` is not a list.
 pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
     let structured = result.get("structuredContent").filter(|value| !value.is_null());
     let content = match result.get("content") {
         Some(Value::Array(content)) => content.as_slice(),
-        // The SDK reads a missing list as an empty one.
+        // The SDK treats a missing list as an empty one.
         None if result.is_object() => &[],
         _ => {
             return Err(FormatError::Missing {
@@ -133,7 +135,7 @@ fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), Format
     Ok(())
 }
 
-/// The text of a link to a resource.
+/// Text for a link to a resource.
 fn link(link: &Value) -> Result<String, FormatError> {
     let what = "a `resource_link` content";
     let field = |name| link.get(name).and_then(Value::as_str);
@@ -147,13 +149,13 @@ fn link(link: &Value) -> Result<String, FormatError> {
     ))
 }
 
-/// An image of a type that models take.
+/// An image, if models accept its type.
 fn image(media_type: &str, data: &str) -> Option<Block> {
     let is_taken = ["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&media_type);
     is_taken.then(|| Block::image(media_type, data))
 }
 
-/// What is known of data that is not shown, in parentheses.
+/// Known properties of data that is not shown, in parentheses.
 fn details(media_type: Option<&str>, bytes: Option<u64>) -> String {
     let bytes = bytes.map(|bytes| format!("{bytes} bytes"));
     let known: Vec<&str> = media_type.into_iter().chain(bytes.as_deref()).collect();
@@ -164,7 +166,7 @@ fn details(media_type: Option<&str>, bytes: Option<u64>) -> String {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// Number of bytes that a base64 text encodes.
 fn byte_count(base64: &str) -> u64 {
     let digits = base64
         .bytes()

@@ -1,4 +1,4 @@
-//! Calls in, and their results out: the side of a server.
+//! Converts calls, and their results for an MCP client: the server's side.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::format::fields::{FormatError, image, text};
 use crate::wire::message::Block;
 use crate::wire::result::{Content, ToolResult};
 
-/// The call in the `params` of `tools/call`; its id is that of the request.
+/// Converts the `params` of `tools/call` to a call; its id is that of the request.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult, format::mcp, serde_json::json};
@@ -22,9 +22,9 @@ use crate::wire::result::{Content, ToolResult};
 ///
 /// # Errors
 ///
-/// If `params` has no `name`.
+/// If there is no `name`.
 pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
-    // They are optional in MCP.
+    // Arguments are optional in MCP.
     let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
     Ok(ToolCall::new(
         id,
@@ -33,15 +33,15 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
     ))
 }
 
-/// The result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`, if it is an object: this revision
-/// takes no other, and the text has the same.
+/// Converts to the result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`, if
+/// it is an object: this revision supports no other, and the text has the value.
 ///
 /// # Errors
 ///
 /// If the result has a block that is neither text nor a base64 image.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
-        // Hosts pass each text on as a block, and Anthropic's API refuses an empty one.
+        // Hosts forward each text as a block, and Anthropic's API refuses an empty one.
         Content::Text(text) if text.is_empty() => Vec::new(),
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,

@@ -1,4 +1,4 @@
-//! [`ResponseReader`]: a whole response from a stream of chunks.
+//! [`ResponseReader`]: reads a whole response from a stream of chunks.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use crate::format::reader::{Event, Reader, StreamedResponse};
 use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
-/// Reads a stream of the chat completions API, whatever the pieces it comes in, to a whole [`Response`]: the first choice. The arguments
-/// of calls are repaired where that is no guess; pieces find their call also in streams of servers that repeat or omit `index` or `id`.
+/// Reads a stream of the chat completions API, in pieces of any size, to a whole [`Response`]: the first choice. The
+/// arguments of calls are repaired if no guess is needed; pieces find their call also in streams of servers that repeat
+/// or omit `index` or `id`.
 ///
-/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
+/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -83,7 +84,8 @@ impl ResponseReader {
         self.0.take_records()
     }
 
-    /// Whether `[DONE]` has arrived: nothing that follows belongs to the response. The usage may arrive after the `finish_reason`.
+    /// Returns whether `[DONE]` has arrived: later events do not belong to the response. The usage may arrive after the
+    /// `finish_reason`.
     pub fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
@@ -104,12 +106,12 @@ impl ResponseReader {
 struct StreamedChoice {
     /// By number, the calls of the first choice; `None` until they have ended.
     read: BTreeMap<u64, Option<ReadCall>>,
-    /// By number, fields of compatible servers that have to come back.
+    /// By number, fields of compatible servers that have to be sent back.
     extras: BTreeMap<u64, Value>,
-    /// The members of `tool_calls` in the present chunk.
+    /// Members of `tool_calls` in the current chunk.
     sent: Vec<Value>,
     parts: Parts,
-    /// The fields beside the choices.
+    /// Fields beside the choices.
     fields: Map<String, Value>,
     done: bool,
 }
@@ -249,7 +251,7 @@ impl StreamedChoice {
     }
 
     fn delta(&mut self, delta: &Map<String, Value>, deltas: &mut Vec<Delta>) {
-        let mut is_shown = false; // one text may come in two fields
+        let mut is_shown = false; // some servers send one text in two fields
         for (field, value) in delta {
             match (field.as_str(), value) {
                 ("content", content) => self.content(content, deltas),
@@ -345,7 +347,7 @@ impl StreamedChoice {
     }
 }
 
-/// Whether a choice is the one that is read.
+/// Returns whether a choice is the first one.
 fn is_first(choice: &Value) -> bool {
     let index = choice.get("index").and_then(Value::as_u64);
     index.unwrap_or_default() == 0
@@ -369,7 +371,7 @@ fn push_part(parts: &mut Vec<Value>, part: &Value) {
     parts.push(part.clone());
 }
 
-/// Adds a piece of `reasoning_details`. Texts of one index and type are one.
+/// Adds a piece of `reasoning_details`. Pieces with one index and type are joined.
 fn push_detail(kept: &mut Value, detail: &Value) {
     let Value::Array(kept) = kept else { return };
     let same =
@@ -393,7 +395,7 @@ fn push_detail(kept: &mut Value, detail: &Value) {
     kept.push(detail.clone());
 }
 
-/// Whether an `error` is none.
+/// Returns whether an `error` is empty.
 fn is_blank_error(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => true,

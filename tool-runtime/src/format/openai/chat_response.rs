@@ -1,4 +1,4 @@
-//! [`Response`]: the message to send back, and what only responses carry.
+//! [`Response`]: a whole response, split into the message to send back and the fields that only responses have.
 
 use serde_json::{Map, Value, json};
 
@@ -38,23 +38,24 @@ use crate::format::fields::FormatError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// The message, as the next request sends it back: content, calls, and the reasoning in the field in which a compatible
-    /// server sent it. Each call has an id of its own, and arguments that are the text of an object, also if they could not be read.
+    /// The message, as the next request sends it back: content, calls, and the reasoning in the field of the compatible
+    /// server. Each call has a unique id, and the text of an object as its arguments, even if they could not be parsed.
     pub message: Value,
-    /// The calls in the message, in order, with their arguments as the model sent them. A stream's are repaired if that was
-    /// no guess. Each needs a result. Arguments that cannot be read are still here, so that the registry's result says why.
+    /// Calls in the message, in order, with the model's own arguments; those of a stream are repaired if no guess was
+    /// needed. Each needs a result. Arguments that cannot be parsed are kept, so that the registry's result explains
+    /// the fault.
     pub calls: Vec<ToolCall>,
-    /// `stop`, `tool_calls`, `length`, `content_filter` …; `None` if a stream ended with `[DONE]` alone. Compatible servers also say `stop`
-    /// with calls: look at [`calls`](Self::calls), unless [`is_cut_off`](Self::is_cut_off).
+    /// `stop`, `tool_calls`, `length`, `content_filter` …; `None` if a stream ended with `[DONE]` alone. Compatible
+    /// servers also send `stop` with calls: look at [`calls`](Self::calls), unless [`is_cut_off`](Self::is_cut_off).
     pub finish_reason: Option<String>,
-    /// The tokens used, by kind; empty if the server did not say.
+    /// Number of tokens used, by kind; empty if the server did not report it.
     pub usage: Map<String, Value>,
     /// All other fields of the response, in their order: `id`, `model`, `created` …
     pub rest: Map<String, Value>,
 }
 
 impl Response {
-    /// Whether the response ends in the middle, for its length or a filter: the calls in it should not run.
+    /// Returns whether the response was cut off, by its length or a filter: its calls should not run.
     pub fn is_cut_off(&self) -> bool {
         self.finish_reason.as_deref().is_some_and(is_cut_off)
     }
@@ -67,7 +68,7 @@ impl TryFrom<Value> for Response {
     ///
     /// # Errors
     ///
-    /// If it has no choice with a message, or a call has no name.
+    /// If there is no choice with a message, or a call has no name.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = |field, wanted| FormatError::Missing {
             what: "a response",
@@ -120,11 +121,11 @@ impl TryFrom<Value> for Response {
     }
 }
 
-/// What a message consists of.
+/// Parts of a message.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) content: Value,
-    /// The text with which the model refuses.
+    /// Text of the refusal.
     pub(super) declined: String,
     pub(super) reasoning: Map<String, Value>,
     pub(super) calls: Vec<PartCall>,
@@ -149,9 +150,9 @@ pub(super) struct PartCall {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: String,
-    /// Fields of compatible servers that have to come back, such as the signatures of Gemini.
+    /// Fields of compatible servers that have to be sent back, such as the signatures of Gemini.
     pub(super) extra: Option<Value>,
-    /// The call ends in the middle, so that it leaves the message.
+    /// Whether the call was cut off, so that it leaves the message.
     pub(super) is_cut: bool,
 }
 
@@ -175,7 +176,7 @@ impl PartCall {
 }
 
 impl Parts {
-    /// Puts the response together; `rest` are the fields beside the choices.
+    /// Creates the response; `rest` are the fields beside the choices.
     pub(super) fn into_response(self, mut rest: Map<String, Value>) -> Result<Response, FormatError> {
         let usage = match rest.shift_remove("usage") {
             Some(Value::Object(usage)) => usage,
@@ -244,7 +245,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a response that ended for this reason ends in the middle.
+/// Returns whether a response with this `finish_reason` was cut off.
 pub(super) fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF
         .iter()

@@ -3,8 +3,8 @@
 //! Sources: <https://platform.openai.com/docs/guides/function-calling>,
 //! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms).
 //!
-//! These APIs have no field for failed calls: the text says so. Fields that only Anthropic's API has (`input_examples`,
-//! `cache_control` …) are omitted.
+//! These APIs have no field for failed calls: the text reports the failure. Fields that only Anthropic's API has
+//! (`input_examples`, `cache_control` …) are omitted.
 
 mod chat_response;
 #[cfg(feature = "stream")]
@@ -35,7 +35,7 @@ pub mod chat {
     pub use super::chat_reader::ResponseReader;
     pub use super::chat_response::Response;
 
-    /// A member of the request's `tools`.
+    /// Converts to a member of the request's `tools`.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
@@ -54,7 +54,7 @@ pub mod chat {
         json!({ "type": "function", "function": function })
     }
 
-    /// The same with `strict: true`, converted to the published subset of JSON Schema.
+    /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
     ///
     /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
     /// calls: `Strict` rejects `null` for a parameter with a default.
@@ -87,7 +87,7 @@ pub mod chat {
         )
     }
 
-    /// The calls in a model's message, in order: its `tool_calls`.
+    /// Calls in a model's message, in order: its `tool_calls`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::chat, serde_json::json};
@@ -112,7 +112,7 @@ pub mod chat {
         list(message.get("tool_calls")).map(call).collect()
     }
 
-    /// One member of `tool_calls`; its `arguments` remain text.
+    /// Converts a member of `tool_calls`; its `arguments` remain text.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ pub mod chat {
         ))
     }
 
-    /// The `role: "tool"` message with the result of a call.
+    /// Converts to the `role: "tool"` message with the result of a call.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ pub mod responses {
     pub use super::responses_reader::ResponseReader;
     pub use super::responses_response::Response;
 
-    /// A member of the request's `tools`.
+    /// Converts to a member of the request's `tools`.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, format::openai::responses, serde_json::json};
@@ -185,7 +185,7 @@ pub mod responses {
         flat(function(definition, definition.input_schema.clone(), false))
     }
 
-    /// The same with `strict: true`, converted to the published subset of JSON Schema.
+    /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
     ///
     /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
     /// calls: `Strict` rejects `null` for a parameter with a default.
@@ -205,7 +205,7 @@ pub mod responses {
         Value::Object(tool)
     }
 
-    /// The calls in a response, in order: the `function_call` items of its `output`.
+    /// Calls in a response, in order: the `function_call` items of its `output`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::responses, serde_json::json};
@@ -232,7 +232,7 @@ pub mod responses {
         calls.map(call).collect()
     }
 
-    /// One `function_call` item; its `arguments` remain text.
+    /// Converts a `function_call` item; its `arguments` remain text.
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ pub mod responses {
         Ok(ToolCall::new(id, name, super::arguments(item)))
     }
 
-    /// The `function_call_output` item with the result of a call.
+    /// Converts to the `function_call_output` item with the result of a call.
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map
     ])
 }
 
-/// The arguments: text, as in both APIs, or an object, as some compatible ones send.
+/// The arguments: text, as in both APIs, or an object, which some compatible servers send.
 fn arguments(call: &Value) -> RawArguments<'_> {
     match call.get("arguments") {
         Some(Value::String(text)) => text.into(),

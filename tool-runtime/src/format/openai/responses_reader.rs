@@ -1,4 +1,4 @@
-//! [`ResponseReader`]: a whole response from a stream of the Responses API.
+//! [`ResponseReader`]: reads a whole response from a stream of the Responses API.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::format::reader::{Event, Reader, StreamedResponse};
 use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
-/// Reads a stream of the Responses API, whatever the pieces it comes in, to a whole [`Response`]. The arguments of calls are
-/// repaired where that is no guess.
+/// Reads a stream of the Responses API, in pieces of any size, to a whole [`Response`]. The arguments of calls are
+/// repaired if no guess is needed.
 ///
-/// A character whose surrogate pair a server sends in two events comes with the later one; a lone surrogate is U+FFFD.
+/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -78,7 +78,7 @@ impl ResponseReader {
         self.0.take_records()
     }
 
-    /// Whether the last event has arrived: nothing that follows belongs to the response.
+    /// Returns whether the last event has arrived: later events do not belong to the response.
     pub fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
@@ -98,13 +98,13 @@ impl ResponseReader {
 struct StreamedOutput {
     /// By number, the calls; `None` until they have ended.
     read: BTreeMap<u64, Option<ReadCall>>,
-    /// The items that are done, by their place; for servers whose last event has none.
+    /// Items that are done, by their position; for servers whose last event has none.
     items: BTreeMap<u64, Value>,
     /// The text, for servers whose events have no item with it.
     text: String,
     /// The whole response of the last event.
     response: Option<Map<String, Value>>,
-    /// The number of the first call that only the last event names.
+    /// Number of the first call that only the last event names.
     first_of_end: Option<u64>,
 }
 
@@ -232,7 +232,7 @@ impl StreamedOutput {
         }
     }
 
-    /// The tools of the calls that the last event has with other ids, if at all: they were shown when they began.
+    /// Tools of the calls that the last event has with other ids, if there are any: they were shown when they began.
     fn shown_with_other_ids(&self) -> Vec<String> {
         let output = self.response.as_ref().and_then(|response| response.get("output"));
         let Some(Value::Array(output)) = output else {

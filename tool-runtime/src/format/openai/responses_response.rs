@@ -1,4 +1,4 @@
-//! [`Response`]: the items to send back, and what only responses carry.
+//! [`Response`]: a whole response, split into the items to send back and the fields that only responses have.
 
 use serde_json::{Map, Value, json};
 
@@ -25,35 +25,36 @@ use crate::format::fields::FormatError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// The items, as the next request sends them back in its `input`. What a response that was cut off ended in is left out: a
-    /// call, with the reasoning before it. The arguments of calls are the text of an object, also if they could not be read.
+    /// Items, as the next request sends them back in its `input`. The last item of a response that was cut off is left
+    /// out if it is a call, with the reasoning before it. The arguments of calls are the text of an object, even if
+    /// they could not be parsed.
     pub output: Vec<Value>,
-    /// The calls among the items, in order, with their arguments as the model sent them. A stream's are repaired if that was no
-    /// guess. Each needs a `function_call_output`. Arguments that cannot be read are still here, so that the registry's result
-    /// says why.
+    /// Calls among the items, in order, with the model's own arguments; those of a stream are repaired if no guess was
+    /// needed. Each needs a `function_call_output`. Arguments that cannot be parsed are kept, so that the registry's
+    /// result explains the fault.
     pub calls: Vec<ToolCall>,
     /// `completed` or `incomplete`: the calls of an incomplete response should not run.
     pub status: String,
-    /// The tokens used, by kind; empty if the server did not say.
+    /// Number of tokens used, by kind; empty if the server did not report it.
     pub usage: Map<String, Value>,
     /// All other fields of the response, in their order: `id`, `model`, `incomplete_details` …
     pub rest: Map<String, Value>,
 }
 
-/// A call as it was read from a stream.
+/// A call that was read from a stream.
 #[derive(Debug)]
 pub(super) struct StreamedCall {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: String,
-    /// The call ends in the middle.
+    /// Whether the call was cut off.
     pub(super) is_cut: bool,
-    /// The event that ends the stream is the first that names the call.
+    /// Whether only the event that ends the stream names the call.
     pub(super) is_of_end: bool,
 }
 
 impl StreamedCall {
-    /// Whether it is the call of an item but for the ids: some servers make new ones for the item.
+    /// Returns whether it is the call of an item, except for the ids: some servers make new ones for the item.
     fn equals(&self, item: &Value) -> bool {
         let text = |field| item.get(field).and_then(Value::as_str).unwrap_or_default();
         let is_same = |sent: &str| match (object(&self.arguments), object(sent)) {
@@ -71,7 +72,7 @@ impl TryFrom<Value> for Response {
     ///
     /// # Errors
     ///
-    /// If it has no `output`, or a call has no `name`.
+    /// If there is no `output`, or a call has no `name`.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = || FormatError::Missing {
             what: "a response",
@@ -89,8 +90,8 @@ impl TryFrom<Value> for Response {
 }
 
 impl Response {
-    /// Puts a response together. Calls of a stream are those of the items, found by their ids, or else equal, or else in their
-    /// order; the others are added.
+    /// Creates a response. Calls of a stream are matched with the items, by their ids, or else by equality, or else by
+    /// their order; the others are added.
     pub(super) fn new(
         items: Vec<Value>,
         streamed: Vec<StreamedCall>,
@@ -181,10 +182,10 @@ fn is_call(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "function_call")
 }
 
-/// Whether an item is a call of the stream.
+/// Rule that decides whether an item is a call of the stream.
 type Rule<'a> = &'a dyn Fn(&Value, &StreamedCall) -> bool;
 
-/// The items, each with its call of the stream. Calls that are in no item are added.
+/// Items, each with its call of the stream. Calls without an item are added.
 fn paired(items: Vec<Value>, mut streamed: Vec<StreamedCall>) -> Vec<(Value, Option<StreamedCall>)> {
     let mut pairs: Vec<(Value, Option<StreamedCall>)> = items.into_iter().map(|item| (item, None)).collect();
     let id = |item: &Value| item.get("call_id").and_then(Value::as_str).map(str::to_owned);

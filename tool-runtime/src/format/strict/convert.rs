@@ -23,7 +23,7 @@ pub struct Note {
     pub path: String,
     /// The keyword.
     pub keyword: String,
-    /// Whether the description says it instead.
+    /// Whether the description states it instead.
     pub described: bool,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why a schema has no strict form, with the pointer.
+/// The reason why a schema has no strict form, with the pointer.
 pub(super) struct ConversionError {
     pub(super) path: String,
     pub(super) reason: String,
@@ -63,7 +63,7 @@ pub(super) struct Conversion<'a> {
     subset: Subset,
     root: &'a Value,
     notes: Vec<Note>,
-    /// The definitions that are referred to, in order of occurrence.
+    /// Definitions with a reference, in order of occurrence.
     referred: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Conversion<'a> {
         Ok(schema)
     }
 
-    /// Converts the definitions that are referred to, also by one another, in order of occurrence.
+    /// Converts the definitions with a reference, also references from other definitions, in order of occurrence.
     fn definitions(&mut self) -> Result<Keywords, ConversionError> {
         let mut converted = Map::new();
         let mut next = 0;

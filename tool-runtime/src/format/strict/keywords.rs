@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use super::subset::Subset;
 
-/// The treatment of a keyword.
+/// Treatment of a keyword.
 pub(super) enum Treatment {
-    /// Skip it: it was converted already, or is of no use to a model.
+    /// Skips it: it was converted already, or is of no use to a model.
     Ignore,
-    /// Keep it: it is in the subset.
+    /// Keeps it: it is in the subset.
     Keep,
-    /// Replace it by a sentence: the API does not enforce it, so a note is added.
+    /// Replaces it by a sentence: the API does not enforce it, so a note is added.
     MoveToDescription(String),
-    /// Replace it by a sentence: there is nothing to enforce.
+    /// Replaces it by a sentence: there is nothing to enforce.
     AddToDescription(String),
-    /// Drop it, with a note.
+    /// Drops it, with a note.
     Drop,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn treatment(
         | "$schema"
         | "$id"
         | "$comment" => Treatment::Ignore,
-        // What it says holds without it.
+        // Its constraint holds without it.
         "nullable" if *value == Value::Bool(false) => Treatment::Ignore,
         "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
             Treatment::MoveToDescription(format!("One of {value}."))
@@ -78,7 +78,7 @@ pub(super) fn treatment(
     }
 }
 
-/// The types of a schema, or those of its constants.
+/// Types of a schema, or of its constants.
 pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     match keywords.get("type") {
         Some(Value::String(name)) => return vec![name],
@@ -102,7 +102,7 @@ pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     types
 }
 
-/// The name of a value's type in JSON Schema.
+/// Name of a value's type in JSON Schema.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -167,7 +167,7 @@ fn format(subset: Subset, value: &Value) -> Treatment {
     }
 }
 
-/// The examples that the description does not contain.
+/// Examples that the description does not contain.
 fn examples(value: &Value, description: &str) -> Treatment {
     let examples = value.as_array().into_iter().flatten();
     let unnamed = examples.filter(|example| match example {
@@ -181,7 +181,7 @@ fn examples(value: &Value, description: &str) -> Treatment {
     Treatment::AddToDescription(format!("For example {}.", unnamed.join(" or ")))
 }
 
-/// Whether a description contains `text` between word boundaries.
+/// Returns whether a description contains `text` between word boundaries.
 fn mentions(description: &str, text: &str) -> bool {
     let mut places = description.match_indices(text);
     places.any(|(start, _)| {

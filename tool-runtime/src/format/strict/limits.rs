@@ -8,9 +8,9 @@ const PROPERTIES: usize = 5_000;
 const LEVELS: usize = 10;
 const CHARACTERS: usize = 120_000;
 const VALUES: usize = 1_000;
-/// An enum with more strings than this …
+/// Number of strings in an enum above which their characters are limited …
 const MANY_VALUES: usize = 250;
-/// … may have at most this many characters in total.
+/// … to at most this many in total.
 const CHARACTERS_OF_MANY: usize = 15_000;
 
 /// Checks the size; the error names the exceeded limit.

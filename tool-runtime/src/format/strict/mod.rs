@@ -50,7 +50,7 @@ pub use convert::Note;
 use convert::{Conversion, ConversionError};
 pub(super) use subset::Subset;
 
-/// Why a tool has no strict form.
+/// The reason why a tool has no strict form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
@@ -58,7 +58,7 @@ pub struct NotStrict {
     pub tool: String,
     /// An RFC 6901 JSON Pointer into its schema.
     pub path: String,
-    /// What cannot be converted.
+    /// The unsupported part of the schema.
     pub reason: String,
 }
 

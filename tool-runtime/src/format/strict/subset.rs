@@ -17,7 +17,7 @@ pub(in crate::format) enum Subset {
     Anthropic,
 }
 
-/// The schema of a definition, with its pointer.
+/// Schema of a definition, with its pointer.
 pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value)> {
     ["/$defs", "/definitions"]
         .into_iter()
@@ -25,7 +25,7 @@ pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value
         .find_map(|pointer| root.pointer(&pointer).map(|schema| (pointer, schema)))
 }
 
-/// Whether a definition is recursive.
+/// Returns whether a definition is recursive.
 pub(super) fn is_recursive(root: &Value, name: &str) -> bool {
     let mut seen = HashSet::new();
     let mut pending: Vec<&Value> = find(root, name).map(|(_, schema)| schema).into_iter().collect();

@@ -42,7 +42,7 @@ pub(super) fn allows_null(schema: &Value) -> bool {
     }
 }
 
-/// Whether no value matches both converted schemas. Their objects have all declared properties and no others.
+/// Returns whether no value matches both converted schemas. Their objects have all declared properties and no others.
 pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
     let (Some(one_type), Some(other_type)) = (one.get("type"), other.get("type")) else {
         return false;
@@ -70,7 +70,8 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
         })
 }
 
-/// Whether two objects have the same first property, which the API rejects with an undocumented error 400: <https://github.com/openai/openai-python/issues/2193>.
+/// Returns whether two objects have one first property, which the API rejects with an undocumented error 400:
+/// <https://github.com/openai/openai-python/issues/2193>.
 pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {
     let first = |schema: &'_ Value| {
         let (name, property) = schema.get("properties")?.as_object()?.iter().next()?;
