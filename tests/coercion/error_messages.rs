@@ -179,6 +179,31 @@ fn errors_of_nullable_values_name_null() {
             r#"expected an object like {"a": <an integer or null>} or null"#,
         ),
         (
+            &json!({ "type": ["array", "null"], "items": {}, "minItems": 1 }),
+            json!([]),
+            "expected at least 1 item, got 0, or null",
+        ),
+        (
+            &json!({ "anyOf": [{ "type": "array", "items": {}, "maxItems": 1 }, { "type": "null" }] }),
+            json!([1, 2]),
+            "expected at most 1 item, got 2, or null",
+        ),
+        (
+            &json!({ "type": ["array", "null"], "prefixItems": [{ "type": "integer" }], "items": false, "minItems": 1 }),
+            json!([]),
+            "expected an array like [<an integer>]: at least 1 item, got 0, or null",
+        ),
+        (
+            &json!({ "type": ["array", "null"], "items": {}, "contains": { "type": "integer" } }),
+            json!([]),
+            "expected at least 1 item like this: an integer or null; got 0",
+        ),
+        (
+            &json!({ "type": ["object", "null"], "additionalProperties": true, "minProperties": 1 }),
+            json!({}),
+            "expected at least 1 property, got 0, or null",
+        ),
+        (
             &json!({ "enum": ["a", null] }),
             json!("b"),
             r#"expected one of "a", null"#,

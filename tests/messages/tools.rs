@@ -295,8 +295,11 @@ async fn change_request(
     /// How often it is tried.
     #[arg(range = 1..=9)]
     attempts: Patch<u8>,
+    /// Its labels; null for none.
+    #[arg(length = 1..=2)]
+    labels: Patch<Vec<String>>,
 ) -> String {
-    format!("{id}, {body:?}, {headers_json:?}, {day:?}, {attempts:?}")
+    format!("{id}, {body:?}, {headers_json:?}, {day:?}, {attempts:?}, {labels:?}")
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -6,23 +6,24 @@ use super::Coercer;
 use super::context::Context;
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
-use crate::arguments::report::expected::Expected;
+use crate::arguments::report::expected::{Expected, or_null};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::report::schema_hint::Example;
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::types::Types;
-use crate::schema::compiled::{Additional, List, SchemaId};
+use crate::schema::compiled::{Additional, List, Schema, SchemaId};
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn list(
         &mut self,
         items: &[Node<'a>],
-        list: Option<&'s List>,
+        schema: &'s Schema,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
+        let list = schema.plain().and_then(|plain| plain.list.as_ref());
         if !self.may_open(items.len(), at) {
             return None;
         }
@@ -56,9 +57,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 .or(changed);
         }
         let taken = changed.as_deref().unwrap_or(items);
-        self.limit_count(taken, list, at);
+        self.limit_count(taken, list, schema, at);
         if list.unique && !removes_repeated {
-            self.refuse_repeated(taken, at);
+            self.refuse_repeated(taken, schema, at);
         }
         changed.map(|items| Node::List(Rc::new(items)))
     }
@@ -141,12 +142,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let found = self.report.since(mark);
         found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {
-            self.limit_count(&items, list, at);
+            self.limit_count(&items, list, self.compiled.schema(id), at);
         }
         Some(Node::List(Rc::new(items)))
     }
 
-    fn limit_count(&mut self, items: &[Node<'_>], list: &List, at: &Path<'_>) {
+    fn limit_count(&mut self, items: &[Node<'_>], list: &List, schema: &Schema, at: &Path<'_>) {
         let most = match list.additional {
             Additional::Denied => Some(list.prefix.len() as u64),
             _ => None,
@@ -155,22 +156,21 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if let Some(limit) = limits::of_count(items.len(), list.min, max, "item") {
             self.report.refuse(at, || {
                 let sent = Node::List(Rc::new(items.to_vec()));
-                if list.is_tuple() {
-                    messages::violates(
-                        &sent,
-                        format_args!("an array like {}: {limit}", Example(self.compiled, list)),
-                    )
+                let limit = if list.is_tuple() {
+                    format!("an array like {}: {limit}", Example(self.compiled, list))
                 } else {
-                    messages::violates(&sent, limit)
-                }
+                    limit
+                };
+                messages::violates(&sent, or_null(schema, limit))
             });
         }
     }
 
-    fn refuse_repeated(&mut self, items: &[Node<'_>], at: &Path<'_>) {
+    fn refuse_repeated(&mut self, items: &[Node<'_>], schema: &Schema, at: &Path<'_>) {
         if let Some(&(first, again)) = limits::repeated_items(items).first() {
             self.report.refuse(at, || {
-                let limit = format!("unique items; item {again} equals item {first}");
+                let limit = or_null(schema, "unique items".to_owned());
+                let limit = format!("{limit}; item {again} equals item {first}");
                 messages::violates(&Node::List(Rc::new(items.to_vec())), limit)
             });
         }

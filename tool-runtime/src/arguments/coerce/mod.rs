@@ -348,10 +348,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         context: Context,
     ) -> Option<Node<'a>> {
         let changed = match (want, node) {
-            (Types::ARRAY, Node::List(items)) => self.list(items, plain.list.as_ref(), at, context),
-            (Types::OBJECT, Node::Object(members)) => {
-                self.object(members, plain.object.as_ref(), at, context)
-            }
+            (Types::ARRAY, Node::List(items)) => self.list(items, schema, at, context),
+            (Types::OBJECT, Node::Object(members)) => self.object(members, schema, at, context),
             (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.mode.coerces() => {
                 if let Some(read) = self.readable(node, want, (id, schema, plain), at, context) {
                     self.report_decoded(&read, at);

@@ -11,12 +11,13 @@ use super::slots::Slots;
 use super::stand_in::may_be_meant;
 use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
+use crate::arguments::report::expected::or_null;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::name::fold;
 use crate::schema::compiled::types::Types;
-use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, SchemaId};
+use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, Schema, SchemaId};
 use crate::wire::issue::Code;
 
 /// The outcome of one member.
@@ -42,13 +43,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn object(
         &mut self,
         members: &Members<'a>,
-        object: Option<&'s Object>,
+        schema: &'s Schema,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
         if !self.may_open(members.entries.len(), at) {
             return None;
         }
+        let object = schema.plain().and_then(|plain| plain.object.as_ref());
         let object = object.unwrap_or(&FREE);
         let mut edits = Edits::default();
         let mut places = Slots::of(object);
@@ -92,7 +94,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         for place in extras {
             self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
         }
-        self.limit_object(members, edits.missing(), object, at);
+        self.limit_object(members, edits.missing(), (object, schema), at);
         edits.names.extend(coerced(keys));
         edits.apply(members)
     }
@@ -110,11 +112,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     #[inline(never)] // not on the stack of the whole walk
-    fn limit_object(&mut self, members: &Members<'a>, missing: usize, object: &Object, at: &Path<'_>) {
+    fn limit_object(
+        &mut self,
+        members: &Members<'a>,
+        missing: usize,
+        (object, schema): (&Object, &Schema),
+        at: &Path<'_>,
+    ) {
         let count = members.entries.len() - missing;
         if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
+            let sent = || Node::Object(members.clone());
             self.report
-                .refuse(at, || messages::violates(&Node::Object(members.clone()), limit));
+                .refuse(at, || messages::violates(&sent(), or_null(schema, limit)));
         }
     }
 

@@ -156,8 +156,17 @@ fn types(schema: &Schema) -> Types {
 pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     let lists_values = schema.plain().is_some_and(|plain| plain.values.is_some());
     match &schema.kind {
-        _ if lists_values || !schema.types.has(Types::NULL) || schema.types == Types::NULL => words,
+        _ if lists_values => words,
         Kind::Any if schema.types == Types::ALL => "any value".to_owned(),
+        _ => with_null(schema.types, words),
+    }
+}
+
+/// What to send for a value of these types, of which `null` may be one.
+pub(crate) fn with_null(types: Types, words: String) -> String {
+    match types {
+        Types::NULL => words,
+        _ if !types.has(Types::NULL) => words,
         _ if words.contains(", ") => words + ", or null",
         _ => words + " or null",
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
-use crate::arguments::report::expected::{Expected, Listed, Range, several};
+use crate::arguments::report::expected::{Expected, Listed, Range, several, with_null};
 use crate::arguments::report::messages::{refused, shown, violates};
 use crate::arguments::report::path::Path;
 use crate::schema::compiled::pattern::Pattern;
@@ -47,28 +47,29 @@ pub(super) fn list<'a>(items: &[Node<'a>]) -> Node<'a> {
     Node::List(Rc::new(items.to_vec()))
 }
 
-/// Too few or too many items that `contains` asks for.
-pub(super) fn contains(
-    items: &[Node<'_>],
-    (limits, schema): (Contains, &Subschema),
-    count: u64,
-    wanted: Option<Expected<'_>>,
-) -> Issue {
+/// What to send for a value that may be `null`, too: listed values have it already.
+pub(super) fn or_null(schema: &Subschema, words: String) -> String {
+    match schema.types {
+        Types::ALL => words,
+        _ if schema.values.is_some() => words,
+        types => with_null(types, words),
+    }
+}
+
+/// The limit of `contains` that this number of items does not hold.
+pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> String {
     let (word, limit) = if count < limits.min {
         ("at least", limits.min)
     } else {
         ("at most", limits.max.unwrap_or_default())
     };
     let noun = if limit == 1 { "item" } else { "items" };
-    let kind = described(schema, wanted).map_or(String::new(), |kind| format!(" like this: {kind}"));
-    violates(
-        &list(items),
-        format_args!("{word} {limit} {noun}{kind}; got {count}"),
-    )
+    let kind = kind.map_or(String::new(), |kind| format!(" like this: {kind}"));
+    format!("{word} {limit} {noun}{kind}")
 }
 
 /// What a schema wants. Limits without a type are about numbers or texts alone.
-fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
+pub(super) fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
     match (schema.types, &schema.number, &schema.text) {
         (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
         (Types::ALL, None, Some(limits)) => {

@@ -71,9 +71,9 @@ impl<'v, 'm> Walk<'v, 'm> {
                 self.in_place(id, node, in_place, at, enforced);
             }
             match (node, &schema.list, &schema.object) {
-                (Node::List(items), Some(list), _) => self.list(items, list, at, enforced),
+                (Node::List(items), Some(list), _) => self.list(items, schema, list, at, enforced),
                 (Node::Object(members), _, Some(object)) => {
-                    self.object(node, (members, object), at, enforced);
+                    self.object(node, (members, object), schema, at, enforced);
                 }
                 _ => {}
             }
@@ -154,16 +154,15 @@ impl<'v, 'm> Walk<'v, 'm> {
                 let format = described.and_then(|id| self.compiled.schema(id).format);
                 let limits = schema.text.as_ref();
                 if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, format, text)) {
-                    self.report(at, || reported::violates(node, limit));
+                    self.report(at, || reported::violates(node, messages::or_null(schema, limit)));
                 }
             }
             Node::Number(number) => {
                 let limits = schema.number.as_ref();
                 if let Some(limits) = limits.filter(|limits| !limits::number_fits(limits, &number.text)) {
                     let types = schema.types.and(Types::NUMBER);
-                    self.report(at, || {
-                        reported::violates(node, format_args!("{types}{}", expected::Range(limits)))
-                    });
+                    let wanted = format!("{types}{}", expected::Range(limits));
+                    self.report(at, || reported::violates(node, messages::or_null(schema, wanted)));
                 }
             }
             _ => {}
@@ -197,9 +196,16 @@ impl<'v, 'm> Walk<'v, 'm> {
         }
     }
 
-    fn list(&mut self, items: &[Node<'_>], list: &'v ListKeywords, at: &Path<'_>, enforced: bool) {
+    fn list(
+        &mut self,
+        items: &[Node<'_>],
+        schema: &'v Subschema,
+        list: &'v ListKeywords,
+        at: &Path<'_>,
+        enforced: bool,
+    ) {
         if !enforced {
-            self.list_limits(items, list, at);
+            self.list_limits(items, schema, list, at);
         }
         for (place, item) in items.iter().enumerate() {
             let Some(schema) = list.prefix.get(place).copied().or(list.rest) else {
@@ -208,25 +214,27 @@ impl<'v, 'm> Walk<'v, 'm> {
             self.subschema(schema, item, &Path::Index(at, place), enforced);
         }
         if list.contains.is_some() {
-            self.contains(items, list, at);
+            self.contains(items, schema, list, at);
         }
     }
 
     #[inline(never)]
-    fn list_limits(&mut self, items: &[Node<'_>], list: &ListKeywords, at: &Path<'_>) {
+    fn list_limits(&mut self, items: &[Node<'_>], schema: &Subschema, list: &ListKeywords, at: &Path<'_>) {
         if let Some(limit) = limits::of_count(items.len(), list.min, list.max, "item") {
+            let limit = messages::or_null(schema, limit);
             self.report(at, || reported::violates(&messages::list(items), limit));
         }
         if list.unique
             && let Some(&(first, again)) = limits::repeated_items(items).first()
         {
-            let limit = format!("unique items; item {again} equals item {first}");
+            let limit = messages::or_null(schema, "unique items".to_owned());
+            let limit = format!("{limit}; item {again} equals item {first}");
             self.report(at, || reported::violates(&messages::list(items), limit));
         }
     }
 
     #[inline(never)]
-    fn contains(&mut self, items: &[Node<'_>], list: &ListKeywords, at: &Path<'_>) {
+    fn contains(&mut self, items: &[Node<'_>], schema: &Subschema, list: &ListKeywords, at: &Path<'_>) {
         let Some(contains) = list.contains else { return };
         let mut count = 0;
         let is_wrong = self.surely(|evaluator| {
@@ -234,12 +242,11 @@ impl<'v, 'm> Walk<'v, 'm> {
             count < contains.min || contains.max.is_some_and(|max| count > max)
         });
         if is_wrong {
-            let (schema, wanted) = (
-                self.validation.subschema(contains.schema),
-                self.expected(contains.schema),
-            );
+            let wanted = self.expected(contains.schema);
+            let wanted = messages::described(self.validation.subschema(contains.schema), wanted);
             self.report(at, || {
-                messages::contains(items, (contains, schema), count, wanted)
+                let expected = messages::or_null(schema, messages::contained(contains, count, wanted));
+                reported::violates(&messages::list(items), format_args!("{expected}; got {count}"))
             });
         }
     }
@@ -248,11 +255,12 @@ impl<'v, 'm> Walk<'v, 'm> {
         &mut self,
         node: &Node<'_>,
         (members, object): (&Members<'_>, &'v ObjectKeywords),
+        schema: &Subschema,
         at: &Path<'_>,
         enforced: bool,
     ) {
         if !enforced {
-            self.object_limits(members, object, at);
+            self.object_limits(members, schema, object, at);
         }
         self.names(members, object, at, enforced);
         for (key, entry) in members.entries.iter() {
@@ -321,7 +329,13 @@ impl<'v, 'm> Walk<'v, 'm> {
     }
 
     #[inline(never)]
-    fn object_limits(&mut self, members: &Members<'_>, object: &ObjectKeywords, at: &Path<'_>) {
+    fn object_limits(
+        &mut self,
+        members: &Members<'_>,
+        schema: &Subschema,
+        object: &ObjectKeywords,
+        at: &Path<'_>,
+    ) {
         for name in object.required.iter().filter(|name| members.get(name).is_none()) {
             let declared = object
                 .properties
@@ -330,6 +344,7 @@ impl<'v, 'm> Walk<'v, 'm> {
             self.missing(name, declared, at);
         }
         if let Some(limit) = limits::of_count(members.entries.len(), object.min, object.max, "property") {
+            let limit = messages::or_null(schema, limit);
             self.report(at, || reported::violates(&Node::Object(members.clone()), limit));
         }
     }
