@@ -11,4 +11,5 @@ mod sentences;
 mod sizes;
 mod sources;
 mod tokens;
+mod type_names;
 mod words;

@@ -14,13 +14,13 @@ const MAX_POLLS: usize = 4;
 
 /// Polls a future, whose wakes in its own poll do not reach its task.
 pub(crate) struct SelfWakes {
-    shared: Arc<Shared>,
+    shared: Arc<WakeState>,
     waker: Waker,
 }
 
 impl Default for SelfWakes {
     fn default() -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WakeState::default());
         Self {
             waker: Waker::from(Arc::clone(&shared)),
             shared,
@@ -55,12 +55,12 @@ const POLLING: u8 = 1;
 const WOKEN: u8 = 2;
 
 #[derive(Default)]
-struct Shared {
+struct WakeState {
     state: AtomicU8,
     task: AtomicWaker,
 }
 
-impl Wake for Shared {
+impl Wake for WakeState {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

@@ -39,14 +39,14 @@ where
         let Some(span) = context.span(id) else { return };
         let mut object = r#"{"name":"#.to_owned();
         push_string(&mut object, span.name());
-        attributes.record(&mut Fields(&mut object));
+        attributes.record(&mut LineFields(&mut object));
         span.extensions_mut().insert(SpanFields(object));
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         if let Some(SpanFields(object)) = span.extensions_mut().get_mut() {
-            values.record(&mut Fields(object));
+            values.record(&mut LineFields(object));
         }
     }
 
@@ -59,7 +59,7 @@ where
         line.push_str(r#"","level":""#);
         line.push_str(metadata.level().as_str());
         line.push('"');
-        event.record(&mut Fields(&mut line));
+        event.record(&mut LineFields(&mut line));
         line.push_str(r#","target":"#);
         push_string(&mut line, metadata.target());
         let mut before = r#","spans":["#;
@@ -81,9 +81,9 @@ where
 }
 
 /// Appends fields to an object that has one already.
-struct Fields<'t>(&'t mut String);
+struct LineFields<'t>(&'t mut String);
 
-impl Fields<'_> {
+impl LineFields<'_> {
     fn push(&mut self, field: &Field, value: impl fmt::Display) {
         use fmt::Write as _;
         self.push_name(field);
@@ -102,7 +102,7 @@ impl Fields<'_> {
     }
 }
 
-impl Visit for Fields<'_> {
+impl Visit for LineFields<'_> {
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.push(field, value);
     }

@@ -52,12 +52,12 @@ pub(crate) struct ChainKey {
     key: [u8; 32],
     /// The digests of the latest contexts and messages, by how they were written: a client sends the same with each request, and most
     /// of what it sends.
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<DigestCache>>,
 }
 
 /// The digests of what was written, by that of how it was written. What was not asked for lately is forgotten.
 #[derive(Debug, Default)]
-struct Written {
+struct DigestCache {
     latest: HashMap<Digest, Digest>,
     before: HashMap<Digest, Digest>,
 }
@@ -65,7 +65,7 @@ struct Written {
 /// How many digests `latest` has at most: some 5 MB for both.
 const MAX_WRITTEN: usize = 32 << 10;
 
-impl Written {
+impl DigestCache {
     fn get(&mut self, written: Digest) -> Option<Digest> {
         if let Some(known) = self.latest.get(&written) {
             return Some(*known);
@@ -171,7 +171,7 @@ impl ChainKey {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Written> {
+    fn lock(&self) -> MutexGuard<'_, DigestCache> {
         // No change can panic half-way.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }

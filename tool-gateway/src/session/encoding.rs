@@ -12,13 +12,13 @@ pub(super) const VERSION: u32 = 5;
 const MAX_BYTES: usize = 256 << 20;
 
 #[derive(Serialize)]
-struct Written<'r, R> {
+struct WrittenRecord<'r, R> {
     version: u32,
     record: &'r R,
 }
 
 #[derive(Deserialize)]
-struct Read<R> {
+struct ReadRecord<R> {
     record: R,
 }
 
@@ -30,7 +30,7 @@ struct Version {
 
 /// Writes a record.
 pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
-    let written = Written {
+    let written = WrittenRecord {
         version: VERSION,
         record,
     };
@@ -58,7 +58,7 @@ pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError>
             "a record has the version {version}, and this program reads {VERSION}: use the program that wrote it, or begin a new file"
         )));
     }
-    let Read { record } = serde_json::from_slice(bytes).map_err(corrupted)?;
+    let ReadRecord { record } = serde_json::from_slice(bytes).map_err(corrupted)?;
     Ok(record)
 }
 

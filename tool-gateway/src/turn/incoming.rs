@@ -13,7 +13,7 @@ use crate::wire::role::Role;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Incoming {
     #[serde(skip)]
-    parts: Vec<Part>,
+    parts: Vec<IncomingBlock>,
     pub(super) usage: Map<String, Value>,
     /// The fields of `message_delta`.
     pub(super) end: Map<String, Value>,
@@ -21,7 +21,7 @@ pub(super) struct Incoming {
 
 /// A block that is arriving.
 #[derive(Debug, Clone, PartialEq)]
-struct Part {
+struct IncomingBlock {
     upstream_index: usize,
     shown: Shown,
     builder: Option<BlockBuilder>,
@@ -56,7 +56,7 @@ pub(super) struct Complete {
 impl Incoming {
     /// A block begins that comes in pieces.
     pub(super) fn start_block(&mut self, upstream_index: usize, block: Map<String, Value>, shown: Shown) {
-        self.parts.push(Part {
+        self.parts.push(IncomingBlock {
             upstream_index,
             shown,
             builder: Some(BlockBuilder::new(block)),
@@ -82,7 +82,7 @@ impl Incoming {
 
     /// A block that comes as a whole.
     pub(super) fn push_block(&mut self, block: Block, shown: Shown) {
-        self.parts.push(Part {
+        self.parts.push(IncomingBlock {
             upstream_index: self.parts.len(),
             shown,
             builder: None,
@@ -90,7 +90,7 @@ impl Incoming {
         });
     }
 
-    fn part(&mut self, upstream_index: usize) -> Option<&mut Part> {
+    fn part(&mut self, upstream_index: usize) -> Option<&mut IncomingBlock> {
         let mut parts = self.parts.iter_mut();
         parts.find(|part| part.upstream_index == upstream_index)
     }

@@ -97,12 +97,12 @@ pub(crate) fn restore(
         {
             transcript.text = text;
         }
-        let form = Form::of(recognized, index);
+        let form = GroupForm::of(recognized, index);
         match form {
             // Nothing stands between calls and their results.
-            Form::Results(_) => {}
-            Form::Replaced(_) => transcript.push_systems(index, |_, _| true),
-            Form::AsSent => {
+            GroupForm::Results(_) => {}
+            GroupForm::Replaced(_) => transcript.push_systems(index, |_, _| true),
+            GroupForm::AsSent => {
                 let first = transcript.first_message(index);
                 transcript.push_systems(index, |at, system| !is_inside(first, at, system));
             }
@@ -111,9 +111,9 @@ pub(crate) fn restore(
             transcript.push_added(&added, index);
         }
         match form {
-            Form::Replaced(turn) => transcript.push_known(index, turn),
-            Form::Results(turn) => transcript.push_results(index, turn, run)?,
-            Form::AsSent => transcript.push_as_sent(index),
+            GroupForm::Replaced(turn) => transcript.push_known(index, turn),
+            GroupForm::Results(turn) => transcript.push_results(index, turn, run)?,
+            GroupForm::AsSent => transcript.push_as_sent(index),
         }
     }
     transcript.push_systems(end, |_, _| true);
@@ -133,7 +133,7 @@ pub(crate) fn restore(
 }
 
 /// In which form a group of the client's messages goes up.
-enum Form<'t> {
+enum GroupForm<'t> {
     /// As the messages that the upstream has seen instead.
     Replaced(&'t Turn),
     /// As one message with the results of all calls of a suspended turn.
@@ -141,7 +141,7 @@ enum Form<'t> {
     AsSent,
 }
 
-impl<'t> Form<'t> {
+impl<'t> GroupForm<'t> {
     fn of(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
         // Of one that passed unchanged, nothing else is known; one that hides all of its truth has nothing to go up.
@@ -288,10 +288,10 @@ fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
 
 /// Whether the last group goes on with a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
-    match Form::of(recognized, last) {
-        Form::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
-        Form::Results(_) => ran_internal(recognized, last - 1),
-        Form::AsSent => false,
+    match GroupForm::of(recognized, last) {
+        GroupForm::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
+        GroupForm::Results(_) => ran_internal(recognized, last - 1),
+        GroupForm::AsSent => false,
     }
 }
 

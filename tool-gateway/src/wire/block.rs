@@ -188,7 +188,7 @@ impl Block {
 
 /// A block as stores keep it: its JSON byte for byte, and beside it what only the block has.
 #[derive(Serialize, Deserialize)]
-struct Stored<Json, Text> {
+struct StoredBlock<Json, Text> {
     json: Json,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     raw_input: Option<Text>,
@@ -198,13 +198,14 @@ impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let json: &RawValue = serde_json::from_str(self.as_str()).map_err(S::Error::custom)?;
         let raw_input = self.raw_input();
-        Stored { json, raw_input }.serialize(serializer)
+        StoredBlock { json, raw_input }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Stored { json, raw_input } = Stored::<Box<RawValue>, Box<str>>::deserialize(deserializer)?;
+        let StoredBlock { json, raw_input } =
+            StoredBlock::<Box<RawValue>, Box<str>>::deserialize(deserializer)?;
         Ok(Self {
             raw_input: raw_input.map(Arc::from),
             ..Self::new(Box::<str>::from(json))

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use http_body_util::LengthLimitError;
 
-use crate::server::body::idle::{Idle, IdleBody};
+use crate::server::body::idle::{IdleBody, IdleTimeout};
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 
@@ -37,7 +37,7 @@ fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
             let message = format!("the request is larger than {limit} MB; send less");
             return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
         }
-        let idle = cause.downcast_ref::<Idle>()?;
+        let idle = cause.downcast_ref::<IdleTimeout>()?;
         let message = format!("{idle} of the request; send it again");
         Some((StatusCode::REQUEST_TIMEOUT, message))
     });

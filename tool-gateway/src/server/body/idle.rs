@@ -70,7 +70,7 @@ impl IdleTimer {
         &mut self,
         cx: &mut Context<'_>,
         piece: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, Idle>> {
+    ) -> Poll<Result<T, IdleTimeout>> {
         if let Poll::Ready(piece) = piece(cx) {
             self.deadline = None;
             return Poll::Ready(Ok(piece));
@@ -88,7 +88,7 @@ impl IdleTimer {
         loop {
             ready!(timer.as_mut().poll(cx));
             if timer.deadline() >= deadline {
-                return Poll::Ready(Err(Idle(self.time)));
+                return Poll::Ready(Err(IdleTimeout(self.time)));
             }
             timer.as_mut().reset(deadline);
         }
@@ -97,15 +97,15 @@ impl IdleTimer {
 
 /// Nothing came for this time.
 #[derive(Debug)]
-pub(crate) struct Idle(pub(crate) Duration);
+pub(crate) struct IdleTimeout(pub(crate) Duration);
 
-impl fmt::Display for Idle {
+impl fmt::Display for IdleTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nothing came for {} s", self.0.as_secs_f64())
     }
 }
 
-impl std::error::Error for Idle {}
+impl std::error::Error for IdleTimeout {}
 
 #[cfg(test)]
 mod tests {

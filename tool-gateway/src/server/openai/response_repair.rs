@@ -49,7 +49,7 @@ pub(crate) fn repair(dialect: Dialect, fixing: &FormatFixing, text: &str) -> Rep
 }
 
 /// A call in the text of a response; its values are JSON as they stand there.
-struct Call<'a> {
+struct ResponseCall<'a> {
     choice: usize,
     index: usize,
     id: &'a str,
@@ -58,7 +58,7 @@ struct Call<'a> {
     finish_reason: &'a str,
 }
 
-impl Call<'_> {
+impl ResponseCall<'_> {
     /// Repairs the arguments. `None` if they stay as they are.
     fn repair(&self, fixing: &FormatFixing, response: &mut RepairedResponse) -> Option<String> {
         let Self {
@@ -99,7 +99,7 @@ impl Call<'_> {
 }
 
 /// The calls of a Chat Completions response.
-fn chat_calls(text: &str) -> Vec<Call<'_>> {
+fn chat_calls(text: &str) -> Vec<ResponseCall<'_>> {
     let mut calls = Vec::new();
     for (choice_index, choice) in items(object(Some(text)).get("choices")).enumerate() {
         let choice = object(Some(choice));
@@ -111,7 +111,7 @@ fn chat_calls(text: &str) -> Vec<Call<'_>> {
         // Its form before there were several.
         let function_call = (None, object(message.get("function_call")));
         for (index, (id, function)) in tool_calls.chain([function_call]).enumerate() {
-            calls.extend(function.get("arguments").map(|arguments| Call {
+            calls.extend(function.get("arguments").map(|arguments| ResponseCall {
                 choice: choice_index,
                 index,
                 id: string(id).unwrap_or("null"),
@@ -125,7 +125,7 @@ fn chat_calls(text: &str) -> Vec<Call<'_>> {
 }
 
 /// The calls of a Responses response.
-fn response_calls(text: &str) -> Vec<Call<'_>> {
+fn response_calls(text: &str) -> Vec<ResponseCall<'_>> {
     let response = object(Some(text));
     let is_cut = ["incomplete", "failed", "cancelled"].map(|status| response.is("status", status));
     let calls = items(response.get("output"))
@@ -134,7 +134,7 @@ fn response_calls(text: &str) -> Vec<Call<'_>> {
             let item = object(Some(item));
             let is_complete = item.is("status", "completed")
                 || !(item.is("status", "incomplete") || is_cut.contains(&true));
-            Some(Call {
+            Some(ResponseCall {
                 choice: 0,
                 index,
                 id: string(item.get("call_id")).unwrap_or("null"),

@@ -33,7 +33,7 @@ pub(crate) struct Checkpoint {
 
 /// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredCheckpoint {
     session: SessionId,
     machine: TurnMachine,
     headers: Option<Vec<(String, String)>>,
@@ -81,7 +81,7 @@ impl Checkpoint {
                 headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
             texts.collect()
         });
-        let record = encode(&Stored {
+        let record = encode(&StoredCheckpoint {
             session: self.session.clone(),
             machine: self.machine.clone(),
             headers,
@@ -96,7 +96,7 @@ impl Checkpoint {
 
     /// Reads it from a store.
     pub(crate) fn read(progress: &Progress) -> Result<Self, StoreError> {
-        let stored: Stored = decode(&progress.record)?;
+        let stored: StoredCheckpoint = decode(&progress.record)?;
         let headers = stored.headers.map(|headers| {
             let headers = headers.into_iter();
             headers

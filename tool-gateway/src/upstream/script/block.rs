@@ -8,7 +8,7 @@ use super::raw_object::{Excerpt, RawObject};
 /// A block of an assistant's message.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "RawObject")]
-pub(super) struct Block {
+pub(super) struct ScriptBlock {
     /// Its members when it is complete. Where the script has `partial_json`, `input` is empty.
     pub(super) complete: RawObject,
     /// Its members as `content_block_start` has them.
@@ -45,7 +45,7 @@ impl Deltas {
     }
 }
 
-impl TryFrom<RawObject> for Block {
+impl TryFrom<RawObject> for ScriptBlock {
     type Error = String;
 
     fn try_from(object: RawObject) -> Result<Self, String> {
@@ -66,7 +66,7 @@ impl TryFrom<RawObject> for Block {
     }
 }
 
-impl Block {
+impl ScriptBlock {
     pub(super) fn kind(&self) -> String {
         self.complete.string("type").unwrap_or_default()
     }

@@ -3,19 +3,19 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::block::Block;
+use super::block::ScriptBlock;
 use super::rendered::{Response, pieces};
-use super::turn::Message;
+use super::turn::ScriptMessage;
 
 /// A message of the script as a completion. Thinking and blocks of the server's tools have no form there, and are left out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completion<'a> {
-    message: &'a Message,
+    message: &'a ScriptMessage,
     response: Response<'a>,
 }
 
 impl<'a> Completion<'a> {
-    pub(super) fn new(message: &'a Message, response: Response<'a>) -> Self {
+    pub(super) fn new(message: &'a ScriptMessage, response: Response<'a>) -> Self {
         Self { message, response }
     }
 
@@ -100,11 +100,11 @@ impl<'a> Completion<'a> {
         texts.filter_map(|block| block.complete.string("text").ok())
     }
 
-    fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+    fn calls(&self) -> impl Iterator<Item = ScriptCall<'_>> {
         let blocks = self.message.blocks.iter().enumerate();
         blocks
             .filter(|(_, block)| block.is_tool_use)
-            .map(|(index, block)| Call {
+            .map(|(index, block)| ScriptCall {
                 id: block
                     .complete
                     .string("id")
@@ -136,11 +136,11 @@ impl<'a> Completion<'a> {
 }
 
 /// A call of the client's tool.
-struct Call<'a> {
+struct ScriptCall<'a> {
     id: String,
     name: String,
     arguments: String,
-    block: &'a Block,
+    block: &'a ScriptBlock,
 }
 
 /// The first of January 2026, in seconds.

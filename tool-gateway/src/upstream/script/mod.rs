@@ -106,7 +106,7 @@ use chat::Completion;
 use playback::{Pace, Playback};
 use recorded::Recorder;
 use rendered::Rendered;
-use turn::{ErrorResponse, Order, Script, Turn};
+use turn::{ErrorResponse, Order, Script, ScriptTurn};
 
 pub use recorded::Recorded;
 
@@ -115,10 +115,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 /// An upstream that plays a [script](self). Clones share their turns and what they received.
 #[derive(Clone)]
 pub struct ScriptUpstream {
-    shared: Arc<Shared>,
+    shared: Arc<ScriptState>,
 }
 
-struct Shared {
+struct ScriptState {
     name: String,
     order: Order,
     turns: Vec<Prepared>,
@@ -131,7 +131,7 @@ struct Shared {
 
 /// A turn, and its message as it is sent.
 struct Prepared {
-    turn: Turn,
+    turn: ScriptTurn,
     message: Option<Rendered>,
 }
 
@@ -191,12 +191,12 @@ impl ScriptUpstream {
     }
 
     fn new(name: String, script: Script) -> Self {
-        let prepared = |mut turn: Turn| Prepared {
+        let prepared = |mut turn: ScriptTurn| Prepared {
             message: turn.message.take().map(Rendered::new),
             turn,
         };
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ScriptState {
                 name,
                 order: script.order,
                 turns: script.turns.into_iter().map(prepared).collect(),
@@ -273,14 +273,14 @@ impl fmt::Debug for ScriptUpstream {
 
 /// What a script needs of a request.
 #[derive(Deserialize)]
-struct MessagesRequest<'a> {
+struct ScriptedRequest<'a> {
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     stream: Option<bool>,
     /// Chat Completions alone.
     stream_options: Option<StreamOptions>,
     #[serde(borrow)]
-    messages: Vec<Role<'a>>,
+    messages: Vec<RequestRole<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -288,7 +288,7 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
-impl MessagesRequest<'_> {
+impl ScriptedRequest<'_> {
     fn includes_usage(&self) -> bool {
         let options = self.stream_options.as_ref();
         options.is_some_and(|options| options.include_usage == Some(true))
@@ -303,7 +303,7 @@ enum Api {
 }
 
 #[derive(Deserialize)]
-struct Role<'a> {
+struct RequestRole<'a> {
     #[serde(borrow)]
     role: Option<Cow<'a, str>>,
 }
@@ -324,7 +324,7 @@ impl From<Response<Body>> for Reply {
     }
 }
 
-impl Shared {
+impl ScriptState {
     fn reply(&self, parts: &request::Parts, body: &[u8]) -> Reply {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let mut reply = match (&parts.method, parts.uri.path()) {
@@ -350,7 +350,7 @@ impl Shared {
     }
 
     fn messages(&self, api: Api, number: u64, body: &[u8]) -> Reply {
-        let request: MessagesRequest<'_> = match serde_json::from_slice(body) {
+        let request: ScriptedRequest<'_> = match serde_json::from_slice(body) {
             Ok(request) => request,
             Err(reason) => {
                 let message = format!("invalid request body: {reason}");
@@ -400,7 +400,7 @@ impl Prepared {
     fn response(
         &self,
         api: Api,
-        request: &MessagesRequest<'_>,
+        request: &ScriptedRequest<'_>,
         number: u64,
         input_tokens: usize,
     ) -> Response<Body> {

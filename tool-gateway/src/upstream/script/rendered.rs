@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 
-use super::block::{Block, Deltas};
+use super::block::{Deltas, ScriptBlock};
 use super::raw_object::RawObject;
 use super::template::{Template, TemplateWriter};
-use super::turn::Message;
+use super::turn::ScriptMessage;
 
 /// A message of the script, written once for all its responses.
 #[derive(Debug)]
 pub(super) struct Rendered {
-    pub(super) message: Message,
+    pub(super) message: ScriptMessage,
     /// From `content_block_start` of the first block to `content_block_stop` of the last.
     blocks: Vec<Template>,
     /// The array of blocks.
@@ -28,7 +28,7 @@ pub(super) struct Response<'a> {
 }
 
 impl Rendered {
-    pub(super) fn new(message: Message) -> Self {
+    pub(super) fn new(message: ScriptMessage) -> Self {
         let mut blocks = Vec::new();
         let mut content = TemplateWriter::default();
         content.push_str("[");
@@ -138,7 +138,7 @@ fn event(kind: &str, rest: &str) -> String {
     format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n")
 }
 
-fn push_events(events: &mut Vec<Template>, index: usize, block: &Block, delta_size: usize) {
+fn push_events(events: &mut Vec<Template>, index: usize, block: &ScriptBlock, delta_size: usize) {
     let mut start = TemplateWriter::default();
     start.push_str("event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":");
     start.push_str(&index.to_string());

@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::block::Block;
+use super::block::ScriptBlock;
 use super::raw_object::{RawObject, one_line};
 
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptTurn>,
     #[serde(default)]
     pub(super) order: Order,
 }
@@ -35,10 +35,10 @@ pub(super) enum Order {
 
 /// One response.
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "Fields")]
-pub(super) struct Turn {
+#[serde(try_from = "TurnFields")]
+pub(super) struct ScriptTurn {
     /// `None` if it is an error.
-    pub(super) message: Option<Message>,
+    pub(super) message: Option<ScriptMessage>,
     pub(super) error: Option<ErrorResponse>,
     pub(super) expect: Option<Value>,
     pub(super) headers: HeaderMap,
@@ -49,8 +49,8 @@ pub(super) struct Turn {
 }
 
 #[derive(Debug)]
-pub(super) struct Message {
-    pub(super) blocks: Vec<Block>,
+pub(super) struct ScriptMessage {
+    pub(super) blocks: Vec<ScriptBlock>,
     pub(super) stop_reason: String,
     pub(super) usage: Usage,
     pub(super) id: Option<String>,
@@ -80,8 +80,8 @@ pub(super) struct ErrorResponse {
 /// A turn as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
-    content: Option<Vec<Block>>,
+struct TurnFields {
+    content: Option<Vec<ScriptBlock>>,
     error: Option<ErrorFields>,
     stop_reason: Option<String>,
     usage: Option<Usage>,
@@ -111,20 +111,20 @@ struct ErrorFields {
     headers: BTreeMap<String, String>,
 }
 
-impl TryFrom<Fields> for Turn {
+impl TryFrom<TurnFields> for ScriptTurn {
     type Error = String;
 
-    fn try_from(fields: Fields) -> Result<Self, String> {
+    fn try_from(fields: TurnFields) -> Result<Self, String> {
         if fields.content.is_none() && fields.error.is_none() {
             return Err("a turn has neither `content` nor `error`; write for example \
                         \"content\": [{\"type\": \"text\", \"text\": \"Hello\"}]"
                 .to_owned());
         }
-        let default_stop_reason = |blocks: &[Block]| {
+        let default_stop_reason = |blocks: &[ScriptBlock]| {
             let calls = blocks.iter().any(|block| block.is_tool_use);
             if calls { "tool_use" } else { "end_turn" }.to_owned()
         };
-        let message = fields.content.map(|blocks| Message {
+        let message = fields.content.map(|blocks| ScriptMessage {
             stop_reason: fields.stop_reason.unwrap_or_else(|| default_stop_reason(&blocks)),
             blocks,
             usage: fields.usage.unwrap_or_default(),

@@ -36,7 +36,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Pool {
     connector: Connector,
     server: Uri,
-    idle: Arc<Idle>,
+    idle: Arc<IdleTable>,
 }
 
 /// Why there is no response.
@@ -97,7 +97,7 @@ impl Pool {
 
 /// The connections without a request, with when their last one ended: the latest last.
 #[derive(Default)]
-struct Idle(Mutex<IdleConnections>);
+struct IdleTable(Mutex<IdleConnections>);
 
 #[derive(Default)]
 struct IdleConnections {
@@ -106,7 +106,7 @@ struct IdleConnections {
     sweep: Option<JoinHandle<()>>,
 }
 
-impl Idle {
+impl IdleTable {
     fn lock(&self) -> MutexGuard<'_, IdleConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +165,7 @@ impl Idle {
 }
 
 /// Closes idle connections until there are none.
-async fn sweep(idle: Weak<Idle>) {
+async fn sweep(idle: Weak<IdleTable>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
         if !idle.upgrade().is_some_and(|idle| idle.close_unusable()) {
@@ -179,11 +179,11 @@ async fn sweep(idle: Weak<Idle>) {
 struct ResponseBody {
     body: Incoming,
     connection: Option<Connection>,
-    idle: Arc<Idle>,
+    idle: Arc<IdleTable>,
 }
 
 impl ResponseBody {
-    fn new(body: Incoming, connection: Connection, idle: Arc<Idle>) -> Self {
+    fn new(body: Incoming, connection: Connection, idle: Arc<IdleTable>) -> Self {
         let mut response = Self {
             body,
             connection: Some(connection),
