@@ -40,7 +40,6 @@ mod options;
 mod terminal;
 mod program;
 mod source;
-mod line_column;
 mod jsonl;
 mod repair;
 mod check;

@@ -114,11 +114,6 @@ impl Palette {
         self.paint("1;32", text)
     }
 
-    /// What only guides the eye.
-    pub(crate) fn faint(self, text: &str) -> String {
-        self.paint("36", text)
-    }
-
     fn paint(self, how: &str, text: &str) -> String {
         if self.colored && !text.is_empty() {
             format!("\x1b[{how}m{text}\x1b[0m")

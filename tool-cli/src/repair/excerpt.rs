@@ -1,98 +1,113 @@
-//! A part of one line with carets under it: wide characters, tabs and what cannot be seen are reckoned with.
+//! [`Excerpt`]: a part of one line that a terminal can show, with the places of carets in it.
+//!
+//! `annotate-snippets` draws the carets. It prints lines of any length, and some characters that terminals obey or that are
+//! invisible, so both end here.
 
-use unicode_width::UnicodeWidthChar as _;
+use annotate_snippets::{Annotation, AnnotationKind, Snippet};
 
-use crate::line_column::LineColumn;
 use crate::terminal::is_hidden;
 
-/// What is shown of a line.
+/// Part of a line, without characters that a terminal would obey.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Excerpt {
-    /// The part of the line that is shown, `…` where it goes on.
-    pub(crate) text: String,
-    /// The columns on the screen, from 0, where carets belong.
-    pub(crate) carets: Vec<usize>,
+    /// Visible text, with `…` where the line was cut.
+    text: String,
+    /// Bytes of `text` that have carets, in ascending order.
+    carets: Vec<usize>,
+    /// Number of the offsets that the excerpt covers.
+    pub(crate) covered: usize,
 }
 
-/// How many columns of a line are shown at most.
-const SHOWN: usize = 96;
-/// How many of them before the first caret.
+/// Maximum number of columns of an excerpt.
+const COLUMNS: usize = 96;
+/// Maximum number of columns before the first caret, if the line is cut.
 const BEFORE: usize = 32;
 
 impl Excerpt {
-    /// Shows as many of the places as fit, at least the first; all of them are on one line, in ascending order.
-    pub(crate) fn of(text: &str, places: &[LineColumn]) -> Self {
-        let (line, first) = match places.first() {
-            Some(first) => (line_at(text, first.line_start), first.offset - first.line_start),
-            None => (line_at(text, 0), 0),
-        };
-        let start = window(line, first.min(line.len()));
-        let line_start = places.first().map_or(0, |place| place.line_start);
-        let mut shown = Self {
-            text: if start > 0 {
-                "…".to_owned()
-            } else {
-                String::new()
-            },
+    /// Cuts the part out of a line that has the first offset and as many of the others as fit. The offsets are in ascending order.
+    pub(crate) fn new(line: &str, offsets: &[usize]) -> Self {
+        let start = start(line, offsets.first().copied().unwrap_or_default());
+        let mut excerpt = Self {
+            text: String::new(),
             carets: Vec::new(),
+            covered: 0,
         };
-        let mut column = usize::from(start > 0);
-        let mut wanted = places.iter().map(|place| place.offset - line_start).peekable();
-        let mut cut = false;
+        if start > 0 {
+            excerpt.text.push('…');
+        }
+        let mut columns = usize::from(start > 0);
+        let mut offsets = offsets.iter().peekable();
         for (offset, letter) in line.get(start..).unwrap_or_default().char_indices() {
-            let width = width(letter);
-            if column + width > SHOWN {
-                cut = true;
-                break;
+            columns += columns_of(letter);
+            if columns > COLUMNS {
+                excerpt.text.push('…');
+                return excerpt;
             }
-            while wanted.next_if(|wanted| *wanted <= start + offset).is_some() {
-                shown.carets.push(column);
+            while offsets.next_if(|wanted| **wanted <= start + offset).is_some() {
+                excerpt.add_caret();
             }
-            push(letter, &mut shown.text);
-            column += width;
+            if is_hidden(letter) && letter != '\t' {
+                excerpt.text.extend(letter.escape_unicode());
+            } else {
+                excerpt.text.push(letter);
+            }
         }
-        if cut {
-            shown.text.push('…');
-        } else {
-            shown.carets.extend(wanted.map(|_| column)); // after the end of the line
+        for _ in offsets {
+            excerpt.add_caret();
         }
-        shown
+        excerpt
     }
 
-    /// The line below the text.
-    pub(crate) fn caret_line(&self) -> String {
-        let mut line = String::new();
-        for caret in &self.carets {
-            let end = line.len();
-            if *caret >= end {
-                line.extend(std::iter::repeat_n(' ', caret - end));
-                line.push('^');
-            }
+    /// Adds a caret at the end of the text.
+    fn add_caret(&mut self) {
+        self.covered += 1;
+        if self.carets.last() != Some(&self.text.len()) {
+            self.carets.push(self.text.len());
         }
-        line
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Source to draw: the excerpt, below a line before it if there is one. `number` is the number of the excerpt's line.
+    pub(crate) fn snippet(
+        &self,
+        number: usize,
+        before: Option<&Self>,
+    ) -> Snippet<'static, Annotation<'static>> {
+        let (mut source, mut first) = (String::new(), number);
+        if let Some(before) = before {
+            source = format!("{}\n", before.text);
+            first -= 1;
+        }
+        let start = source.len();
+        source.push_str(&self.text);
+        let carets = self.carets.iter().map(move |caret| {
+            let place = start + caret;
+            AnnotationKind::Primary.span(place..place)
+        });
+        Snippet::source(source)
+            .line_start(first)
+            .fold(false)
+            .annotations(carets)
     }
 }
 
-/// A line without its end.
-fn line_at(text: &str, start: usize) -> &str {
-    let rest = text.get(start..).unwrap_or_default();
-    let line = rest.split('\n').next().unwrap_or_default();
-    line.strip_suffix('\r').unwrap_or(line)
-}
-
-/// Where the part that is shown begins.
-fn window(line: &str, first: usize) -> usize {
+/// Offset at which the excerpt of a line begins.
+fn start(line: &str, first: usize) -> usize {
     let mut columns = 0;
-    let whole = line.chars().all(|letter| {
-        columns += width(letter);
-        columns <= SHOWN
+    let fits = line.chars().all(|letter| {
+        columns += columns_of(letter);
+        columns <= COLUMNS
     });
-    if whole {
+    if fits {
         return 0;
     }
+    let before = line.get(..first).unwrap_or(line);
     let mut columns = 0;
-    for (offset, letter) in line.get(..first).unwrap_or_default().char_indices().rev() {
-        columns += width(letter);
+    for (offset, letter) in before.char_indices().rev() {
+        columns += columns_of(letter);
         if columns > BEFORE {
             return offset + letter.len_utf8();
         }
@@ -100,70 +115,58 @@ fn window(line: &str, first: usize) -> usize {
     0
 }
 
-/// How many columns a character takes as it is shown.
-fn width(letter: char) -> usize {
+/// Most columns that a character takes.
+fn columns_of(letter: char) -> usize {
     match letter {
         '\t' => 4,
+        ' '..='~' => 1,
         _ if is_hidden(letter) => letter.escape_unicode().count(),
-        _ => letter.width().unwrap_or(0),
-    }
-}
-
-fn push(letter: char, shown: &mut String) {
-    match letter {
-        '\t' => shown.push_str("    "),
-        _ if is_hidden(letter) => shown.extend(letter.escape_unicode()),
-        _ => shown.push(letter),
+        _ => 2,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line_column::LineColumns;
 
-    fn shown(text: &str, offsets: &[usize]) -> (String, String, usize) {
-        let mut places = LineColumns::of(text);
-        let places: Vec<LineColumn> = offsets.iter().map(|offset| places.find(*offset)).collect();
-        let excerpt = Excerpt::of(text, &places);
-        (excerpt.text.clone(), excerpt.caret_line(), excerpt.carets.len())
+    fn carets(line: &str, offsets: &[usize]) -> (String, Vec<usize>, usize) {
+        let excerpt = Excerpt::new(line, offsets);
+        (excerpt.text, excerpt.carets, excerpt.covered)
     }
 
     #[test]
-    fn carets_align_under_wide_characters_tabs_and_escapes() {
+    fn characters_that_terminals_obey_are_escaped() {
         assert_eq!(
-            shown("\t写\u{1b}x", &[1, 4, 5]),
-            ("    写\\u{1b}x".into(), "    ^ ^     ^".into(), 3)
+            carets("\t写\u{1b}\u{9b}\u{200b}x", &[1, 4, 10]),
+            ("\t写\\u{1b}\\u{9b}\\u{200b}x".into(), vec![1, 4, 24], 3)
         );
     }
 
     #[test]
-    fn carets_may_stand_at_the_end_of_a_line() {
-        assert_eq!(shown("ab\r\ncd", &[2, 3]).1, "  ^");
-        assert_eq!(shown("ab", &[2]).1, "  ^");
-        assert_eq!(shown("", &[0]), (String::new(), "^".into(), 1));
+    fn carets_may_be_after_the_end() {
+        assert_eq!(carets("ab", &[2, 2]), ("ab".into(), vec![2], 2));
+        assert_eq!(carets("", &[0]), (String::new(), vec![0], 1));
     }
 
     #[test]
-    fn a_long_line_is_shown_near_its_first_caret() {
-        let text = format!("{}X{}Y{}", "a".repeat(500), "b".repeat(20), "c".repeat(500));
-        let (shown, carets, count) = shown(&text, &[500, 521, 700]);
+    fn a_long_line_is_cut_around_its_first_caret() {
+        let line = format!("{}X{}Y{}", "a".repeat(500), "b".repeat(20), "c".repeat(500));
+        let (shown, _, covered) = carets(&line, &[500, 521, 700]);
         assert_eq!(
             shown,
             format!("…{}X{}Y{}…", "a".repeat(32), "b".repeat(20), "c".repeat(41))
         );
-        assert_eq!(carets, format!("{}^{}^", " ".repeat(33), " ".repeat(20)));
-        assert_eq!(count, 2);
+        assert_eq!(covered, 2);
     }
 
     #[test]
     fn every_width_of_line_keeps_its_first_caret() {
         for letter in ["a", "写", "\t", "\u{1b}", "e\u{301}", "👩‍👩‍👧"] {
-            let text = letter.repeat(200);
-            for (offset, _) in text.char_indices() {
-                let (shown, _, count) = shown(&text, &[offset]);
-                assert_eq!(count, 1, "{letter:?} at {offset}");
-                assert!(unicode_width::UnicodeWidthStr::width(shown.as_str()) <= SHOWN + 2);
+            let line = letter.repeat(200);
+            for (offset, _) in line.char_indices() {
+                let (shown, carets, covered) = carets(&line, &[offset]);
+                assert_eq!((carets.len(), covered), (1, 1), "{letter:?} at {offset}");
+                assert!(shown.chars().count() <= COLUMNS + 2, "{shown}");
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use annotate_snippets::{Annotation, Group, Level, Message, Renderer, Snippet};
 use tool_runtime::repair::{Fix, FixCode, Fixes, Limits, Reason, Status};
 
-use crate::line_column::{LineColumn, LineColumns};
 use crate::repair::excerpt::Excerpt;
+use crate::repair::line_column::{LineColumn, LineColumns};
 use crate::terminal::{Palette, counted, visible};
 
 /// A text that was looked at, with the name of where it came from.
@@ -31,22 +32,33 @@ impl Explainer<'_> {
         let mut output = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
         let mut listed: Vec<&Fix> = fixes.first().iter().collect();
         listed.sort_by_key(|fix| fix.offset);
-        let mut places = LineColumns::of(self.text);
+        let mut places = LineColumns::new(self.text);
         let found: Vec<(LineColumn, &Fix)> = listed
             .into_iter()
             .map(|fix| (places.find(fix.offset), fix))
             .collect();
-        for line in found.chunk_by(|one, next| one.0.line == next.0.line) {
-            let mut rest = line;
+        let mut groups = Vec::new();
+        for on_line in found.chunk_by(|one, next| one.0.line == next.0.line) {
+            let Some((first, _)) = on_line.first() else {
+                continue;
+            };
+            let line = first.line_in(self.text);
+            let mut rest = on_line;
             while !rest.is_empty() {
-                let places: Vec<LineColumn> = rest.iter().map(|(place, _)| *place).collect();
-                let excerpt = Excerpt::of(self.text, &places);
-                let (shown, later) = rest.split_at(excerpt.carets.len().clamp(1, rest.len()));
-                self.excerpt(&places, &excerpt, &mut output);
-                self.notes(shown, &mut output);
+                let offsets: Vec<usize> = rest.iter().map(|(place, _)| place.in_line()).collect();
+                let excerpt = Excerpt::new(line, &offsets);
+                let (shown, later) = rest.split_at(excerpt.covered.clamp(1, rest.len()));
+                groups.push(
+                    Group::with_level(Level::WARNING)
+                        .element(self.snippet(*first, &excerpt))
+                        .elements(self.notes(shown).into_iter().map(note)),
+                );
                 rest = later;
             }
         }
+        // A blank line between groups: each is drawn by itself.
+        let drawn: Vec<String> = groups.iter().map(|group| self.draw(group)).collect();
+        output.push_str(&drawn.concat());
         if fixes.total() > fixes.first().len() {
             let _ = writeln!(output, "\nthe first {} are shown; in all:", fixes.first().len());
         } else {
@@ -57,8 +69,8 @@ impl Explainer<'_> {
 
     /// Why a text came back as it was.
     pub(crate) fn reason(&self, status: Status, reason: &Reason) -> String {
-        let place = LineColumns::of(self.text).find(reason.offset);
-        let (status, note) = match status {
+        let place = LineColumns::new(self.text).find(reason.offset);
+        let (status, note_text) = match status {
             Status::Truncated => (
                 "truncated",
                 "half a call must not be executed, so nothing was completed".to_owned(),
@@ -68,7 +80,7 @@ impl Explainer<'_> {
                 limit(&reason.message).unwrap_or_else(|| "any repair would be a guess".to_owned()),
             ),
         };
-        let mut output = format!(
+        let output = format!(
             "{}:{}:{}: {}: {} (byte {})\n",
             self.name,
             place.line,
@@ -77,45 +89,31 @@ impl Explainer<'_> {
             visible(&reason.message),
             reason.offset,
         );
-        self.excerpt(&[place], &Excerpt::of(self.text, &[place]), &mut output);
-        let _ = writeln!(
-            output,
-            "{} {note}; the text is unchanged",
-            self.gutter(&[place], "=")
-        );
-        output
+        let excerpt = Excerpt::new(place.line_in(self.text), &[place.in_line()]);
+        let group = Group::with_level(Level::ERROR)
+            .element(self.snippet(place, &excerpt))
+            .element(note(format!("{note_text}; the text is unchanged")));
+        output + &self.draw(&group)
     }
 
-    /// The line, with the one before it where it is blank, and the carets.
-    fn excerpt(&self, places: &[LineColumn], excerpt: &Excerpt, output: &mut String) {
-        let (line, start) = places
-            .first()
-            .map_or((1, 0), |place| (place.line, place.line_start));
-        let _ = writeln!(output, "{}", self.gutter(places, "|"));
-        if excerpt.text.trim().is_empty()
-            && let Some(before) = self.text.get(..start.saturating_sub(1)).filter(|_| start > 0)
-        {
-            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-            let end = LineColumn {
-                line: line - 1,
-                column: 0,
-                offset: before.len(),
-                line_start,
-            };
-            self.numbered(places, line - 1, &Excerpt::of(self.text, &[end]).text, output);
-        }
-        self.numbered(places, line, &excerpt.text, output);
-        let carets = self.palette.changed(&excerpt.caret_line());
-        let _ = writeln!(output, "{} {carets}", self.gutter(places, "|"));
+    fn draw(&self, group: &Group<'_>) -> String {
+        let renderer = if self.palette.colored {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        renderer.render(std::slice::from_ref(group)) + "\n"
     }
 
-    fn numbered(&self, places: &[LineColumn], line: usize, text: &str, output: &mut String) {
-        let number = format!("{line:>width$} |", width = digits(places));
-        let _ = writeln!(output, "{} {text}", self.palette.faint(&number));
+    /// The line, below the one before it if it is blank.
+    fn snippet(&self, place: LineColumn, excerpt: &Excerpt) -> Snippet<'static, Annotation<'static>> {
+        let before = place.line_before_in(self.text).filter(|_| excerpt.is_blank());
+        let before = before.map(|line| Excerpt::new(line, &[line.len()]));
+        excerpt.snippet(place.line, before.as_ref())
     }
 
     /// One line for each kind of fix in an excerpt.
-    fn notes(&self, shown: &[(LineColumn, &Fix)], output: &mut String) {
+    fn notes(&self, shown: &[(LineColumn, &Fix)]) -> Vec<String> {
         let mut notes: Vec<(FixCode, &str, String)> = Vec::new();
         for (place, fix) in shown {
             let at = format!("{}:{}", place.line, place.column);
@@ -127,22 +125,19 @@ impl Explainer<'_> {
                 None => notes.push((fix.code, &fix.message, at)),
             }
         }
-        let places: Vec<LineColumn> = shown.iter().map(|(place, _)| *place).collect();
-        for (code, message, at) in notes {
-            let code = self.palette.changed(code.as_str());
-            let _ = writeln!(
-                output,
-                "{} {at} {code}: {}",
-                self.gutter(&places, "="),
-                visible(message)
-            );
-        }
+        notes
+            .into_iter()
+            .map(|(code, message, at)| {
+                let code = self.palette.changed(code.as_str());
+                format!("{at} {code}: {}", visible(message))
+            })
+            .collect()
     }
+}
 
-    fn gutter(&self, places: &[LineColumn], mark: &str) -> String {
-        self.palette
-            .faint(&format!("{:width$} {mark}", "", width = digits(places)))
-    }
+/// A line below an excerpt.
+fn note(text: String) -> Message<'static> {
+    Level::NOTE.no_name().message(text)
 }
 
 /// The limit that a reason speaks of, if it speaks of one.
@@ -165,11 +160,6 @@ fn limit(reason: &str) -> Option<String> {
 }
 
 const KEPT: &str = "bytes of what was JSON are kept to be looked at again";
-
-/// How many digits the line numbers have.
-fn digits(places: &[LineColumn]) -> usize {
-    places.first().map_or(1, |place| place.line.to_string().len())
-}
 
 /// How many fixes there were of each kind.
 fn tally(fixes: &Fixes) -> String {

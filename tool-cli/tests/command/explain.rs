@@ -99,3 +99,51 @@ fn output_without_a_terminal_has_no_colours() {
         assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_huge_line_is_shown_in_short_pieces_at_once() {
+    let item = format!("'{}', True, ", "写x".repeat(4_000));
+    let line = format!("[{}1]", item.repeat(70));
+    assert!(line.len() > 1_000_000);
+    let hidden = format!("['{}\u{9b}31m\u{1b}\u{e0041}']", "\u{202e}".repeat(400_000));
+    for text in [line, hidden] {
+        let began = std::time::Instant::now();
+        let ran = run(&["repair", "--explain"], &text);
+        assert!(
+            began.elapsed() < std::time::Duration::from_secs(10),
+            "{:?}",
+            began.elapsed()
+        );
+        assert_eq!(ran.status, 0);
+        assert!(ran.stderr.len() < 64 * 1_000, "{} bytes", ran.stderr.len());
+        for shown in ran.stderr.lines() {
+            assert!(shown.chars().count() < 110, "{shown}");
+            assert!(
+                shown
+                    .chars()
+                    .all(|letter| !letter.is_control() && letter != '\u{202e}'),
+                "{shown:?}"
+            );
+        }
+    }
+    let refused = format!("{{\"a\": \"{}\", \"b\": }}", "x".repeat(1_000_000));
+    let ran = run(&["repair"], &refused);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (1, 6));
+    assert!(
+        ran.stderr.starts_with("stdin:1:1000016: refused: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.len() < 400 && ran.stderr.contains("\n1 | …xxx"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn line_ends_of_windows_are_not_shown() {
+    let ran = run(&["repair", "--explain"], "{\r\n\t'写': 1\r\n}\r\n");
+    let expected = "stdin: repaired, 1 fix\n  |\n2 |     '写': 1\n  |     ^\n  |\n  = 2:2 single_quotes: single quotes became double quotes\n\n  1 single_quotes\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, expected));
+}

@@ -78,7 +78,7 @@ fn ambiguous_text_is_rejected_with_its_position() {
     assert!(first.ends_with("(byte 17)"), "{first}");
     assert_eq!(
         rest,
-        "  |\n2 |  \"写\": @}\n  |        ^\n  = any repair would be a guess; the text is unchanged\n"
+        "  |\n2 |  \"写\": @}\n  |        ^\n  |\n  = any repair would be a guess; the text is unchanged\n"
     );
 }
 

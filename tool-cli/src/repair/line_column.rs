@@ -13,6 +13,29 @@ pub(crate) struct LineColumn {
     pub(crate) line_start: usize,
 }
 
+impl LineColumn {
+    /// Offset in the line.
+    pub(crate) fn in_line(&self) -> usize {
+        self.offset - self.line_start
+    }
+
+    /// The line without its end.
+    pub(crate) fn line_in<'t>(&self, text: &'t str) -> &'t str {
+        let rest = text.get(self.line_start..).unwrap_or_default();
+        without_return(rest.split('\n').next().unwrap_or_default())
+    }
+
+    /// The line before without its end, or `None` for the first line.
+    pub(crate) fn line_before_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let before = text.get(..self.line_start)?.strip_suffix('\n')?;
+        Some(without_return(before.rsplit('\n').next().unwrap_or_default()))
+    }
+}
+
+fn without_return(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
 /// Finds the lines and columns of offsets that never go back, so that the text is looked at once, however many there are.
 #[derive(Debug)]
 pub(crate) struct LineColumns<'a> {
@@ -21,7 +44,7 @@ pub(crate) struct LineColumns<'a> {
 }
 
 impl<'a> LineColumns<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self {
             text,
             last: LineColumn {
@@ -60,7 +83,7 @@ mod tests {
     #[test]
     fn lines_and_columns_are_counted_from_one() {
         let text = "a写\n\nb";
-        let mut columns = LineColumns::of(text);
+        let mut columns = LineColumns::new(text);
         let found: Vec<(usize, usize)> = [0, 1, 2, 4, 5, 6, 7, 99]
             .map(|offset| columns.find(offset))
             .map(|place| (place.line, place.column))
