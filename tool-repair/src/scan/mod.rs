@@ -157,6 +157,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn skimming_is_stepping() {
         let words: Vec<_> = WORDS.split('|').collect();
         let mut seed = 1_u64;

@@ -91,6 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn finds_every_byte_at_every_offset() {
         for len in (0..20).chain([63, 64, 65, 129, 200]) {
             for at in 0..len {

@@ -234,6 +234,7 @@ fn wide(count: usize) -> Value {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes an interpreter minutes")]
 fn fast_path_agrees_on_values() {
     let mut found = Vec::new();
     for schema in schemas() {

@@ -338,6 +338,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn hints_are_short_for_every_schema() {
         let names = |count: usize| (0..count).map(|n| format!("property_{n}")).collect::<Vec<_>>();
         let four = object(&names(4), &object(&names(4), &json!({ "type": "string" })));

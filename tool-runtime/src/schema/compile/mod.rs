@@ -521,6 +521,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn rejects_cyclic_and_too_deep_schemas() {
         let circle = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/A" } }, "$defs": {
             "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" },

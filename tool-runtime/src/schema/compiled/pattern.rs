@@ -194,6 +194,7 @@ mod tests {
 
     #[cfg(feature = "unicode-patterns")]
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn matches_unicode_classes() {
         for (pattern, matching, other) in [
             (r"^\p{L}+$", "Größe", "a1"),

@@ -180,6 +180,7 @@ mod tests {
 
     /// Whatever the texts are, the index finds what a comparison with each does.
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn index_finds_the_only_text_that_resembles() {
         let mut all = vec![String::new()];
         for length in 0..4 {

@@ -125,6 +125,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn visits_deep_schemas_without_overflow() {
         let mut schema = json!({});
         for _ in 0..100_000 {
