@@ -72,6 +72,9 @@ fn conditions_are_enforced_and_explained() {
             "constraint_violated at /holder: invalid value \"X\"; expected at least 2 characters, got 1 (since `method` is \"card\")"
         ]
     );
+    let quoted = json!({ "method": "card", "card": "1", "holder": { "a": "b (since c)" } });
+    let error = errors(&schema, &quoted).remove(0);
+    assert!(error.ends_with(" (since `method` is \"card\")"), "{error}");
     assert_eq!(
         errors(&schema, &json!({ "method": "card", "card": "1", "holder": 7 })),
         [

@@ -38,6 +38,9 @@ pub struct Issue {
     subject: Option<Box<str>>,
     #[serde(skip)]
     sent: Option<Box<str>>,
+    /// Whether the schema asks for it under a condition only, which the message names.
+    #[serde(skip)]
+    is_conditional: bool,
 }
 
 impl Issue {
@@ -90,7 +93,21 @@ impl Issue {
             severity,
             subject: None,
             sent: None,
+            is_conditional: false,
         }
+    }
+
+    /// Adds the condition under which the schema asks for this. The innermost one stays.
+    pub(crate) fn add_condition(&mut self, reason: &str) {
+        if !self.is_conditional {
+            self.message.to_mut().push_str(reason);
+            self.is_conditional = true;
+        }
+    }
+
+    /// Whether the schema asks for this under a condition only.
+    pub(crate) fn is_conditional(&self) -> bool {
+        self.is_conditional
     }
 }
 

@@ -45,10 +45,9 @@ fn is_about_value(issue: &Issue) -> bool {
     );
     // The ends of messages, since a value that was sent is quoted before.
     let ends_with = |end: &str| issue.message.ends_with(end);
-    // A branch of a condition may require what the schema itself does not.
-    let is_conditional = ends_with(")") && issue.message.contains(" (since ");
     let is_advised = ADVICE.into_iter().any(ends_with);
-    is_of_value && !is_conditional && !is_advised
+    // A branch of a condition may require what the schema itself does not.
+    is_of_value && !issue.is_conditional() && !is_advised
 }
 
 fn stands_for_nothing(issue: &Issue) -> bool {

@@ -209,13 +209,13 @@ pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expecte
 
 /// Why something is required: a key was sent.
 pub(super) fn was_sent(name: &str) -> String {
-    format!("{SINCE}`{}` was sent)", excerpt(name))
+    format!(" (since `{}` was sent)", excerpt(name))
 }
 
 /// Why the schema of a condition applies.
 pub(super) fn tested(test: &Subschema, sent: &Node<'_>) -> Option<String> {
     let reasons = reasons(test, sent);
-    (!reasons.is_empty()).then(|| format!("{SINCE}{})", reasons.join(" and ")))
+    (!reasons.is_empty()).then(|| format!(" (since {})", reasons.join(" and ")))
 }
 
 /// The values that a schema looks at.
@@ -235,9 +235,6 @@ fn reasons(schema: &Subschema, sent: &Node<'_>) -> Vec<String> {
     };
     names.map(|name| reason(name)).collect()
 }
-
-/// The beginning of a reason.
-pub(super) const SINCE: &str = " (since ";
 
 /// How many of the values that a condition looks at are named.
 const MAX_REASONS: usize = 3;

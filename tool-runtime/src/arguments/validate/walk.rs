@@ -561,11 +561,8 @@ impl<'v, 'm> Walk<'v, 'm> {
             return;
         }
         if let Some(reason) = reason() {
-            for issue in found
-                .iter_mut()
-                .filter(|issue| !issue.message.contains(messages::SINCE))
-            {
-                issue.message.to_mut().push_str(&reason);
+            for issue in found {
+                issue.add_condition(&reason);
             }
         }
     }
