@@ -266,6 +266,65 @@ fn enums_in_conditions_are_left_alone() {
     assert_eq!(shown, enums(json!({ "type": "integer", "enum": [1] })));
 }
 
+/// A definition that a condition refers to has the same meaning in all its uses.
+#[test]
+fn definitions_of_conditions_are_left_alone() {
+    let refers = |reference: &str| json!({ "$ref": reference });
+    for (condition, sent) in [
+        (json!({ "not": refers("#/$defs/A") }), json!(1)),
+        (json!({ "if": refers("#/$defs/A"), "then": false }), json!(1)),
+        (
+            json!({ "oneOf": [refers("#/$defs/A"), { "type": "integer" }] }),
+            json!(1),
+        ),
+        (
+            json!({ "anyOf": [refers("#/$defs/A"), { "minimum": 2 }] }),
+            json!(2),
+        ),
+        (
+            json!({ "contains": refers("#a"), "minContains": 0, "maxContains": 0 }),
+            json!([1]),
+        ),
+        (json!({ "not": refers("#/$defs/B") }), json!(1)),
+        (json!({ "not": { "allOf": [refers("#/$defs/B")] } }), json!(1)),
+    ] {
+        let definitions = json!({
+            "A": { "$anchor": "a", "type": "integer", "enum": ["1"] },
+            "B": { "$ref": "#/$defs/A" },
+        });
+        let schema = json!({ "type": "object", "properties": { "x": condition }, "$defs": definitions });
+        let (shown, warnings) = corrected(&schema);
+        assert_eq!(shown, schema);
+        let is_correction = |warning: &String| warning.contains(" read as ");
+        assert!(!warnings.iter().any(is_correction), "{warnings:?}");
+        let registry = dynamic_tool::registry(&schema);
+        let request = dynamic_tool::prepare(&registry, json!({ "x": sent }), Policy::Lenient);
+        assert!(request.errors.is_empty(), "{schema}: {:?}", request.errors);
+    }
+    let in_a_property = json!({ "type": "object", "properties": {
+        "x": { "not": refers("#/$defs/A") }, "y": { "$defs": { "A": { "type": "integer", "enum": ["1"] } } } } });
+    let (shown, _) = corrected(&in_a_property);
+    assert_eq!(shown["properties"]["y"], in_a_property["properties"]["y"]);
+}
+
+/// Beside `null` alone, a schema is no condition: a value has to conform to it.
+#[test]
+fn definitions_beside_null_are_corrected() {
+    for alternative in [
+        json!({ "$ref": "#/$defs/A" }),
+        json!({ "type": "integer", "enum": ["1"] }),
+    ] {
+        let nullable = json!({ "anyOf": [alternative, { "type": "null" }] });
+        let schema = json!({ "type": "object", "properties": { "x": nullable },
+            "$defs": { "A": { "type": "integer", "enum": ["1"] } } });
+        let registry = dynamic_tool::registry(&schema);
+        for sent in [json!(1), json!(null)] {
+            let request = dynamic_tool::prepare(&registry, json!({ "x": sent }), Policy::Lenient);
+            assert!(request.errors.is_empty(), "{schema}: {:?}", request.errors);
+        }
+    }
+}
+
 #[test]
 fn warnings_name_the_place_and_the_reading() {
     let schema = json!({ "type": "object", "properties": {

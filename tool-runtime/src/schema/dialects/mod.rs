@@ -7,6 +7,7 @@
 //! corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with examples that are tests.
 
 mod type_words;
+mod conditions;
 mod subschema;
 mod keywords;
 mod enums;

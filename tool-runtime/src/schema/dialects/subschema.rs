@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::check::SchemaWarning;
+use super::conditions::inside_conditions;
 use crate::schema::keywords::{pointer, subschemas};
 
 /// The keywords of a subschema, which a correction changes.
@@ -10,8 +11,8 @@ pub(super) struct Subschema<'s> {
     /// The JSON Pointer to the subschema.
     pub(super) path: &'s str,
     pub(super) keywords: &'s mut Map<String, Value>,
-    /// Whether it is inside a keyword for which it matters that a value does not conform: there, a schema to which no value conforms
-    /// has a meaning.
+    /// Whether it is inside a keyword for which it matters that a value does not conform, also by a reference: there, a schema to which
+    /// no value conforms has a meaning.
     pub(super) is_condition: bool,
     warnings: &'s mut Vec<SchemaWarning>,
 }
@@ -32,22 +33,20 @@ impl Subschema<'_> {
     }
 }
 
-/// The keywords for which it matters that a value does not conform to their schema.
-const CONDITIONS: [&str; 5] = ["not", "if", "oneOf", "anyOf", "contains"];
-
 /// Applies the corrections to a schema and all schemas inside it, outer ones first. Not recursive, since a schema may be deep.
 pub(super) fn visit_mut(
     root: &mut Value,
     warnings: &mut Vec<SchemaWarning>,
     corrections: &[fn(&mut Subschema<'_>)],
 ) {
-    let mut pending = vec![(String::new(), false, root)];
-    while let Some((path, is_condition, schema)) = pending.pop() {
+    let conditions = inside_conditions(root);
+    let mut pending = vec![(String::new(), root)];
+    while let Some((path, schema)) = pending.pop() {
         if let Value::Object(keywords) = schema {
             let mut subschema = Subschema {
                 path: &path,
                 keywords,
-                is_condition,
+                is_condition: conditions.contains(&path),
                 warnings,
             };
             for correction in corrections {
@@ -55,11 +54,6 @@ pub(super) fn visit_mut(
             }
         }
         let inside = subschemas::located_children_mut(schema).into_iter();
-        pending.extend(inside.map(|(steps, child)| {
-            // The first step is a keyword, not the name of a property.
-            let is_inside = |keyword: &&str| steps.split('/').nth(1) == Some(keyword);
-            let is_condition = is_condition || CONDITIONS.iter().any(is_inside);
-            (format!("{path}{steps}"), is_condition, child)
-        }));
+        pending.extend(inside.map(|(steps, child)| (format!("{path}{steps}"), child)));
     }
 }
