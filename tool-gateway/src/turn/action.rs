@@ -1,10 +1,9 @@
 //! [`Action`]: what the turn machine returns, for the server to do.
 
-use serde_json::Value;
-
 use crate::session::record::{Call, Origin, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
+use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
 
 /// What to do.
@@ -19,7 +18,7 @@ pub(crate) enum Action {
     /// Store the turn, before anything else is done.
     Record(Answer),
     /// The client gets this error, in the API's form.
-    Fail(Value),
+    Fail(ObjectText),
     /// The turn is over.
     End,
 }

@@ -7,6 +7,8 @@ use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::block_builder::BlockBuilder;
 use crate::wire::delta::Delta;
+use crate::wire::fields::RawFields;
+use crate::wire::object::Object;
 use crate::wire::role::Role;
 
 /// The message that is arriving.
@@ -16,7 +18,7 @@ pub(super) struct Incoming {
     parts: Vec<IncomingBlock>,
     pub(super) usage: Map<String, Value>,
     /// The fields of `message_delta`.
-    pub(super) end: Map<String, Value>,
+    pub(super) end: RawFields,
 }
 
 /// A block that is arriving.
@@ -55,7 +57,7 @@ pub(super) struct Complete {
 
 impl Incoming {
     /// A block begins that comes in pieces.
-    pub(super) fn start_block(&mut self, upstream_index: usize, block: Map<String, Value>, shown: Shown) {
+    pub(super) fn start_block(&mut self, upstream_index: usize, block: Block, shown: Shown) {
         self.parts.push(IncomingBlock {
             upstream_index,
             shown,
@@ -95,13 +97,15 @@ impl Incoming {
         parts.find(|part| part.upstream_index == upstream_index)
     }
 
-    pub(super) fn stop_reason(&self) -> Option<&str> {
-        self.end.get("delta")?.get("stop_reason")?.as_str()
+    /// Whether it ended with the stop reason `tool_use`.
+    fn is_tool_use(&self) -> bool {
+        let delta = self.end.get("delta").and_then(|delta| Object::parse(delta).ok());
+        delta.is_some_and(|delta| delta.is("stop_reason", "tool_use"))
     }
 
     /// The message that has arrived, which is the one at `place` in the truth.
     pub(super) fn complete(self, place: usize) -> Complete {
-        let is_tool_use = self.stop_reason() == Some("tool_use");
+        let is_tool_use = self.is_tool_use();
         let mut blocks = Vec::new();
         let (mut visible, mut calls) = (Vec::new(), Vec::new());
         for part in self.parts {

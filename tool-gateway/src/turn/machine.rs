@@ -23,6 +23,7 @@ use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
+use crate::wire::object::set_field;
 use crate::wire::role::Role;
 use crate::wire::usage;
 
@@ -231,8 +232,8 @@ impl TurnMachine {
     fn on_stream(&mut self, event: StreamEvent, actions: &mut Vec<Action>) {
         match event {
             StreamEvent::MessageStart(message) => {
-                if let Some(Value::Object(counted)) = message.get("usage") {
-                    self.message.usage.clone_from(counted);
+                if let Some(counted) = message.object().get("usage").and_then(usage::read) {
+                    self.message.usage = counted;
                 }
                 if !std::mem::replace(&mut self.is_started, true) {
                     actions.push(send(StreamEvent::MessageStart(message)));
@@ -250,7 +251,7 @@ impl TurnMachine {
                 }
             }
             StreamEvent::MessageDelta(mut fields) => {
-                if let Some(Value::Object(counted)) = fields.shift_remove("usage") {
+                if let Some(counted) = fields.remove("usage").and_then(|counted| usage::read(&counted)) {
                     // Cumulative within a message.
                     self.message.usage.extend(counted);
                 }
@@ -265,20 +266,11 @@ impl TurnMachine {
         }
     }
 
-    fn on_block_start(
-        &mut self,
-        upstream_index: usize,
-        block: Map<String, Value>,
-        actions: &mut Vec<Action>,
-    ) {
-        let name = block.get("name").and_then(Value::as_str);
-        let is_call = block.get("type").and_then(Value::as_str) == Some("tool_use");
-        let shown = self.shown(name.filter(|_| is_call));
+    fn on_block_start(&mut self, upstream_index: usize, block: Block, actions: &mut Vec<Action>) {
+        let call = block.tool_use();
+        let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
         if let Some(index) = shown.index {
-            let mut block = block.clone();
-            if let Some(id) = &shown.id {
-                block.insert("id".to_owned(), id.as_str().into());
-            }
+            let block = shown.block(&block);
             actions.push(send(StreamEvent::BlockStart { index, block }));
         }
         self.message.start_block(upstream_index, block, shown);
@@ -426,14 +418,10 @@ impl TurnMachine {
         };
         self.truth.push(results);
         if self.is_over_a_cap() {
-            let delta = self
-                .message
-                .end
-                .entry("delta")
-                .or_insert_with(|| Value::Object(Map::new()));
-            if let Value::Object(delta) = delta {
-                delta.insert("stop_reason".to_owned(), "pause_turn".into());
-            }
+            let end = &mut self.message.end;
+            let delta = end.get("delta").unwrap_or("{}");
+            let paused = set_field(delta, "stop_reason", r#""pause_turn""#);
+            end.set("delta", paused);
             return self.finish(actions);
         }
         self.message = Incoming::default();
@@ -525,7 +513,7 @@ impl TurnMachine {
             is_unchanged,
         }));
         let mut end = std::mem::take(&mut self.message.end);
-        end.insert("usage".to_owned(), Value::Object(self.usage.clone()));
+        end.set("usage", usage::to_json(&self.usage));
         actions.push(send(StreamEvent::MessageDelta(end)));
         actions.push(send(StreamEvent::MessageStop));
         actions.push(Action::End);
@@ -562,6 +550,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::wire::fields::{ObjectText, RawFields};
 
     fn message(usage: u64, blocks: &[Value]) -> WholeMessage {
         let message = json!({ "id": "m", "content": blocks, "stop_reason": "end_turn", "usage": { "output_tokens": usage } });
@@ -604,12 +593,12 @@ mod tests {
     fn later_messages_and_empty_ones_are_written_anew() {
         let mut machine = started();
         let call = json!({ "type": "tool_use", "id": "t", "name": "Internal", "input": {} });
-        let start = StreamEvent::MessageStart(Map::new());
+        let start = StreamEvent::MessageStart(ObjectText::new("{}").unwrap());
         machine.on(Event::Stream(start));
         machine.on(Event::Block(Block::new(call.to_string())));
-        let mut end = Map::new();
-        end.insert("delta".to_owned(), json!({ "stop_reason": "tool_use" }));
-        end.insert("usage".to_owned(), json!({ "output_tokens": 2 }));
+        let mut end = RawFields::default();
+        end.set("delta", r#"{"stop_reason":"tool_use"}"#);
+        end.set("usage", r#"{"output_tokens":2}"#);
         machine.on(Event::Stream(StreamEvent::MessageDelta(end)));
         machine.on(Event::Stream(StreamEvent::MessageStop));
         let result = Block::new(json!({ "type": "tool_result", "tool_use_id": "t" }).to_string());
@@ -623,7 +612,7 @@ mod tests {
             Action::Send(Sent::Event(StreamEvent::MessageDelta(end))) => Some(end),
             _ => None,
         });
-        assert_eq!(ended.unwrap()["usage"]["output_tokens"], 7);
+        assert_eq!(ended.unwrap().get("usage"), Some(r#"{"output_tokens":7}"#));
         assert!(
             matches!(actions.first(), Some(Action::Send(Sent::Block { index: 0, .. }))),
             "{actions:?}"

@@ -218,7 +218,7 @@ impl Explorer {
         turn_state.rounds += 1;
         turn_state.message.clear();
         let message = json!({ "id": "msg", "role": "assistant", "content": [], "usage": { "input_tokens": 7, "output_tokens": 1 } });
-        turn_state.push_both(&StreamEvent::MessageStart(object(message)));
+        turn_state.push_both(&StreamEvent::MessageStart(object(&message)));
         self.counts.states += 1;
         if self.with_thinking {
             let part = turn_state.conversation.next_part(Kind::Thinking);
@@ -273,7 +273,7 @@ impl Explorer {
             push_message(&mut turn_state.truth, &Role::Assistant, &blocks);
         }
         let end = json!({ "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 5 } });
-        turn_state.push_both(&StreamEvent::MessageDelta(object(end)));
+        turn_state.push_both(&StreamEvent::MessageDelta(object(&end).object().into()));
         let actions = turn_state.streamed.on(Event::Stream(StreamEvent::MessageStop));
         assert_eq!(
             turn_state.whole.on(Event::Stream(StreamEvent::MessageStop)),

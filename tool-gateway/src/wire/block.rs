@@ -7,7 +7,7 @@ use serde::ser::{Error as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::object::{Change, Object, push_string};
+use super::object::{Change, Object, push_string, set_field};
 
 /// A content block as JSON text. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Block {
         &self.json.text
     }
 
-    fn object(&self) -> Object<'_> {
+    pub(crate) fn object(&self) -> Object<'_> {
         Object::parse(&self.json.text).unwrap_or_default()
     }
 
@@ -167,21 +167,13 @@ impl Block {
         })
     }
 
-    /// The same block with another value of a string field, such as a call's id.
+    /// A copy with another value of a string field, such as a call's id.
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
         let mut json = String::new();
         push_string(&mut json, value);
-        let mut text = String::with_capacity(self.json.text.len() + json.len());
-        self.object().write(&mut text, |name, _| {
-            Some(if name == field {
-                Change::To(&json)
-            } else {
-                Change::Keep
-            })
-        });
         Self {
             raw_input: self.raw_input.clone(),
-            ..Self::new(text)
+            ..Self::new(set_field(self.as_str(), field, &json))
         }
     }
 }

@@ -1,15 +1,16 @@
 //! [`BlockBuilder`]: builds a content block from the events of a stream.
 
-use serde_json::{Map, Value};
-
 use super::block::Block;
 use super::delta::{Delta, TextField};
-use super::object::{Object, push_name, push_string};
+use super::fields::RawFields;
+use super::object::{Object, last_of_each, push_string, unquoted};
 
-/// A block of a stream: its start, and the deltas so far.
+/// A block of a stream: its start, and the deltas so far. Values that no delta changes keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
-    fields: Map<String, Value>,
+    start: Block,
+    /// The fields, as soon as one is not that of the start.
+    fields: Option<RawFields>,
     /// The text that arrives, which is not in its field yet.
     text: Option<(TextField, String)>,
     /// The text of `input`, which arrives in pieces of JSON.
@@ -18,9 +19,10 @@ pub(crate) struct BlockBuilder {
 
 impl BlockBuilder {
     /// Begins with the `content_block` of the start event.
-    pub(crate) fn new(start: Map<String, Value>) -> Self {
+    pub(crate) fn new(start: Block) -> Self {
         Self {
-            fields: start,
+            start,
+            fields: None,
             text: None,
             input: String::new(),
         }
@@ -28,33 +30,21 @@ impl BlockBuilder {
 
     /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
     pub(crate) fn push(&mut self, delta: &Delta) {
-        let fields = match delta {
+        let delta = match delta {
             Delta::Text(field, piece) => return self.push_text(*field, piece),
             Delta::Texts(run) => return self.push_text(run.field, &run.text),
-            Delta::Other(fields) => fields,
+            Delta::Other(delta) => delta.object(),
         };
         self.close_text();
-        for (field, value) in fields {
-            match (field.as_str(), value) {
-                ("type", _) => {}
-                ("citation", citation) => {
-                    if let Some(Value::Array(citations)) = self.fields.get_mut("citations") {
-                        citations.push(citation.clone());
-                    } else {
-                        let citations = Value::Array(vec![citation.clone()]);
-                        self.fields.insert("citations".to_owned(), citations);
-                    }
+        for (field, value) in last_of_each(&delta.0) {
+            let value = value.get();
+            match &**field {
+                "type" => {}
+                "citation" => append_to_list(self.fields().value("citations"), value),
+                "partial_json" if value.starts_with('"') => {
+                    self.input.push_str(&unquoted(value).unwrap_or_default());
                 }
-                ("partial_json", Value::String(piece)) => self.input.push_str(piece),
-                (field, Value::String(piece)) => match self.fields.get_mut(field) {
-                    Some(Value::String(text)) => text.push_str(piece),
-                    _ => {
-                        self.fields.insert(field.to_owned(), piece.as_str().into());
-                    }
-                },
-                (field, value) => {
-                    self.fields.insert(field.to_owned(), value.clone());
-                }
+                field => append_to_string(self.fields().value(field), value),
             }
         }
     }
@@ -70,65 +60,84 @@ impl BlockBuilder {
             return text.push_str(piece);
         }
         self.close_text();
-        let mut text = match self.fields.get_mut(field.as_str()).map(Value::take) {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        };
-        text.push_str(piece);
-        self.text = Some((field, text));
+        self.text = Some((field, piece.to_owned()));
     }
 
     /// Puts the text that has arrived into its field.
     fn close_text(&mut self) {
         if let Some((field, text)) = self.text.take() {
-            self.fields.insert(field.as_str().to_owned(), text.into());
+            let mut json = String::with_capacity(text.len() + 2);
+            push_string(&mut json, &text);
+            append_to_string(self.fields().value(field.as_str()), &json);
         }
+    }
+
+    fn fields(&mut self) -> &mut RawFields {
+        let Self { start, fields, .. } = self;
+        fields.get_or_insert_with(|| start.object().into())
     }
 
     /// The whole block. Arguments that are not a JSON object, as of a call that was cut off, are an empty object, since no API
     /// takes them back otherwise; the call has them as they arrived.
     pub(crate) fn finish(mut self) -> Block {
         self.close_text();
-        let input = self.input.trim();
-        if input.is_empty() {
-            return Block::new(written(&self.fields, None));
+        let input = std::mem::take(&mut self.input);
+        let arguments = input.trim();
+        if arguments.is_empty() {
+            return self.written();
         }
-        self.fields.entry("input").or_insert(Value::Null);
-        if Object::parse(&self.input).is_err() {
-            return Block::new(written(&self.fields, Some("{}"))).with_raw_input(self.input);
+        if Object::parse(arguments).is_ok() {
+            self.fields().set("input", arguments);
+            return self.written();
         }
-        Block::new(written(&self.fields, Some(input)))
+        self.fields().set("input", "{}");
+        self.written().with_raw_input(input)
+    }
+
+    fn written(self) -> Block {
+        self.fields
+            .map_or(self.start, |fields| Block::new(fields.to_json()))
     }
 }
 
-/// The text of a block with these fields, and this as its `input` if there is one.
-fn written(fields: &Map<String, Value>, input: Option<&str>) -> String {
-    let mut out = "{".to_owned();
-    for (name, value) in fields {
-        push_name(&mut out, name);
-        match (input, value) {
-            (Some(input), _) if name == "input" => out.push_str(input),
-            (_, Value::String(text)) => push_string(&mut out, text),
-            (_, value) => out.push_str(&value.to_string()),
+/// Appends a piece to a string, both in JSON's form; if one of them is no string, the piece replaces the value. They are not decoded,
+/// so that half a surrogate pair in each is a character again.
+fn append_to_string(value: &mut String, piece: &str) {
+    match piece.strip_prefix('"') {
+        Some(rest) if value.starts_with('"') => {
+            value.pop();
+            value.push_str(rest);
         }
+        _ => piece.clone_into(value),
     }
-    out.push('}');
-    out
+}
+
+/// Appends an item to a list, both in JSON's form; another value is replaced by a list of the item.
+fn append_to_list(value: &mut String, item: &str) {
+    if value.starts_with('[') {
+        value.pop();
+        value.truncate(value.trim_end().len());
+    } else {
+        "[".clone_into(value);
+    }
+    if value != "[" {
+        value.push(',');
+    }
+    value.push_str(item);
+    value.push(']');
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::wire::fields::ObjectText;
 
-    fn built(start: Value, deltas: &[Value]) -> String {
-        let Value::Object(start) = start else {
-            panic!("{start}")
-        };
-        let mut builder = BlockBuilder::new(start);
+    fn built(start: &Value, deltas: &[Value]) -> String {
+        let mut builder = BlockBuilder::new(Block::new(start.to_string()));
         for delta in deltas {
-            builder.push(&delta.as_object().unwrap().clone().into());
+            builder.push(&ObjectText::new(&delta.to_string()).unwrap().into());
         }
         builder.finish().as_str().to_owned()
     }
@@ -142,24 +151,24 @@ mod tests {
             json!({ "type": "text_delta", "text": "b" }),
         ];
         assert_eq!(
-            built(text, &deltas),
+            built(&text, &deltas),
             r#"{"type":"text","text":"ab","citations":[{"n":1}]}"#
         );
         let thinking = json!({ "type": "thinking", "thinking": "", "signature": "" });
         let signature = json!({ "type": "signature_delta", "signature": "s" });
         assert_eq!(
-            built(thinking, &[signature]),
+            built(&thinking, &[signature]),
             r#"{"type":"thinking","thinking":"","signature":"s"}"#
         );
         let call = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
         let pieces = ["", "{\"a\": 1.", "50}"]
             .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
         assert_eq!(
-            built(call.clone(), &pieces),
+            built(&call, &pieces),
             r#"{"type":"tool_use","id":"t","name":"n","input":{"a": 1.50}}"#
         );
         assert_eq!(
-            built(call, &[]),
+            built(&call, &[]),
             r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#
         );
     }
@@ -168,12 +177,31 @@ mod tests {
     fn invalid_arguments_are_kept_for_the_call_only() {
         for piece in ["{\"a\": [1", "{'a': True}", "[1]"] {
             let start = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
-            let mut builder = BlockBuilder::new(start.as_object().cloned().unwrap());
+            let mut builder = BlockBuilder::new(Block::new(start.to_string()));
             let delta = json!({ "type": "input_json_delta", "partial_json": piece });
-            builder.push(&delta.as_object().unwrap().clone().into());
+            builder.push(&ObjectText::new(&delta.to_string()).unwrap().into());
             let block = builder.finish();
             assert_eq!(block.as_str(), start.to_string());
             assert_eq!(block.tool_use().unwrap().input, piece);
         }
+    }
+    #[test]
+    fn values_keep_their_text() {
+        let start = r#"{"type":"later", "a":1.50,"list":[1.0],"text":"\ud83d","n":0}"#;
+        let unchanged = BlockBuilder::new(Block::new(start)).finish();
+        assert_eq!(unchanged.as_str(), start);
+        let mut builder = BlockBuilder::new(Block::new(start));
+        for delta in [
+            r#"{"type":"later_delta","text":"\ude00","n":2.50}"#,
+            r#"{"type":"later_delta","new":1e999,"citation":{"x": 1.0}}"#,
+            r#"{"type":"text_delta","text":"!"}"#,
+            r#"{"type":"later_delta","citation":2.0,"list":"a","partial_json":"{\"x\": 1.0}"}"#,
+        ] {
+            builder.push(&ObjectText::new(delta).unwrap().into());
+        }
+        assert_eq!(
+            builder.finish().as_str(),
+            r#"{"type":"later","a":1.50,"list":"a","text":"\ud83d\ude00!","n":2.50,"new":1e999,"citations":[{"x": 1.0},2.0],"input":{"x": 1.0}}"#
+        );
     }
 }

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
-
-use super::object::{has_escapes, push_string};
+use super::fields::ObjectText;
+use super::object::{push_string, unquoted};
 
 /// A change of a block. Nearly every event of a stream appends to one text: it is read and written without a map of its fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +13,8 @@ pub(crate) enum Delta {
     Text(TextField, String),
     /// Appends to a text, several times.
     Texts(TextRun),
-    /// Any other, with all of its fields.
-    Other(Map<String, Value>),
+    /// Any other, as it was sent.
+    Other(ObjectText),
 }
 
 /// A text of a block that arrives in pieces.
@@ -135,31 +134,25 @@ impl<'e> TextEvent<'e> {
         Some(Self {
             index,
             field,
-            piece: string(rest.strip_suffix("}}\n\n")?)?,
+            piece: unquoted(rest.strip_suffix("}}\n\n")?)?,
             event,
         })
     }
 }
 
-/// Reads one string, without anything around it.
-fn string(text: &str) -> Option<Cow<'_, str>> {
-    let plain = text.strip_prefix('"')?.strip_suffix('"')?;
-    if has_escapes(plain) {
-        return serde_json::from_str(text).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(plain))
-}
-
-impl From<Map<String, Value>> for Delta {
-    fn from(mut fields: Map<String, Value>) -> Self {
-        let field = TextField::ALL.into_iter().find(|field| {
-            fields.len() == 2
-                && fields.get("type").is_some_and(|kind| kind == field.delta_type())
-                && fields.get(field.as_str()).is_some_and(Value::is_string)
-        });
-        match field.and_then(|field| Some((field, fields.get_mut(field.as_str())?.take()))) {
-            Some((field, Value::String(text))) => Self::Text(field, text),
-            _ => Self::Other(fields),
+impl From<ObjectText> for Delta {
+    fn from(delta: ObjectText) -> Self {
+        let text = |field: TextField| {
+            let object = delta.object();
+            let is_all = object.0.len() == 2 && object.is("type", field.delta_type());
+            is_all.then(|| object.string(field.as_str()))?
+        };
+        let text = TextField::ALL
+            .into_iter()
+            .find_map(|field| Some((field, text(field)?)));
+        match text {
+            Some((field, text)) => Self::Text(field, text),
+            None => Self::Other(delta),
         }
     }
 }
@@ -202,7 +195,7 @@ pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     rest.expect(":")?;
     let text = rest.0.trim_ascii_end().strip_suffix('}')?;
     let text = text.trim_ascii_end().strip_suffix('}')?;
-    let text = string(text.trim_ascii())?;
+    let text = unquoted(text.trim_ascii())?;
     Some((index, Delta::Text(field, text.into_owned())))
 }
 
@@ -236,9 +229,13 @@ impl Rest<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn delta(value: &Value) -> Delta {
+        ObjectText::new(&value.to_string()).unwrap().into()
+    }
 
     #[test]
     fn events_that_came_together_leave_as_they_came_or_with_another_index() {
@@ -319,7 +316,7 @@ mod tests {
             let mut out = String::new();
             write_text(&mut out, field, text);
             assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), event["delta"]);
-            assert_eq!(Delta::from(event["delta"].as_object().unwrap().clone()), delta);
+            assert_eq!(self::delta(&event["delta"]), delta);
         }
     }
 
@@ -336,11 +333,11 @@ mod tests {
         ] {
             let data = json!({ "type": "content_block_delta", "index": 0, "delta": delta }).to_string();
             assert_eq!(parse_text(&data), None, "{data}");
-            let read = Delta::from(delta.as_object().unwrap().clone());
-            assert!(
-                matches!(&read, Delta::Other(fields) if Value::Object(fields.clone()) == delta),
-                "{data}"
-            );
+            let read = self::delta(&delta);
+            let Delta::Other(fields) = &read else {
+                panic!("{data}");
+            };
+            assert_eq!(serde_json::from_str::<Value>(fields.as_str()).unwrap(), delta);
         }
         // JSON, and what is none.
         for other in [

@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-
+use super::block::Block;
 use super::delta::{self, Delta};
+use super::fields::{ObjectText, RawFields};
+use super::object::Object;
 
-/// An event of the upstream's stream, or of the gateway's.
+/// An event of the upstream's stream, or of the gateway's. Values that the gateway does not look into keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StreamEvent {
     /// The message without content.
-    MessageStart(Map<String, Value>),
+    MessageStart(ObjectText),
     BlockStart {
         index: usize,
-        block: Map<String, Value>,
+        block: Block,
     },
     BlockDelta {
         index: usize,
@@ -23,14 +23,14 @@ pub(crate) enum StreamEvent {
     BlockStop {
         index: usize,
     },
-    /// `delta`, `usage` and whatever stands beside them.
-    MessageDelta(Map<String, Value>),
+    /// `delta`, `usage` and all other fields but `type`.
+    MessageDelta(RawFields),
     MessageStop,
     Ping,
     /// The whole event, as the upstream sent it.
-    Error(Value),
-    /// An event of a type that is not known.
-    Other(Value),
+    Error(ObjectText),
+    /// An event of a type that is not known, as the upstream sent it.
+    Other(ObjectText),
 }
 
 impl StreamEvent {
@@ -39,92 +39,121 @@ impl StreamEvent {
         if let Some((index, delta)) = delta::parse_text(data) {
             return Some(Self::BlockDelta { index, delta });
         }
-        let mut value: Value = serde_json::from_str(data).ok()?;
-        let kind = value.get("type")?.as_str()?.to_owned();
-        let index = value
-            .get("index")
-            .and_then(Value::as_u64)
-            .and_then(|index| usize::try_from(index).ok());
-        let mut object = |field: &str| match value.get_mut(field).map(Value::take) {
-            Some(Value::Object(object)) => Some(object),
-            _ => None,
-        };
-        Some(match kind.as_str() {
+        let event = Object::parse(data).ok()?;
+        let index = || event.get("index")?.parse::<usize>().ok();
+        let object = |field: &str| ObjectText::from_json(event.get(field)?);
+        Some(match &*event.text("type")? {
             "message_start" => Self::MessageStart(object("message")?),
             "content_block_start" => Self::BlockStart {
-                index: index?,
-                block: object("content_block")?,
+                index: index()?,
+                block: Block::new(
+                    event
+                        .get("content_block")
+                        .filter(|block| block.starts_with('{'))?,
+                ),
             },
             "content_block_delta" => Self::BlockDelta {
-                index: index?,
+                index: index()?,
                 delta: object("delta")?.into(),
             },
-            "content_block_stop" => Self::BlockStop { index: index? },
-            "message_delta" => match value {
-                Value::Object(mut fields) => {
-                    fields.shift_remove("type");
-                    Self::MessageDelta(fields)
-                }
-                _ => return None,
-            },
+            "content_block_stop" => Self::BlockStop { index: index()? },
+            "message_delta" => {
+                let mut fields = RawFields::from(event);
+                fields.remove("type");
+                Self::MessageDelta(fields)
+            }
             "message_stop" => Self::MessageStop,
             "ping" => Self::Ping,
-            "error" => Self::Error(value),
-            _ => Self::Other(value),
+            "error" => Self::Error(ObjectText::from_json(data.trim_ascii())?),
+            _ => Self::Other(ObjectText::from_json(data.trim_ascii())?),
         })
+    }
+
+    /// How many bytes it holds, about.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::BlockDelta { delta, .. } => match delta {
+                Delta::Text(_, text) => text.len(),
+                Delta::Texts(run) => run.size(),
+                Delta::Other(delta) => delta.as_str().len(),
+            },
+            Self::BlockStart { block, .. } => block.size(),
+            Self::MessageDelta(fields) => fields.size(),
+            Self::MessageStart(text) | Self::Error(text) | Self::Other(text) => text.as_str().len(),
+            Self::BlockStop { .. } | Self::MessageStop | Self::Ping => 0,
+        }
     }
 
     /// Appends the event as server-sent event, with its `event:` line, without which the Python SDK skips it.
     pub(crate) fn write_sse(&self, out: &mut String) {
+        // Writing to memory does not fail.
         match self {
             Self::MessageStart(message) => {
-                let name = "message_start";
-                sse(out, name, &json!({ "type": name, "message": message }));
+                begin_sse(out, "message_start");
+                out.push_str(r#"{"type":"message_start","message":"#);
+                push_line(out, message.as_str());
+                out.push('}');
             }
             Self::BlockStart { index, block } => {
-                let name = "content_block_start";
-                let event = json!({ "type": name, "index": index, "content_block": block });
-                sse(out, name, &event);
+                begin_sse(out, "content_block_start");
+                let _ = write!(
+                    out,
+                    r#"{{"type":"content_block_start","index":{index},"content_block":"#
+                );
+                push_line(out, block.as_str());
+                out.push('}');
             }
+            // Its events are whole.
+            Self::BlockDelta {
+                index,
+                delta: Delta::Texts(run),
+            } => return run.write_sse(out, *index),
             Self::BlockDelta { index, delta } => {
-                let name = "content_block_delta";
+                begin_sse(out, "content_block_delta");
+                let _ = write!(out, r#"{{"type":"content_block_delta","index":{index},"delta":"#);
                 match delta {
-                    // Nearly every event of a stream, so it is written without a value of its own.
-                    Delta::Text(field, text) => {
-                        begin_sse(out, name);
-                        // Writing to memory does not fail.
-                        let _ = write!(out, r#"{{"type":"{name}","index":{index},"delta":"#);
-                        delta::write_text(out, *field, text);
-                        out.push_str("}\n\n");
-                    }
-                    Delta::Texts(run) => run.write_sse(out, *index),
-                    Delta::Other(delta) => {
-                        sse(
-                            out,
-                            name,
-                            &json!({ "type": name, "index": index, "delta": delta }),
-                        );
-                    }
+                    Delta::Text(field, text) => delta::write_text(out, *field, text),
+                    Delta::Other(delta) => push_line(out, delta.as_str()),
+                    Delta::Texts(_) => {}
                 }
+                out.push('}');
             }
             Self::BlockStop { index } => {
-                let name = "content_block_stop";
-                sse(out, name, &json!({ "type": name, "index": index }));
+                begin_sse(out, "content_block_stop");
+                let _ = write!(out, r#"{{"type":"content_block_stop","index":{index}}}"#);
             }
             Self::MessageDelta(fields) => {
-                let mut event = Map::new();
-                event.insert("type".to_owned(), "message_delta".into());
-                event.extend(fields.clone());
-                sse(out, "message_delta", &event);
+                begin_sse(out, "message_delta");
+                let mut text = r#"{"type":"message_delta""#.to_owned();
+                fields.write(&mut text);
+                push_line(out, &text);
+                out.push('}');
             }
-            Self::MessageStop => sse(out, "message_stop", &json!({ "type": "message_stop" })),
-            Self::Ping => sse(out, "ping", &json!({ "type": "ping" })),
-            Self::Error(error) => sse(out, "error", error),
+            Self::MessageStop => {
+                begin_sse(out, "message_stop");
+                out.push_str(r#"{"type":"message_stop"}"#);
+            }
+            Self::Ping => {
+                begin_sse(out, "ping");
+                out.push_str(r#"{"type":"ping"}"#);
+            }
+            Self::Error(error) => {
+                begin_sse(out, "error");
+                push_line(out, error.as_str());
+            }
             Self::Other(event) => {
-                let name = event.get("type").and_then(Value::as_str);
-                sse(out, name.unwrap_or("message"), event);
+                let object = event.object();
+                let name = object.text("type");
+                begin_sse(
+                    out,
+                    name.filter(|name| !name.contains(['\n', '\r']))
+                        .as_deref()
+                        .unwrap_or("message"),
+                );
+                push_line(out, event.as_str());
             }
         }
+        out.push_str("\n\n");
     }
 }
 
@@ -134,11 +163,13 @@ fn begin_sse(out: &mut String, name: &str) {
     out.push_str("\ndata: ");
 }
 
-fn sse(out: &mut String, name: &str, data: &impl Serialize) {
-    begin_sse(out, name);
-    // What has only strings as keys always has a form in JSON.
-    out.push_str(&serde_json::to_string(data).unwrap_or_default());
-    out.push_str("\n\n");
+/// Appends JSON text in one line: in JSON, a line break is white space, and in server-sent events it ends the data.
+fn push_line(out: &mut String, json: &str) {
+    if json.contains(['\n', '\r']) {
+        out.push_str(&json.replace(['\n', '\r'], " "));
+    } else {
+        out.push_str(json);
+    }
 }
 
 #[cfg(test)]
@@ -157,11 +188,25 @@ mod tests {
             r#"{"type":"ping"}"#,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
             r#"{"type":"later","x":1}"#,
+            // What the gateway does not look into keeps its text.
+            r#"{ "type" : "later", "x":1.50, "y": 1e999, "z": "\ud800" }"#,
+            r#"{"type":"error","error":{"type":"overloaded_error", "message":"m"},"x":1.50}"#,
+            r#"{"type":"message_start","message":{"id":"m", "content":[],"x":1.50}}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"later", "x":1.50,"y":1e999}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"later_delta", "x":1.50}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn", "x":1.50},"usage":{"output_tokens":1}}"#,
         ] {
             let event = StreamEvent::parse(data).unwrap();
             let mut out = String::new();
             event.write_sse(&mut out);
             assert!(out.ends_with(&format!("data: {data}\n\n")), "{out}");
         }
+    }
+    #[test]
+    fn line_breaks_of_the_data_are_white_space() {
+        let event = StreamEvent::parse("{\"type\":\r\n\"later\"}").unwrap();
+        let mut out = String::new();
+        event.write_sse(&mut out);
+        assert_eq!(out, "event: later\ndata: {\"type\":  \"later\"}\n\n");
     }
 }

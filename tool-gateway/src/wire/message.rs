@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::block::Block;
+use super::fields::{ObjectText, RawFields};
 use super::list::TextOrList;
-use super::object::{self, Fields, Object, push_string};
+use super::object::{self, Fields, Object, last_of_each, push_string};
 use super::role::Role;
 
 /// A message of a request.
@@ -109,34 +110,32 @@ impl WholeMessage {
         (self.blocks, self.usage)
     }
 
-    /// The message as that of a `message_start` event, and the fields of its `message_delta`. A value beyond what this program can
-    /// hold, as `1e999`, is null.
-    pub(crate) fn start_and_end(&self) -> (Map<String, Value>, Map<String, Value>) {
-        let (mut message, mut delta) = (Map::new(), Map::new());
+    /// The message as that of a `message_start` event, and the fields of its `message_delta`.
+    pub(crate) fn start_and_end(&self) -> (ObjectText, RawFields) {
+        let mut message = RawFields::default();
+        let mut delta = RawFields::default();
         for field in ["stop_reason", "stop_sequence"] {
-            delta.insert(field.to_owned(), Value::Null);
+            delta.set(field, "null");
         }
-        for (name, value) in Object::parse(&self.text).unwrap_or_default().0 {
-            let value = match &*name {
-                "content" => Value::Array(Vec::new()),
-                _ => serde_json::from_str(value.get()).unwrap_or_default(),
-            };
-            let shown = match &*name {
+        for (name, value) in last_of_each(&Object::parse(&self.text).unwrap_or_default().0) {
+            let value = value.get();
+            let shown = match &**name {
+                "content" => "[]",
                 "stop_reason" | "stop_sequence" => {
-                    delta.insert(name.clone().into_owned(), value);
-                    Value::Null
+                    delta.set(name, value);
+                    "null"
                 }
-                "stop_details" | "container" if !value.is_null() => {
-                    delta.insert(name.clone().into_owned(), value.clone());
+                "stop_details" | "container" if value != "null" => {
+                    delta.set(name, value);
                     value
                 }
                 _ => value,
             };
-            message.insert(name.into_owned(), shown);
+            message.set(name, shown);
         }
-        let mut end = Map::new();
-        end.insert("delta".to_owned(), Value::Object(delta));
-        (message, end)
+        let mut end = RawFields::default();
+        end.set("delta", delta.to_json());
+        (message.into_object(), end)
     }
 }
 

@@ -29,6 +29,11 @@ impl<'a> Object<'a> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
+    /// The value of a field that is a string, without a copy where it has no escapes.
+    pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        unquoted(self.get(name)?)
+    }
+
     /// Whether a field is the string `value`.
     pub(crate) fn is(&self, name: &str, value: &str) -> bool {
         let plain = |text: &str| {
@@ -107,6 +112,15 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     }
 }
 
+/// Reads one string, without anything around it.
+pub(super) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
+    let plain = json.strip_prefix('"')?.strip_suffix('"')?;
+    if has_escapes(plain) {
+        return serde_json::from_str(json).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(plain))
+}
+
 /// Whether a string has characters that JSON writes as escapes.
 pub(crate) fn has_escapes(text: &str) -> bool {
     // All bytes, without an early end: so many of them are looked at in one step.
@@ -126,6 +140,23 @@ pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     push_name(&mut text, name);
     text.push_str(value);
     text.push('}');
+    text
+}
+
+/// The text of an object with another value in JSON's form of a field: in its place, or at the end.
+pub(crate) fn set_field(object: &str, name: &str, value: &str) -> String {
+    let fields = Object::parse(object).unwrap_or_default();
+    if fields.get(name).is_none() {
+        return with_field(object, name, value);
+    }
+    let mut text = String::with_capacity(object.len() + value.len());
+    fields.write(&mut text, |field, _| {
+        Some(if field == name {
+            Change::To(value)
+        } else {
+            Change::Keep
+        })
+    });
     text
 }
 

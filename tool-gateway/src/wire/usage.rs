@@ -17,6 +17,17 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
+/// Reads the counters of a message; `None` if they are no object.
+pub(crate) fn read(json: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(json).ok()
+}
+
+/// The counters as JSON.
+pub(crate) fn to_json(usage: &Map<String, Value>) -> String {
+    // An object with strings as keys always has a form in JSON.
+    serde_json::to_string(usage).unwrap_or_default()
+}
+
 /// All tokens, read and written, cached ones too.
 pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
     const COUNTERS: [&str; 4] = [

@@ -113,6 +113,35 @@ async fn arguments_keep_the_text_of_their_numbers_and_keys() {
 }
 
 #[tokio::test]
+async fn blocks_of_unknown_types_keep_their_text() {
+    let block = r#"{"type":"later_result","x":1.50,"y":1e999,"z":{"n" : 12345678901234567890.0}}"#;
+    let script = format!(
+        r#"{{"turns": [
+            {{"content": [{block}, {{"type": "tool_use", "id": "up_a", "name": "lookup", "input": {{}}}}]}},
+            {{"content": [{{"type": "text", "text": "Done."}}]}}
+        ]}}"#
+    );
+    for is_stream in [false, true] {
+        let upstream = tool_gateway::upstream::ScriptUpstream::from_json(&script).unwrap();
+        let runs = crate::lab::Runs::default();
+        let gateway = tool_gateway::Gateway::new(crate::lab::registry(&runs), upstream.clone());
+        let lab = Lab {
+            app: gateway.router(),
+            script: upstream,
+            runs,
+        };
+        let mut body = Chat::new(is_stream).body;
+        body["messages"] = json!([user("go")]);
+        let response = lab.send(crate::lab::post("/v1/messages", body, &[])).await;
+        let shown = reply::bytes(response.into_body()).await;
+        let shown = std::str::from_utf8(&shown).unwrap();
+        assert!(shown.contains(block), "{shown}");
+        let sent = lab.seen_messages().pop().unwrap();
+        assert!(sent[1].contains(block), "{}", sent[1]);
+    }
+}
+
+#[tokio::test]
 async fn cache_control_is_that_of_the_current_request() {
     let mark = json!({ "type": "ephemeral" });
     for is_stream in [false, true] {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
 use crate::server::body::idle::IdleBody;
@@ -38,7 +38,9 @@ use crate::turn::thinking::{self, RefusedThinking};
 use crate::turn::upstream_request;
 use crate::upstream::TurnBody;
 use crate::wire::error::{ApiError, status_of_type};
+use crate::wire::fields::ObjectText;
 use crate::wire::message::push_message;
+use crate::wire::object::Object;
 use calls::{Done, Round, RunningCalls};
 use save::{save, save_checkpoint};
 use suspended::Suspended;
@@ -104,16 +106,16 @@ impl Drop for Ended<'_> {
 }
 
 fn failed(error: &ApiError) -> RunEnd {
-    failed_with(error.status, &error.body())
+    failed_with(error.status, error.body().to_string())
 }
 
-fn failed_with(status: StatusCode, error: &Value) -> RunEnd {
+fn failed_with(status: StatusCode, error: String) -> RunEnd {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     RunEnd::Failed {
         status,
         headers,
-        body: error.to_string().into(),
+        body: error.into(),
     }
 }
 
@@ -317,7 +319,9 @@ impl<'a> Drive<'a> {
                 return self.ask().await;
             }
             Action::Record(_) => {}
-            Action::Fail(error) => return Ok(Some(failed_with(status_of(&error), &error))),
+            Action::Fail(error) => {
+                return Ok(Some(failed_with(status_of(&error), error.as_str().to_owned())));
+            }
             Action::End => return Ok(Some(RunEnd::Done)),
         }
         Ok(None)
@@ -570,7 +574,10 @@ fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -
 }
 
 /// The status that the API has for an `error` event.
-fn status_of(error: &Value) -> StatusCode {
-    let kind = error.pointer("/error/type").and_then(Value::as_str);
-    kind.and_then(status_of_type).unwrap_or(StatusCode::BAD_GATEWAY)
+fn status_of(error: &ObjectText) -> StatusCode {
+    let error = error.object();
+    let details = error.get("error").and_then(|details| Object::parse(details).ok());
+    let kind = details.and_then(|details| details.string("type"));
+    kind.and_then(|kind| status_of_type(&kind))
+        .unwrap_or(StatusCode::BAD_GATEWAY)
 }

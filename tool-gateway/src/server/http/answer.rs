@@ -7,7 +7,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use serde_json::{Map, Value, json};
 
 use crate::server::turns::running_turn::{Next, RunEnd, Watcher};
 use crate::turn::action::Sent;
@@ -15,8 +14,10 @@ use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
+use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::message::WholeMessage;
-use crate::wire::object::{Change, Object};
+use crate::wire::object::{Object, push_string};
+use crate::wire::usage;
 
 /// Answers a request from a turn.
 pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: HeaderValue) -> Response {
@@ -111,14 +112,19 @@ fn ended(end: RunEnd) -> Response {
 
 /// An error after the beginning of a stream.
 fn error_event(body: &Bytes) -> StreamEvent {
-    let error = serde_json::from_slice::<Value>(body)
-        .ok()
-        .filter(|error| error.get("type").is_some_and(|kind| kind == "error"));
-    let error = error.unwrap_or_else(|| {
-        let message = String::from_utf8_lossy(body);
-        json!({ "type": "error", "error": { "type": "api_error", "message": message } })
-    });
-    StreamEvent::Error(error)
+    let error = std::str::from_utf8(body).ok().and_then(ObjectText::new);
+    let error = error.filter(|error| error.object().is("type", "error"));
+    StreamEvent::Error(error.unwrap_or_else(|| {
+        let mut details = RawFields::default();
+        details.set("type", r#""api_error""#);
+        let mut message = String::new();
+        push_string(&mut message, &String::from_utf8_lossy(body));
+        details.set("message", message);
+        let mut error = RawFields::default();
+        error.set("type", r#""error""#);
+        error.set("error", details.to_json());
+        error.into_object()
+    }))
 }
 
 /// A piece of a stream is not much longer than this, in bytes.
@@ -135,7 +141,7 @@ fn write_events(out: &mut String, sent: &Sent) {
         }
         Sent::Message(message) => {
             let (start, mut end) = message.start_and_end();
-            end.insert("usage".to_owned(), Value::Object(message.usage().clone()));
+            end.set("usage", usage::to_json(message.usage()));
             StreamEvent::MessageStart(start).write_sse(out);
             for (index, block) in message.blocks().iter().enumerate() {
                 for event in block_events(index, block) {
@@ -150,50 +156,34 @@ fn write_events(out: &mut String, sent: &Sent) {
 
 /// The events of a whole block: its start is empty, as clients expect it, and one delta has each text.
 fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
-    // A value beyond what this program can hold, as `1e999`, is in the arguments alone, which go out as text.
-    let fields = Object::parse(block.as_str()).unwrap_or_default().0.into_iter();
-    let mut start: Map<String, Value> = fields
-        .map(|(name, value)| {
-            (
-                name.into_owned(),
-                serde_json::from_str(value.get()).unwrap_or_default(),
-            )
-        })
-        .collect();
-    let kind = start
-        .get("type")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let mut deltas = Vec::new();
-    let mut empty = |field: TextField| {
-        if let Some(Value::String(text)) = start.get_mut(field.as_str()).map(Value::take) {
-            if !text.is_empty() {
-                deltas.push(Delta::Text(field, text));
-            }
-            start.insert(field.as_str().to_owned(), "".into());
-        }
+    let object = block.object();
+    let kind = object.string("type").unwrap_or_default();
+    let texts: &[TextField] = match kind.as_str() {
+        "text" => &[TextField::Text],
+        "thinking" => &[TextField::Thinking, TextField::Signature],
+        _ => &[],
     };
-    match kind.as_str() {
-        "text" => empty(TextField::Text),
-        "thinking" => {
-            empty(TextField::Thinking);
-            empty(TextField::Signature);
+    let mut start = RawFields::from(object.clone());
+    let mut deltas = Vec::new();
+    for field in texts {
+        if let Some(text) = object.string(field.as_str()) {
+            if !text.is_empty() {
+                deltas.push(Delta::Text(*field, text));
+            }
+            start.set(field.as_str(), "\"\"");
         }
-        "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-            let input = Object::parse(block.as_str()).ok();
-            let input = input.and_then(|object| object.get("input"));
-            // As they arrived, if they were no JSON: a stream that is repeated is the same.
-            let input = block.raw_input().or(input).unwrap_or("{}");
-            start.insert("input".to_owned(), json!({}));
-            deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
-        }
-        _ => {}
+    }
+    if matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use") {
+        // As they arrived, if they were no JSON: a stream that is repeated is the same.
+        let input = block.raw_input().or(object.get("input")).unwrap_or("{}");
+        start.set("input", "{}");
+        deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
     }
     let deltas = deltas
         .into_iter()
         .map(|delta| StreamEvent::BlockDelta { index, delta });
-    [StreamEvent::BlockStart { index, block: start }]
+    let block = Block::new(start.to_json());
+    [StreamEvent::BlockStart { index, block }]
         .into_iter()
         .chain(deltas)
         .chain([StreamEvent::BlockStop { index }])
@@ -205,7 +195,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
 struct Collected {
     /// The message, if it came whole.
     whole: Option<WholeMessage>,
-    message: Map<String, Value>,
+    message: RawFields,
     assembly: Assembly,
 }
 
@@ -220,10 +210,11 @@ impl Collected {
             Sent::Event(event) => self.assembly.push(event),
         };
         match event {
-            Some(StreamEvent::MessageStart(message)) => self.message = message,
+            Some(StreamEvent::MessageStart(message)) => self.message = message.object().into(),
             Some(StreamEvent::MessageDelta(mut fields)) => {
-                if let Some(Value::Object(delta)) = fields.shift_remove("delta") {
-                    self.message.extend(delta);
+                let delta = fields.remove("delta");
+                if let Some(Ok(delta)) = delta.as_deref().map(Object::parse) {
+                    self.message.extend(delta.into());
                 }
                 self.message.extend(fields);
             }
@@ -244,17 +235,7 @@ impl Collected {
         }
         content.push(']');
         let mut message = self.message;
-        message.entry("content").or_insert(Value::Null);
-        let text = Value::Object(message).to_string();
-        let mut out = String::with_capacity(text.len() + content.len());
-        Object::parse(&text)
-            .unwrap_or_default()
-            .write(&mut out, |name, _| {
-                Some(match name {
-                    "content" => Change::To(&content),
-                    _ => Change::Keep,
-                })
-            });
-        out
+        message.set("content", content);
+        message.to_json()
     }
 }

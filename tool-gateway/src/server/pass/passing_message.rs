@@ -6,6 +6,7 @@ use crate::upstream::anthropic::events::{MessagePart, MessageReader, ReadError};
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
+use crate::wire::usage;
 
 /// A message that passes, as blocks.
 #[derive(Debug)]
@@ -68,8 +69,9 @@ impl PassingMessage {
             }
             MessagePart::Event(event) => event,
         };
-        let mut counted = match self.assembly.push(event) {
-            Some(StreamEvent::MessageStart(fields) | StreamEvent::MessageDelta(fields)) => fields,
+        let counted = match self.assembly.push(event) {
+            Some(StreamEvent::MessageStart(message)) => message.object().get("usage").and_then(usage::read),
+            Some(StreamEvent::MessageDelta(fields)) => fields.get("usage").and_then(usage::read),
             Some(StreamEvent::MessageStop) => {
                 self.is_complete = true;
                 return;
@@ -77,9 +79,7 @@ impl PassingMessage {
             _ => return,
         };
         // Cumulative within a message.
-        if let Some(Value::Object(counted)) = counted.get_mut("usage").map(Value::take) {
-            self.usage.extend(counted);
-        }
+        self.usage.extend(counted.unwrap_or_default());
     }
 
     /// The message, or as much of it as came.

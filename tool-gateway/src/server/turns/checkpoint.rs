@@ -2,7 +2,6 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::session_state::StateMap;
 use crate::session::chain::Digest;
@@ -15,6 +14,8 @@ use crate::turn::thinking::RefusedThinking;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
+use crate::wire::fields::{ObjectText, RawFields};
+use crate::wire::usage;
 
 /// A turn between two events that matter: the upstream is to be asked, calls are to run or run, or it is complete.
 #[derive(Debug, Clone)]
@@ -37,9 +38,9 @@ struct StoredCheckpoint {
     session: SessionId,
     machine: TurnMachine,
     headers: Option<Vec<(String, String)>>,
-    message: Option<Map<String, Value>>,
+    message: Option<ObjectText>,
     blocks: Vec<Block>,
-    end: Option<Map<String, Value>>,
+    end: Option<RawFields>,
     #[serde(rename = "without_thinking")]
     refused_thinking: Option<RefusedThinking>,
     state: StateMap,
@@ -60,7 +61,7 @@ impl Checkpoint {
                 Sent::Block { block, .. } => assembly.push_block(block),
                 Sent::Message(whole) => {
                     let (start, mut delta) = whole.start_and_end();
-                    delta.insert("usage".to_owned(), Value::Object(whole.usage().clone()));
+                    delta.set("usage", usage::to_json(whole.usage()));
                     whole
                         .blocks()
                         .iter()

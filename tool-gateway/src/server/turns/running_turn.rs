@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tool_runtime::CancellationToken;
@@ -19,7 +18,6 @@ use crate::session::record::SessionId;
 use crate::turn::action::Sent;
 use crate::turn::machine::TurnMachine;
 use crate::turn::thinking::RefusedThinking;
-use crate::wire::delta::Delta;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
@@ -195,11 +193,9 @@ impl RunningTurn {
     pub(crate) fn shows_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
         let state = self.lock();
         let is_call = |sent: &Sent| match sent {
-            Sent::Event(StreamEvent::BlockStart { block, .. }) => {
-                let id = block.get("id").and_then(Value::as_str);
-                id.is_some_and(&mut is_wanted)
+            Sent::Event(StreamEvent::BlockStart { block, .. }) | Sent::Block { block, .. } => {
+                block.tool_use().is_some_and(|call| is_wanted(&call.id))
             }
-            Sent::Block { block, .. } => block.tool_use().is_some_and(|call| is_wanted(&call.id)),
             Sent::Event(_) | Sent::Message(_) => false,
         };
         state.end.is_none() && state.sent.iter().any(is_call)
@@ -278,35 +274,9 @@ fn size(sent: &Sent) -> usize {
         Sent::Block { block, .. } => block.size(),
         // The blocks are copies of what is in it.
         Sent::Message(message) => 2 * message.as_str().len(),
-        Sent::Event(event) => match event {
-            StreamEvent::BlockDelta { delta, .. } => match delta {
-                Delta::Text(_, text) => text.len(),
-                Delta::Texts(run) => run.size(),
-                Delta::Other(fields) => fields_size(fields),
-            },
-            StreamEvent::MessageStart(fields)
-            | StreamEvent::BlockStart { block: fields, .. }
-            | StreamEvent::MessageDelta(fields) => fields_size(fields),
-            StreamEvent::Error(value) | StreamEvent::Other(value) => value_size(value),
-            StreamEvent::BlockStop { .. } | StreamEvent::MessageStop | StreamEvent::Ping => 0,
-        },
+        Sent::Event(event) => event.size(),
     };
     size + size_of::<Sent>()
-}
-
-fn fields_size(fields: &Map<String, Value>) -> usize {
-    let sizes = fields.iter().map(|(name, value)| name.len() + value_size(value));
-    sizes.sum()
-}
-
-fn value_size(value: &Value) -> usize {
-    let size = match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(value_size).sum(),
-        Value::Object(fields) => fields_size(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    };
-    size + size_of::<Value>()
 }
 
 /// One request that waits for a turn. When the last is dropped, the turn is abandoned.
@@ -386,32 +356,22 @@ impl Drop for Watcher {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     /// The bytes of turns are capped, whatever the upstream sends.
     #[test]
     fn counts_all_that_an_event_holds() {
-        let long = "a".repeat(1000);
-        let Value::Object(fields) = json!({ "usage": { "of": [{ "it": long }] } }) else {
-            panic!("an object");
-        };
-        for event in [
-            StreamEvent::MessageStart(fields.clone()),
-            StreamEvent::BlockStart {
-                index: 0,
-                block: fields.clone(),
-            },
-            StreamEvent::BlockDelta {
-                index: 0,
-                delta: Delta::Other(fields.clone()),
-            },
-            StreamEvent::MessageDelta(fields.clone()),
-            StreamEvent::Error(fields.clone().into()),
-            StreamEvent::Other(fields.into()),
+        let usage = format!(r#""usage":{{"of":[{{"it":"{}"}}]}}"#, "a".repeat(1000));
+        for data in [
+            format!(r#"{{"type":"message_start","message":{{{usage}}}}}"#),
+            format!(r#"{{"type":"content_block_start","index":0,"content_block":{{{usage}}}}}"#),
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{{{usage}}}}}"#),
+            format!(r#"{{"type":"message_delta",{usage}}}"#),
+            format!(r#"{{"type":"error",{usage}}}"#),
+            format!(r#"{{"type":"later",{usage}}}"#),
         ] {
-            assert!(size(&Sent::Event(event.clone())) > 1000, "{event:?}");
+            let event = StreamEvent::parse(&data).unwrap();
+            assert!(size(&Sent::Event(event)) > 1000, "{data}");
         }
     }
 }

@@ -29,11 +29,12 @@ impl ClientView {
     pub(super) fn push(&mut self, sent: &Sent) {
         let next_stage = match sent {
             Sent::Event(StreamEvent::MessageStart(message)) => {
+                let message: Value = serde_json::from_str(message.as_str()).unwrap();
                 assert_eq!(message["usage"]["input_tokens"], 7, "{message:?}");
                 (Stage::Empty, Stage::Started)
             }
             Sent::Event(StreamEvent::MessageDelta(fields)) => {
-                self.end.clone_from(fields);
+                self.end = serde_json::from_str(&fields.to_json()).unwrap();
                 (Stage::Started, Stage::Ending)
             }
             Sent::Event(StreamEvent::MessageStop) => (Stage::Ending, Stage::Ended),
@@ -50,7 +51,7 @@ impl ClientView {
         match sent {
             Sent::Event(StreamEvent::BlockStart { index, block }) => {
                 assert_eq!(*index, self.content.len(), "{sent:?} after {self:#?}");
-                self.content.push(Value::Object(block.clone()));
+                self.content.push(serde_json::from_str(block.as_str()).unwrap());
                 self.is_open = true;
             }
             Sent::Event(StreamEvent::BlockDelta { index, delta }) => {
@@ -79,7 +80,8 @@ impl ClientView {
                     .iter()
                     .map(|block| serde_json::from_str(block.as_str()).unwrap())
                     .collect();
-                (_, self.end) = message.start_and_end();
+                let (_, end) = message.start_and_end();
+                self.end = serde_json::from_str(&end.to_json()).unwrap();
                 self.end
                     .insert("usage".to_owned(), message.usage().clone().into());
             }

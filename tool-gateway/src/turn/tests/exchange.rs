@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
-
 use super::client_view::{ClientView, Stage};
 use super::model::{Conversation, Part};
 use crate::session::recognize::Recognized;
@@ -12,6 +10,7 @@ use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
 use crate::turn::restore::Restored;
 use crate::wire::event::StreamEvent;
+use crate::wire::fields::ObjectText;
 
 /// A machine, and what its client has received.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +26,7 @@ impl Exchange {
         let rest = self.on(event);
         assert!(rest.is_empty(), "expected output only, got {rest:#?}");
         // An error in its place ends the turn.
-        let error = json!({ "type": "error" });
+        let error = ObjectText::new(r#"{"type":"error"}"#).unwrap();
         let mut failed = self.machine.clone();
         let actions = failed.on(Event::Stream(StreamEvent::Error(error.clone())));
         assert_eq!(actions, [Action::Fail(error)]);

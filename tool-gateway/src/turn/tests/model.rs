@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::session::memory::MemoryStore;
 use crate::session::record::Turn;
 use crate::wire::block::Block;
+use crate::wire::fields::ObjectText;
 
 /// A block of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +48,7 @@ impl Part {
     }
 
     /// The block as the upstream sends it: as a whole, and as the start and the delta of a stream.
-    pub(super) fn forms(self) -> (Block, Map<String, Value>, Map<String, Value>) {
+    pub(super) fn forms(self) -> (Block, Block, ObjectText) {
         let number = self.number;
         let (whole, start, delta) = match self.kind {
             Kind::Thinking => (
@@ -70,15 +71,16 @@ impl Part {
                 )
             }
         };
-        (Block::new(whole.to_string()), object(start), object(delta))
+        (
+            Block::new(whole.to_string()),
+            Block::new(start.to_string()),
+            object(&delta),
+        )
     }
 }
 
-pub(super) fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields,
-        other => panic!("{other}"),
-    }
+pub(super) fn object(value: &Value) -> ObjectText {
+    ObjectText::new(&value.to_string()).unwrap()
 }
 
 /// A `tool_result` block.

@@ -1,0 +1,171 @@
+//! Owned JSON objects whose values keep their text: [`ObjectText`], which is read, and [`RawFields`], which are changed.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::de::{Deserializer, Error as _};
+use serde::ser::{Error as _, SerializeMap as _, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::object::{Object, push_name};
+
+/// The text of a JSON object. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObjectText(Arc<str>);
+
+impl ObjectText {
+    /// The object in a JSON text; `None` if the text is another value.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        Object::parse(text).is_ok().then(|| Self(text.into()))
+    }
+
+    /// The object in a text that is known to be JSON.
+    pub(super) fn from_json(text: &str) -> Option<Self> {
+        text.starts_with('{').then(|| Self(text.into()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn object(&self) -> Object<'_> {
+        Object::parse(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for ObjectText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ObjectText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::from_json(raw.get()).ok_or_else(|| D::Error::custom("expected an object"))
+    }
+}
+
+/// The fields of a JSON object in their order, with the text of their values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RawFields(IndexMap<String, String>);
+
+impl RawFields {
+    /// The text of a field's value.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The text of a field's value, to be changed. A field that is not there is added, and its value has to be set.
+    pub(super) fn value(&mut self, name: &str) -> &mut String {
+        self.0.entry(name.to_owned()).or_default()
+    }
+
+    /// Sets a field to a value in JSON's form, in its place or at the end.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// Removes a field, and returns its value.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
+        self.0.shift_remove(name)
+    }
+
+    /// Sets all fields of another object.
+    pub(crate) fn extend(&mut self, fields: Self) {
+        self.0.extend(fields.0);
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> usize {
+        let sizes = self.0.iter().map(|(name, value)| name.len() + value.len());
+        sizes.sum()
+    }
+
+    /// Appends the fields to the text of an object that is not closed.
+    pub(crate) fn write(&self, out: &mut String) {
+        for (name, value) in &self.0 {
+            push_name(out, name);
+            out.push_str(value);
+        }
+    }
+
+    /// The object with these fields.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = String::with_capacity(self.size() + 4 * self.0.len() + 2);
+        text.push('{');
+        self.write(&mut text);
+        text.push('}');
+        text
+    }
+
+    /// The object with these fields, which is not changed any more.
+    pub(crate) fn into_object(self) -> ObjectText {
+        ObjectText(self.to_json().into())
+    }
+}
+
+impl From<Object<'_>> for RawFields {
+    /// Of a repeated field the last value counts.
+    fn from(object: Object<'_>) -> Self {
+        let fields = object.0.into_iter();
+        Self(
+            fields
+                .map(|(name, value)| (name.into_owned(), value.get().to_owned()))
+                .collect(),
+        )
+    }
+}
+
+impl Serialize for RawFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            let value: &RawValue = serde_json::from_str(value).map_err(S::Error::custom)?;
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for RawFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = ObjectText::deserialize(deserializer)?;
+        Ok(text.object().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_text_in_a_store() {
+        let text = r#"{"b":{"x" : 1.50},"a":1e999,"c":"\ud800"}"#;
+        let object = ObjectText::new(text).unwrap();
+        let fields = RawFields::from(object.object());
+        assert_eq!(fields.to_json(), text);
+        assert_eq!(serde_json::to_string(&object).unwrap(), text);
+        assert_eq!(serde_json::to_string(&fields).unwrap(), text);
+        assert_eq!(serde_json::from_str::<ObjectText>(text).unwrap(), object);
+        assert_eq!(serde_json::from_str::<RawFields>(text).unwrap(), fields);
+        for other in ["[]", "null", "{", ""] {
+            assert!(ObjectText::new(other).is_none() && serde_json::from_str::<ObjectText>(other).is_err());
+        }
+    }
+
+    #[test]
+    fn fields_are_set_in_their_place() {
+        let mut fields = RawFields::from(Object::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap());
+        assert_eq!((fields.get("a"), fields.get("c")), (Some("3"), None));
+        fields.set("b", "4");
+        fields.set("c", "5");
+        assert_eq!(fields.to_json(), r#"{"a":3,"b":4,"c":5}"#);
+        assert_eq!(
+            (fields.remove("b"), fields.remove("b")),
+            (Some("4".to_owned()), None)
+        );
+    }
+}
