@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_its_first_caret() {
+    fn a_long_line_is_cut_near_its_first_caret() {
         let line = format!("{}X{}Y{}", "a".repeat(500), "b".repeat(20), "c".repeat(500));
         let (shown, _, covered) = carets(&line, &[500, 521, 700]);
         assert_eq!(

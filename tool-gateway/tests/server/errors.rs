@@ -59,7 +59,7 @@ async fn invalid_requests_are_rejected_with_their_path() {
 }
 
 #[tokio::test]
-async fn rejects_bodies_over_32_mb() {
+async fn rejects_bodies_over_32_mib() {
     let lab = lab();
     let body = |size: usize| {
         let start = r#"{"messages":[{"role":"user","content":"a"}],"x":""#;
@@ -76,6 +76,7 @@ async fn rejects_bodies_over_32_mb() {
         (reply.status.as_u16(), reply.error().0),
         (413, "request_too_large")
     );
+    assert_eq!(reply.error().1, "the request is larger than 32 MiB; send less");
 }
 
 /// An upstream that answers 200 with this.

@@ -34,7 +34,7 @@ fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
     let found = causes.find_map(|cause| {
         if cause.is::<LengthLimitError>() {
             let limit = shared.settings.limits.max_body >> 20;
-            let message = format!("the request is larger than {limit} MB; send less");
+            let message = format!("the request is larger than {limit} MiB; send less");
             return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
         }
         let idle = cause.downcast_ref::<IdleTimeout>()?;

@@ -59,7 +59,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// How large a request may be: 32 MB, as the API has it.
+    /// Maximum size of a request: 32 MiB, the limit of the API.
     pub const MAX_BODY: usize = Limits::MAX_BODY;
 
     /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
