@@ -83,7 +83,7 @@ mod tests {
 
     impl FileReader for Slow {
         fn read<'a>(&'a self, _: &'a Path, offset: u64, _: usize) -> Reading<'a, Option<FilePart>> {
-            Box::pin(async move { Ok(Some(FilePart::of(&self.0, offset, self.1))) })
+            Box::pin(async move { Ok(Some(FilePart::from_content(&self.0, offset, self.1))) })
         }
     }
 

@@ -63,7 +63,7 @@ impl FileReader for MemoryWriter {
             let files = self.lock();
             Ok(files
                 .get(file)
-                .map(|content| FilePart::of(content.as_bytes(), offset, limit)))
+                .map(|content| FilePart::from_content(content.as_bytes(), offset, limit)))
         })
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// impl FileReader for Same {
 ///     fn read<'a>(&'a self, _file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
-///         Box::pin(async move { Ok(Some(FilePart::of(self.0.as_bytes(), offset, limit))) })
+///         Box::pin(async move { Ok(Some(FilePart::from_content(self.0.as_bytes(), offset, limit))) })
 ///     }
 /// }
 /// ```
@@ -54,7 +54,7 @@ impl FilePart {
     }
 
     /// Creates the part of a whole content that [`FileReader::read`] returns for `offset` and `limit`.
-    pub fn of(content: &[u8], offset: u64, limit: usize) -> Self {
+    pub fn from_content(content: &[u8], offset: u64, limit: usize) -> Self {
         let start = usize::try_from(offset).map_or(content.len(), |offset| offset.min(content.len()));
         let end = start.saturating_add(limit).min(content.len());
         Self {

@@ -297,7 +297,7 @@ mod tests {
 
     impl FileReader for InMemory {
         fn read<'a>(&'a self, _: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>> {
-            let part = FilePart::of(self.0.as_bytes(), offset, self.1.min(limit));
+            let part = FilePart::from_content(self.0.as_bytes(), offset, self.1.min(limit));
             Box::pin(async move { Ok(Some(part)) })
         }
     }

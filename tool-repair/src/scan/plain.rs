@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_stops_the_first_is_found() {
+    fn finds_the_first_of_two_special_bytes() {
         for second in 1..16 {
             for first in 0..second {
                 for (one, other) in [

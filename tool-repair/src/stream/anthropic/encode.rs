@@ -8,8 +8,8 @@ use crate::stream::json::payload::{Payload, line_end};
 /// Appends `last` with the rest of a call's arguments as its `partial_json`.
 pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let event = Event::whole(last);
-    if let Some(payload) = Payload::of(&event)
-        && let Some(value) = Located::of(payload.text()).and_then(|located| located.partial_json)
+    if let Some(payload) = Payload::parse(&event)
+        && let Some(value) = Located::parse(payload.text()).and_then(|located| located.partial_json)
     {
         payload.replace(value.span, rest.to_owned(), out);
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::stream::json::cursor::{Cursor, Spanned, index, said, spanned};
+use crate::stream::json::cursor::{Cursor, Spanned};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
@@ -17,30 +17,30 @@ pub(crate) struct Located<'a> {
 }
 
 impl<'a> Located<'a> {
-    pub(crate) fn of(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         Cursor::new(text).object(|key, cursor| match key {
             "type" => {
-                located.kind = said(text, cursor);
+                located.kind = cursor.text();
                 Some(())
             }
             "index" => {
-                located.index = index(text, cursor);
+                located.index = cursor.index();
                 Some(())
             }
             "content_block" => cursor.object(|key, cursor| {
                 match key {
-                    "type" => located.block_type = said(text, cursor),
-                    "id" => located.id = said(text, cursor),
-                    "name" => located.name = said(text, cursor),
+                    "type" => located.block_type = cursor.text(),
+                    "id" => located.id = cursor.text(),
+                    "name" => located.name = cursor.text(),
                     _ => {}
                 }
                 Some(())
             }),
             "delta" => cursor.object(|key, cursor| {
                 match key {
-                    "partial_json" => located.partial_json = Some(spanned(text, cursor)?),
-                    "stop_reason" => located.stop_reason = said(text, cursor),
+                    "partial_json" => located.partial_json = Some(cursor.spanned()?),
+                    "stop_reason" => located.stop_reason = cursor.text(),
                     _ => {}
                 }
                 Some(())

@@ -42,7 +42,7 @@ impl Anthropic {
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::of(event.text) else {
+        let Some(located) = Located::parse(event.text) else {
             return false;
         };
         match located.kind.as_deref().or(event.name).unwrap_or_default() {
@@ -135,12 +135,12 @@ impl Anthropic {
             let piece = located
                 .partial_json
                 .as_ref()
-                .and_then(|value| Piece::of(value.text));
+                .and_then(|value| Piece::from_value(value.text));
             if piece.is_some_and(|piece| !piece.is_blank()) && !self.begun.iter().any(is_other) {
                 reading.steps.push(Step::Stray);
             }
         } else if let Some(value) = &located.partial_json
-            && let Some(piece) = Piece::of(value.text)
+            && let Some(piece) = Piece::from_value(value.text)
             && (piece != Piece::Text("") || self.position(located.index).is_some())
             && let Some(block) = self.open(located.index)
         {

@@ -171,7 +171,7 @@ impl Call {
         let is_repairing = repairing.repairer.is_repairing();
         let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
-        let mut outcome = Outcome::of(finished, repairing.came, is_repairing, true);
+        let mut outcome = Outcome::new(finished, repairing.came, is_repairing, true);
         let becomes_error = outcome.not_json && !state.fixing.fallback_on_error;
         if !closed || outcome.status == Status::Truncated || becomes_error {
             return None;
@@ -296,7 +296,7 @@ impl Call {
                 }
                 let closed = repairing.closed();
                 let end = if cut { Repairer::cut_off } else { Repairer::finish };
-                Some(Outcome::of(
+                Some(Outcome::new(
                     repairing.take_end(end),
                     repairing.came,
                     not_json,

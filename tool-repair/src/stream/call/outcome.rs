@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn of(finished: Finished, came: usize, not_json: bool, closed: bool) -> Self {
+    pub(crate) fn new(finished: Finished, came: usize, not_json: bool, closed: bool) -> Self {
         Self {
             came,
             closed,

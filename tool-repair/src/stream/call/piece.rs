@@ -16,7 +16,7 @@ pub(crate) enum Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// Creates the piece of a value; `None` for `null` and everything else.
-    pub(crate) fn of(value: &'a str) -> Option<Self> {
+    pub(crate) fn from_value(value: &'a str) -> Option<Self> {
         match value.as_bytes().first()? {
             b'"' => contents(value).map(Self::Text),
             b'{' => Some(Self::Object(value)),
@@ -43,6 +43,27 @@ impl<'a> Piece<'a> {
             Self::Object(raw) => encoded(raw),
         }
     }
+
+    /// Replacement for a copy of repaired arguments; `None` if the copy may stay unchanged.
+    pub(crate) fn repaired_copy(self, state: &StreamState) -> Option<String> {
+        let raw = match self {
+            Self::Text(raw) => raw,
+            Self::Object(raw) => return Some(encoded(raw)),
+        };
+        let (mut half, mut text) = (None, String::with_capacity(raw.len()));
+        escapes::decode(raw, &mut half, &mut text).ok()?;
+        if half.is_some() {
+            return None;
+        }
+        let mut repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
+        let mut contents = encoded(repairer.push(&text));
+        let finished = repairer.finish();
+        if finished.status != Status::Repaired {
+            return None;
+        }
+        escapes::encode(&finished.rest, &mut contents);
+        Some(contents)
+    }
 }
 
 /// Contents of a JSON string after white space.
@@ -54,27 +75,6 @@ fn trim_start(mut contents: &str) -> &str {
         contents = rest;
     }
     contents
-}
-
-/// Replacement for a copy of repaired arguments; `None` if the copy may stay unchanged.
-pub(crate) fn repaired_copy(piece: Piece<'_>, state: &StreamState) -> Option<String> {
-    let raw = match piece {
-        Piece::Text(raw) => raw,
-        Piece::Object(raw) => return Some(encoded(raw)),
-    };
-    let (mut half, mut text) = (None, String::with_capacity(raw.len()));
-    escapes::decode(raw, &mut half, &mut text).ok()?;
-    if half.is_some() {
-        return None;
-    }
-    let mut repairer = Repairer::with(state.limits.arguments).validate(state.fixing.strict_validation);
-    let mut contents = encoded(repairer.push(&text));
-    let finished = repairer.finish();
-    if finished.status != Status::Repaired {
-        return None;
-    }
-    escapes::encode(&finished.rest, &mut contents);
-    Some(contents)
 }
 
 /// Encodes a text as the contents of a JSON string.

@@ -86,7 +86,7 @@ impl Repairing {
         }
         let finished = self.ended(Repairer::finish);
         let complete = finished.status != Status::Truncated;
-        complete.then(|| Outcome::of(finished, self.came, is_repairing, true))
+        complete.then(|| Outcome::new(finished, self.came, is_repairing, true))
     }
 
     /// The end of the arguments, if they ended here.

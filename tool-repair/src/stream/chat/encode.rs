@@ -14,7 +14,7 @@ use crate::stream::json::payload::{Payload, line_end};
 /// usage would be counted twice.
 pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<String> {
     let event = Event::whole(last);
-    let payload = Payload::of(&event)?;
+    let payload = Payload::parse(&event)?;
     let (choice, delta) = (&address.choice, delta(address, rest));
     let mut members = String::new();
     Cursor::new(payload.text()).object(|key, cursor| {

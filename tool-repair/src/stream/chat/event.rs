@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::stream::call::piece::Piece;
-use crate::stream::json::cursor::{Cursor, contents, index, said};
+use crate::stream::json::cursor::{Cursor, contents};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
@@ -32,12 +32,12 @@ pub(crate) struct Delta<'a> {
 
 impl<'a> Located<'a> {
     /// Reads an event; `None` if it is not one of this dialect.
-    pub(crate) fn of(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         Cursor::new(text).object(|key, cursor| match key {
-            "choices" => cursor.array(|cursor| located.choice(text, cursor)),
+            "choices" => cursor.array(|cursor| located.choice(cursor)),
             "error" => {
-                let error = text.get(cursor.value()?)?;
+                let error = cursor.raw()?;
                 located.error = !matches!(error, "null" | "false" | "\"\"" | "{}");
                 Some(())
             }
@@ -46,19 +46,19 @@ impl<'a> Located<'a> {
         Some(located)
     }
 
-    fn choice(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+    fn choice(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
         let first = self.deltas.len();
         let (mut choice, mut reason) = ("0", None);
         cursor.object(|key, cursor| {
             match key {
-                "index" => choice = text.get(cursor.value()?)?,
+                "index" => choice = cursor.raw()?,
                 "finish_reason" => {
-                    let said = text.get(cursor.value()?).and_then(contents);
-                    reason = said.filter(|reason| !matches!(*reason, "" | "null")); // some servers have it in every event
+                    let text = contents(cursor.raw()?);
+                    reason = text.filter(|reason| !matches!(*reason, "" | "null")); // some servers have it in every event
                 }
                 "delta" => {
                     self.deltas.truncate(first); // the last of duplicate keys counts
-                    self.message(text, cursor)?;
+                    self.message(cursor)?;
                 }
                 _ => {}
             }
@@ -71,7 +71,7 @@ impl<'a> Located<'a> {
         Some(())
     }
 
-    fn message(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+    fn message(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
         cursor.object(|key, cursor| match key {
             "tool_calls" => {
                 self.deltas
@@ -80,10 +80,10 @@ impl<'a> Located<'a> {
                     let mut delta = Delta::default();
                     cursor.object(|key, cursor| {
                         match key {
-                            "index" => delta.index = index(text, cursor),
+                            "index" => delta.index = cursor.index(),
                             // Mistral sends "null" in all pieces but the first.
-                            "id" => delta.id = said(text, cursor).filter(|id| id != "null"),
-                            "function" => delta.function(text, cursor)?,
+                            "id" => delta.id = cursor.text().filter(|id| id != "null"),
+                            "function" => delta.function(cursor)?,
                             _ => {}
                         }
                         Some(())
@@ -97,7 +97,7 @@ impl<'a> Located<'a> {
                     legacy: true,
                     ..Delta::default()
                 };
-                delta.function(text, cursor)?;
+                delta.function(cursor)?;
                 self.deltas.push(delta);
                 Some(())
             }
@@ -112,15 +112,14 @@ impl<'a> Delta<'a> {
         self.piece.is_some_and(|piece| piece != Piece::Text(""))
     }
 
-    fn function(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+    fn function(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
         cursor.object(|key, cursor| {
             match key {
-                "name" => self.name = said(text, cursor),
+                "name" => self.name = cursor.text(),
                 "arguments" => {
-                    let span = cursor.value()?;
-                    let value = text.get(span.clone())?;
-                    self.piece = Piece::of(value);
-                    self.arguments = Some(span);
+                    let value = cursor.spanned()?;
+                    self.piece = Piece::from_value(value.text);
+                    self.arguments = Some(value.span);
                 }
                 _ => {}
             }

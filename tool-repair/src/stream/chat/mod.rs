@@ -38,7 +38,7 @@ impl Chat {
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::of(event.text) else {
+        let Some(located) = Located::parse(event.text) else {
             return false;
         };
         let limit = reading.state.limits.calls;
@@ -73,7 +73,7 @@ impl Chat {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), reading.state);
             entry.release(rest, reading);
-            let history = self.histories.of(&entry.choice);
+            let history = self.histories.get_mut(&entry.choice);
             history.ended = true;
             entry.end(false, history, reading);
         }
@@ -172,7 +172,7 @@ impl Chat {
             };
             entry.release(rest, reading);
         }
-        let history = self.histories.of(&next.choice);
+        let history = self.histories.get_mut(&next.choice);
         history.doubtful |= incomplete;
         if history.doubtful {
             next.call.pass(MORE_OF_ANOTHER, reading.state);
@@ -203,7 +203,7 @@ impl Chat {
             let rest = old.call.give_up(MORE_OF_ANOTHER, reading.state);
             old.release(rest, reading);
         }
-        let history = self.histories.of(&old.choice);
+        let history = self.histories.get_mut(&old.choice);
         old.end(false, history, reading);
     }
 
@@ -228,7 +228,7 @@ impl Chat {
     }
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, reading: &mut Reading<'_>) {
-        let ended = self.histories.of(delta.choice).ended;
+        let ended = self.histories.get_mut(delta.choice).ended;
         self.calls.push(Entry {
             choice: delta.choice.to_owned(),
             index: None,
@@ -272,7 +272,7 @@ impl Chat {
         let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
         ended.sort_by_key(|(entry, _)| entry.call.serial);
         for (mut entry, last) in ended {
-            let history = self.histories.of(&entry.choice);
+            let history = self.histories.get_mut(&entry.choice);
             history.ended = true;
             let end = entry.stop(cut, history, reading);
             ends.push((entry, last, end));

@@ -46,7 +46,7 @@ impl Editor {
         let is_done = reader.has_done()
             && raw.len() < SHORT
             && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]");
-        let payload = if is_done { None } else { Payload::of(event) };
+        let payload = if is_done { None } else { Payload::parse(event) };
         let is_read = payload.as_ref().is_some_and(|payload| {
             let incoming = Incoming {
                 name: event.name(),

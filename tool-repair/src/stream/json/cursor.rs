@@ -95,6 +95,37 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Skips the next value. Returns its position and text.
+    pub(crate) fn spanned(&mut self) -> Option<Spanned<'a>> {
+        let span = self.value()?;
+        let text = self.text.get(span.clone())?;
+        Some(Spanned { span, text })
+    }
+
+    /// Skips the next value. Returns its text.
+    pub(crate) fn raw(&mut self) -> Option<&'a str> {
+        self.spanned().map(|value| value.text)
+    }
+
+    /// The next string, unless it is empty.
+    pub(crate) fn text(&mut self) -> Option<Cow<'a, str>> {
+        let raw = self.raw().and_then(contents)?;
+        if raw.is_empty() {
+            return None;
+        }
+        if !raw.contains('\\') {
+            return Some(Cow::Borrowed(raw));
+        }
+        let mut read = String::with_capacity(raw.len());
+        escapes::decode(raw, &mut None, &mut read).ok()?;
+        Some(Cow::Owned(read))
+    }
+
+    /// The next value, unless it is `null`.
+    pub(crate) fn index(&mut self) -> Option<&'a str> {
+        self.raw().filter(|value| *value != "null")
+    }
+
     /// The first byte of the next value.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
@@ -140,35 +171,9 @@ pub(crate) struct Spanned<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Skips the next value. Returns its position and text.
-pub(crate) fn spanned<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Spanned<'a>> {
-    let span = cursor.value()?;
-    let text = text.get(span.clone())?;
-    Some(Spanned { span, text })
-}
-
 /// Contents of a JSON string; `None` for other values.
 pub(crate) fn contents(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
-}
-
-/// The next string, unless it is empty.
-pub(crate) fn said<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
-    let raw = text.get(cursor.value()?).and_then(contents)?;
-    if raw.is_empty() {
-        return None;
-    }
-    if !raw.contains('\\') {
-        return Some(Cow::Borrowed(raw));
-    }
-    let mut read = String::with_capacity(raw.len());
-    escapes::decode(raw, &mut None, &mut read).ok()?;
-    Some(Cow::Owned(read))
-}
-
-/// The next value, unless it is `null`.
-pub(crate) fn index<'a>(text: &'a str, cursor: &mut Cursor<'a>) -> Option<&'a str> {
-    text.get(cursor.value()?).filter(|value| *value != "null")
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Edit {
 
 impl<'a> Payload<'a> {
     /// Parses the JSON of an event; `None` without valid JSON.
-    pub(crate) fn of(event: &Event<'a>) -> Option<Self> {
+    pub(crate) fn parse(event: &Event<'a>) -> Option<Self> {
         let mut lines = event.fields().filter(|field| field.name == b"data");
         let first = lines.next()?;
         let mut text = Cow::Borrowed(std::str::from_utf8(first.value).ok()?);
@@ -149,7 +149,7 @@ mod tests {
     fn a_value_is_replaced_where_it_stands_whatever_lines_it_is_on() {
         let raw = b"event: e\ndata: {\"a\":\ndata:  {\"b\":\ndata: 1}, \"c\": \"x\"\ndata:}\n\n";
         let event = Event::whole(raw);
-        let payload = Payload::of(&event).unwrap();
+        let payload = Payload::parse(&event).unwrap();
         let mut spans = Vec::new();
         Cursor::new(payload.text())
             .object(|_, cursor| {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn payload_may_be_nested_to_any_depth() {
         let raw = format!("data: {}{}\n\n", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(Payload::of(&Event::whole(raw.as_bytes())).is_some());
+        assert!(Payload::parse(&Event::whole(raw.as_bytes())).is_some());
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             b"event: e\n\n",
             b"data: \"\xff\"\n\n",
         ] {
-            assert!(Payload::of(&Event::whole(raw)).is_none());
+            assert!(Payload::parse(&Event::whole(raw)).is_none());
         }
     }
 }

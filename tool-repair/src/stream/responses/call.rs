@@ -3,7 +3,7 @@
 use super::event::Item;
 use crate::repairer::Status;
 use crate::stream::call::outcome::{Ending, Outcome};
-use crate::stream::call::piece::{Piece, repaired_copy};
+use crate::stream::call::piece::Piece;
 use crate::stream::call::state::StreamState;
 use crate::stream::call::step::{Address, Reading, Step};
 use crate::stream::call::{Call, Position};
@@ -77,7 +77,7 @@ impl Entry {
     /// Takes a piece of the arguments.
     pub(crate) fn push(&mut self, value: Option<&Spanned<'_>>, reading: &mut Reading<'_>) {
         if let Some(value) = value
-            && let Some(piece) = Piece::of(value.text)
+            && let Some(piece) = Piece::from_value(value.text)
         {
             if self.announced && !piece.is_blank() {
                 self.announced = false;
@@ -120,7 +120,7 @@ impl Entry {
             name.as_ref().clone_into(&mut self.call.tool);
         }
         if let Some(value) = &item.arguments
-            && let Some(piece) = Piece::of(value.text)
+            && let Some(piece) = Piece::from_value(value.text)
         {
             let contents = self.call.push(piece, reading.state);
             let contents = contents.unwrap_or_else(|| piece.contents());
@@ -255,10 +255,10 @@ impl Item<'_> {
     /// Replaces a copy of the arguments as the call's status requires; `None` if it may stay unchanged.
     pub(crate) fn copy(&self, status: Option<Status>, state: &StreamState) -> Option<Step> {
         let (status, value) = (status?, self.arguments.as_ref()?);
-        let piece = Piece::of(value.text)?;
+        let piece = Piece::from_value(value.text)?;
         let contents = match piece {
             Piece::Text(_) if status != Status::Repaired => return None,
-            _ => repaired_copy(piece, state)?,
+            _ => piece.repaired_copy(state)?,
         };
         let span = value.span.clone();
         Some(Step::Copy { span, contents })

@@ -13,10 +13,10 @@ use crate::stream::json::payload::{Payload, line_end};
 /// Appends an event with the rest of a call's arguments: `last`, if it is a delta, else a delta with its ids.
 pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let event = Event::whole(last);
-    let Some(payload) = Payload::of(&event) else {
+    let Some(payload) = Payload::parse(&event) else {
         return;
     };
-    let Some(located) = Located::of(payload.text()) else {
+    let Some(located) = Located::parse(payload.text()) else {
         return;
     };
     if let Some(value) = &located.item.delta {
@@ -30,8 +30,10 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
 /// Appends an event that was held until its call had this status. A copy of repaired arguments in it is repaired, too.
 pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
     let event = Event::whole(raw);
-    let payload = status.and_then(|_| Payload::of(&event));
-    let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
+    let payload = status.and_then(|_| Payload::parse(&event));
+    let located = payload
+        .as_ref()
+        .and_then(|payload| Located::parse(payload.text()));
     let copy = located.and_then(|located| located.item.copy(status, state));
     match (payload, copy) {
         (Some(payload), Some(Step::Copy { span, contents })) => payload.replace(span, contents, out),
@@ -67,8 +69,10 @@ fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> 
 /// Encodes an error of a Responses stream.
 pub(crate) fn error(message: &str, last: &[u8]) -> String {
     let event = Event::whole(last);
-    let payload = Payload::of(&event);
-    let located = payload.as_ref().and_then(|payload| Located::of(payload.text()));
+    let payload = Payload::parse(&event);
+    let located = payload
+        .as_ref()
+        .and_then(|payload| Located::parse(payload.text()));
     let sequence_number = located.and_then(|located| located.sequence_number);
     let end = line_end(last);
     let mut contents = String::new();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::stream::json::cursor::{Cursor, Spanned, index, said, spanned};
+use crate::stream::json::cursor::{Cursor, Spanned};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
@@ -32,22 +32,22 @@ pub(crate) struct Item<'a> {
 
 impl<'a> Located<'a> {
     /// Reads an event; `None` if it is not one of this dialect.
-    pub(crate) fn of(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         let own = &mut located.item;
         Cursor::new(text).object(|key, cursor| {
             match key {
-                "type" => located.kind = said(text, cursor),
-                "sequence_number" => located.sequence_number = index(text, cursor),
-                "item_id" => own.id = said(text, cursor),
-                "output_index" => own.output_index = index(text, cursor),
-                "name" => own.name = said(text, cursor),
-                "arguments" => own.arguments = Some(spanned(text, cursor)?),
-                "delta" => own.delta = Some(spanned(text, cursor)?),
-                "item" => own.read(text, cursor)?,
+                "type" => located.kind = cursor.text(),
+                "sequence_number" => located.sequence_number = cursor.index(),
+                "item_id" => own.id = cursor.text(),
+                "output_index" => own.output_index = cursor.index(),
+                "name" => own.name = cursor.text(),
+                "arguments" => own.arguments = Some(cursor.spanned()?),
+                "delta" => own.delta = Some(cursor.spanned()?),
+                "item" => own.read(cursor)?,
                 "response" => {
                     located.output.clear();
-                    response(&mut located.output, text, cursor)?;
+                    response(&mut located.output, cursor)?;
                 }
                 _ => {}
             }
@@ -57,14 +57,14 @@ impl<'a> Located<'a> {
     }
 }
 
-fn response<'a>(output: &mut Vec<Item<'a>>, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+fn response<'a>(output: &mut Vec<Item<'a>>, cursor: &mut Cursor<'a>) -> Option<()> {
     cursor.object(|key, cursor| {
         if key != "output" {
             return Some(());
         }
         cursor.array(|cursor| {
             let mut item = Item::default();
-            item.read(text, cursor)?;
+            item.read(cursor)?;
             if item.is_call() {
                 output.push(item);
             }
@@ -78,15 +78,15 @@ impl<'a> Item<'a> {
         self.kind.as_deref() == Some("function_call")
     }
 
-    fn read(&mut self, text: &'a str, cursor: &mut Cursor<'a>) -> Option<()> {
+    fn read(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
         cursor.object(|key, cursor| {
             match key {
-                "type" => self.kind = said(text, cursor),
-                "id" => self.id = said(text, cursor),
-                "call_id" => self.call_id = said(text, cursor),
-                "name" => self.name = said(text, cursor),
-                "status" => self.status = said(text, cursor),
-                "arguments" => self.arguments = Some(spanned(text, cursor)?),
+                "type" => self.kind = cursor.text(),
+                "id" => self.id = cursor.text(),
+                "call_id" => self.call_id = cursor.text(),
+                "name" => self.name = cursor.text(),
+                "status" => self.status = cursor.text(),
+                "arguments" => self.arguments = Some(cursor.spanned()?),
                 _ => {}
             }
             Some(())

@@ -53,7 +53,7 @@ impl Responses {
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::of(event.text) else {
+        let Some(located) = Located::parse(event.text) else {
             return false;
         };
         let limit = reading.state.limits.calls;
@@ -135,7 +135,10 @@ impl Responses {
                 entry.finalize(false, reading);
             }
             Stop::Left(_) | Stop::Finalized(_) => {
-                let piece = item.delta.as_ref().and_then(|value| Piece::of(value.text));
+                let piece = item
+                    .delta
+                    .as_ref()
+                    .and_then(|value| Piece::from_value(value.text));
                 if piece.is_some_and(|piece| !piece.is_blank()) {
                     reading.steps.push(Step::Stray);
                 }
