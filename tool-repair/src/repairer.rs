@@ -299,7 +299,7 @@ impl Repairer {
         let safe = match &self.state {
             State::Scanning(scanner) => scanner.safe(),
             State::Deviated(deviation) => {
-                if let Some(reason) = too_late(deviation, received, self.limits) {
+                if let Some(reason) = deviation.too_late(received, self.limits) {
                     self.state = State::GivenUp(reason);
                     received
                 } else {
@@ -431,7 +431,7 @@ fn finalize(
     validate: bool,
     parse: impl Parse,
 ) -> Result<Repair, Failure> {
-    if let Some(reason) = too_late(deviation, deviation.at + rest.len(), limits) {
+    if let Some(reason) = deviation.too_late(deviation.at + rest.len(), limits) {
         return Err(Failure::Refused(reason));
     }
     let repaired = parse(rest, sent, deviation, limits)?;
@@ -450,15 +450,17 @@ fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<
     scanner.finish().map_err(|reason| reason.offset)
 }
 
-/// The reason why a text cannot be repaired any more, if a limit was exceeded.
-fn too_late(deviation: &Deviation, received: usize, limits: Limits) -> Option<Reason> {
-    if let Some(limit) = deviation.over_limit {
-        return Some(Reason::new(deviation.found, limit));
+impl Deviation {
+    /// The reason why a text cannot be repaired any more, if a limit was exceeded.
+    fn too_late(&self, received: usize, limits: Limits) -> Option<Reason> {
+        if let Some(limit) = self.over_limit {
+            return Some(Reason::new(self.found, limit));
+        }
+        (received - self.at > limits.held).then(|| {
+            let message = format!("not JSON, and more than {} bytes follow", limits.held);
+            Reason::new(self.found, message)
+        })
     }
-    (received - deviation.at > limits.held).then(|| {
-        let message = format!("not JSON, and more than {} bytes follow", limits.held);
-        Reason::new(deviation.found, message)
-    })
 }
 
 #[cfg(test)]

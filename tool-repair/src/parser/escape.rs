@@ -45,150 +45,152 @@ fn push_unicode(out: &mut String, value: u32) {
     }
 }
 
-/// Parses an escape.
-pub(super) fn escape(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let at = parser.at;
-    let python = parser.string.form.is_python();
-    let Some(escaped) = parser.byte_at(at + 1) else {
-        return Err(parser.ends_in_string(parser.string.began));
-    };
-    parser.string.has_escapes = true;
-    match escaped {
-        b'\'' => {
-            if !python {
-                parser.fix_with_message(FixCode::PythonEscape, at, "`\\'` became `'`");
-            }
-            parser.replace(2, "'");
-        }
-        b'/' if python => {
-            return Err(parser.refuse(at, "`\\/`, which is `/` in JSON5, but two characters in Python"));
-        }
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => parser.copy(2),
-        b'x' => hexadecimal(parser, 2)?,
-        b'u' => hexadecimal(parser, 4)?,
-        b'U' => hexadecimal(parser, 8)?,
-        b'a' | b'v' if python => {
-            need_evidence(parser, Level::TripleQuotes);
-            write(parser, 2, if escaped == b'a' { 0x7 } else { 0xb })?;
-        }
-        b'0'..=b'7' => octal(parser)?,
-        b'N' if parser.byte_at(at + 2) == Some(b'{') => {
-            return Err(parser.refuse(at, "`\\N{…}`, the name of a character, which is not known here"));
-        }
-        b'\n' | b'\r' => line_continuation(parser),
-        b'_' if parser.string.key && !python => {
-            // An underscore, as in Markdown; a backslash in a name is never meant.
-            parser.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
-            parser.replace(2, "_");
-        }
-        _ => unknown(parser)?,
-    }
-    Ok(())
-}
-
-/// Records that JSON lacks the escape at this position.
-fn need_evidence(parser: &mut Parser<'_>, level: Level) {
-    let message = match level {
-        Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
-        _ => "an escape that Python alone has, in a text that has nothing else of Python",
-    };
-    parser.evidence.need(level, parser.at, message);
-}
-
-/// Parses `\x41`, `\u4e2d` or `\U0001f600`, with `wanted` digits.
-fn hexadecimal(parser: &mut Parser<'_>, wanted: usize) -> Result<(), Failure> {
-    let (at, python) = (parser.at, parser.string.form.is_python());
-    let after = parser.from(at + 2);
-    let digits = after.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
-    let found = digits.count();
-    if found < wanted && found == after.len() {
-        return Err(parser.ends_in_string(parser.string.began));
-    }
-    if found == 0 && !python {
-        return unknown(parser);
-    }
-    parser.refuse_if(found < wanted, at, "an escape without its hexadecimal digits")?;
-    let value = after.get(..wanted).map(|digits| u32::from_str_radix(digits, 16));
-    let value = value.and_then(Result::ok).unwrap_or_default();
-    if wanted == 4 {
-        refuse_split_pair(parser, value)?;
-        parser.copy(6);
-        return Ok(());
-    }
-    if !python {
-        need_evidence(parser, Level::NotJson);
-    }
-    write(parser, 2 + wanted, value)
-}
-
-/// Parses `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
-fn octal(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let after = parser.from(parser.at + 1);
-    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
-    let digits = after.bytes().take(3).take_while(is_digit).count();
-    let (digits, after) = after.split_at(digits);
-    if after.is_empty() {
-        return Err(parser.ends_in_string(parser.string.began));
-    }
-    if !parser.string.form.is_python() {
-        let group = digits != "0" || after.starts_with(|next: char| next.is_ascii_digit());
-        let level = if group {
-            Level::TripleQuotes
-        } else {
-            Level::NotJson
+impl Parser<'_> {
+    /// Parses an escape.
+    pub(super) fn parse_escape(&mut self) -> Result<(), Failure> {
+        let at = self.at;
+        let python = self.string.form.is_python();
+        let Some(escaped) = self.byte_at(at + 1) else {
+            return Err(self.ends_in_string(self.string.began));
         };
-        need_evidence(parser, level);
+        self.string.has_escapes = true;
+        match escaped {
+            b'\'' => {
+                if !python {
+                    self.fix_with_message(FixCode::PythonEscape, at, "`\\'` became `'`");
+                }
+                self.replace(2, "'");
+            }
+            b'/' if python => {
+                return Err(self.refuse(at, "`\\/`, which is `/` in JSON5, but two characters in Python"));
+            }
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.copy(2),
+            b'x' => self.hexadecimal(2)?,
+            b'u' => self.hexadecimal(4)?,
+            b'U' => self.hexadecimal(8)?,
+            b'a' | b'v' if python => {
+                self.need_evidence(Level::TripleQuotes);
+                self.write_escaped(2, if escaped == b'a' { 0x7 } else { 0xb })?;
+            }
+            b'0'..=b'7' => self.octal()?,
+            b'N' if self.byte_at(at + 2) == Some(b'{') => {
+                return Err(self.refuse(at, "`\\N{…}`, the name of a character, which is not known here"));
+            }
+            b'\n' | b'\r' => self.line_continuation(),
+            b'_' if self.string.key && !python => {
+                // An underscore, as in Markdown; a backslash in a name is never meant.
+                self.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
+                self.replace(2, "_");
+            }
+            _ => self.unknown_escape()?,
+        }
+        Ok(())
     }
-    let value = u32::from_str_radix(digits, 8).unwrap_or_default();
-    write(parser, 1 + digits.len(), value)
-}
 
-/// Parses a backslash at the end of a line: neither is part of the string.
-fn line_continuation(parser: &mut Parser<'_>) {
-    if !parser.string.form.is_python() {
-        need_evidence(parser, Level::NotJson);
+    /// Records that JSON lacks the escape at this position.
+    fn need_evidence(&mut self, level: Level) {
+        let message = match level {
+            Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
+            _ => "an escape that Python alone has, in a text that has nothing else of Python",
+        };
+        self.evidence.need(level, self.at, message);
     }
-    let message = "a backslash and the line break after it were removed";
-    parser.fix_with_message(FixCode::PythonEscape, parser.at, message);
-    let wide = parser.from(parser.at + 1).starts_with("\r\n");
-    parser.at += if wide { 3 } else { 2 };
-}
 
-/// Parses a backslash that represents itself.
-fn unknown(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    if !parser.string.form.is_python() {
-        parser.refuse_if(parser.string.key, parser.at, "an unknown escape in a key")?;
-        parser.note_slip(FixCode::UnknownEscape, parser.at)?;
-        parser.string.unknown_escape = true;
+    /// Parses `\x41`, `\u4e2d` or `\U0001f600`, with `wanted` digits.
+    fn hexadecimal(&mut self, wanted: usize) -> Result<(), Failure> {
+        let (at, python) = (self.at, self.string.form.is_python());
+        let after = self.from(at + 2);
+        let digits = after.bytes().take(wanted).take_while(u8::is_ascii_hexdigit);
+        let found = digits.count();
+        if found < wanted && found == after.len() {
+            return Err(self.ends_in_string(self.string.began));
+        }
+        if found == 0 && !python {
+            return self.unknown_escape();
+        }
+        self.refuse_if(found < wanted, at, "an escape without its hexadecimal digits")?;
+        let value = after.get(..wanted).map(|digits| u32::from_str_radix(digits, 16));
+        let value = value.and_then(Result::ok).unwrap_or_default();
+        if wanted == 4 {
+            self.refuse_split_pair(value)?;
+            self.copy(6);
+            return Ok(());
+        }
+        if !python {
+            self.need_evidence(Level::NotJson);
+        }
+        self.write_escaped(2 + wanted, value)
     }
-    parser.fix(FixCode::UnknownEscape, parser.at);
-    parser.replace(1, "\\\\");
-    Ok(())
-}
 
-/// Writes the character of an escape of `len` bytes.
-fn write(parser: &mut Parser<'_>, len: usize, value: u32) -> Result<(), Failure> {
-    parser.refuse_if(value > 0x10_FFFF, parser.at, "an escape of no character")?;
-    if let Some(character) = char::from_u32(value) {
-        push(&mut parser.out, character);
-    } else {
-        refuse_split_pair(parser, value)?;
-        push_unicode(&mut parser.out, value);
+    /// Parses `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
+    fn octal(&mut self) -> Result<(), Failure> {
+        let after = self.from(self.at + 1);
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
+        let digits = after.bytes().take(3).take_while(is_digit).count();
+        let (digits, after) = after.split_at(digits);
+        if after.is_empty() {
+            return Err(self.ends_in_string(self.string.began));
+        }
+        if !self.string.form.is_python() {
+            let group = digits != "0" || after.starts_with(|next: char| next.is_ascii_digit());
+            let level = if group {
+                Level::TripleQuotes
+            } else {
+                Level::NotJson
+            };
+            self.need_evidence(level);
+        }
+        let value = u32::from_str_radix(digits, 8).unwrap_or_default();
+        self.write_escaped(1 + digits.len(), value)
     }
-    parser.fix(FixCode::PythonEscape, parser.at);
-    parser.at += len;
-    Ok(())
-}
 
-/// Refuses a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, in JSON and JSON5
-/// one valid character.
-fn refuse_split_pair(parser: &Parser<'_>, value: u32) -> Result<(), Failure> {
-    if !parser.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
-        return Ok(());
+    /// Parses a backslash at the end of a line: neither is part of the string.
+    fn line_continuation(&mut self) {
+        if !self.string.form.is_python() {
+            self.need_evidence(Level::NotJson);
+        }
+        let message = "a backslash and the line break after it were removed";
+        self.fix_with_message(FixCode::PythonEscape, self.at, message);
+        let wide = self.from(self.at + 1).starts_with("\r\n");
+        self.at += if wide { 3 } else { 2 };
     }
-    let written = parser.out.get(parser.out.len().wrapping_sub(6)..);
-    let digits = written.and_then(|escape| escape.strip_prefix("\\u"));
-    let high = digits.is_some_and(|digits| matches!(u32::from_str_radix(digits, 16), Ok(0xD800..=0xDBFF)));
-    let message = "two escapes that are two characters in Python, but one in JSON";
-    parser.refuse_if(high, parser.at, message)
+
+    /// Parses a backslash that represents itself.
+    fn unknown_escape(&mut self) -> Result<(), Failure> {
+        if !self.string.form.is_python() {
+            self.refuse_if(self.string.key, self.at, "an unknown escape in a key")?;
+            self.note_slip(FixCode::UnknownEscape, self.at)?;
+            self.string.unknown_escape = true;
+        }
+        self.fix(FixCode::UnknownEscape, self.at);
+        self.replace(1, "\\\\");
+        Ok(())
+    }
+
+    /// Writes the character of an escape of `len` bytes.
+    fn write_escaped(&mut self, len: usize, value: u32) -> Result<(), Failure> {
+        self.refuse_if(value > 0x10_FFFF, self.at, "an escape of no character")?;
+        if let Some(character) = char::from_u32(value) {
+            push(&mut self.out, character);
+        } else {
+            self.refuse_split_pair(value)?;
+            push_unicode(&mut self.out, value);
+        }
+        self.fix(FixCode::PythonEscape, self.at);
+        self.at += len;
+        Ok(())
+    }
+
+    /// Refuses a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, in JSON and JSON5
+    /// one valid character.
+    fn refuse_split_pair(&self, value: u32) -> Result<(), Failure> {
+        if !self.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
+            return Ok(());
+        }
+        let written = self.out.get(self.out.len().wrapping_sub(6)..);
+        let digits = written.and_then(|escape| escape.strip_prefix("\\u"));
+        let before = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let message = "two escapes that are two characters in Python, but one in JSON";
+        self.refuse_if(matches!(before, Some(0xD800..=0xDBFF)), self.at, message)
+    }
 }

@@ -4,75 +4,76 @@ use super::failure::Failure;
 use super::state::{Parser, SPACE};
 use crate::fixes::FixCode;
 
-/// Copies white space and removes comments.
-#[inline]
-pub(super) fn gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let is_token = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| matches!(byte, b'"' | b'$'..=b'.' | b'0'..=b'[' | b']'..=b'~'))
-    };
-    let rest = parser.rest();
-    if is_token(rest.first()) {
-        return Ok(());
+impl Parser<'_> {
+    /// Copies white space and removes comments.
+    #[inline]
+    pub(super) fn parse_gap(&mut self) -> Result<(), Failure> {
+        let is_token = |byte: Option<&u8>| {
+            byte.is_some_and(|byte| matches!(byte, b'"' | b'$'..=b'.' | b'0'..=b'[' | b']'..=b'~'))
+        };
+        let rest = self.rest();
+        if is_token(rest.first()) {
+            return Ok(());
+        }
+        if rest.first() == Some(&b' ') && is_token(rest.get(1)) {
+            self.replace(1, " ");
+            return Ok(());
+        }
+        self.parse_long_gap()
     }
-    if rest.first() == Some(&b' ') && is_token(rest.get(1)) {
-        parser.replace(1, " ");
-        return Ok(());
-    }
-    long_gap(parser)
-}
 
-fn long_gap(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    loop {
-        let rest = parser.from(parser.at);
-        match rest.as_bytes() {
-            [b' ' | b'\n' | b'\r' | b'\t', ..] => {
-                let len = rest.len() - rest.trim_start_matches(SPACE).len();
-                parser.copy(len);
-            }
-            [b'#', ..] | [b'/', b'/' | b'*', ..] => comment(parser)?,
-            [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
-                if next.is_ascii_alphabetic() {
-                    parser.note_slip(FixCode::OddSpace, parser.at)?;
+    fn parse_long_gap(&mut self) -> Result<(), Failure> {
+        loop {
+            let rest = self.from(self.at);
+            match rest.as_bytes() {
+                [b' ' | b'\n' | b'\r' | b'\t', ..] => {
+                    self.copy(rest.len() - rest.trim_start_matches(SPACE).len());
                 }
-                odd_space(parser, 2);
-            }
-            [0x0b | 0x0c | 0x1c..=0x1f | 0x80.., ..] => {
-                let first = rest.chars().next().unwrap_or_default();
-                if !first.is_whitespace() && !matches!(first, '\u{200b}' | '\u{feff}') {
-                    return Ok(());
+                [b'#', ..] | [b'/', b'/' | b'*', ..] => self.parse_comment()?,
+                [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
+                    if next.is_ascii_alphabetic() {
+                        self.note_slip(FixCode::OddSpace, self.at)?;
+                    }
+                    self.odd_space(2);
                 }
-                odd_space(parser, first.len_utf8());
+                [0x0b | 0x0c | 0x1c..=0x1f | 0x80.., ..] => {
+                    let first = rest.chars().next().unwrap_or_default();
+                    if !first.is_whitespace() && !matches!(first, '\u{200b}' | '\u{feff}') {
+                        return Ok(());
+                    }
+                    self.odd_space(first.len_utf8());
+                }
+                _ => return Ok(()),
             }
-            _ => return Ok(()),
         }
     }
-}
 
-fn odd_space(parser: &mut Parser<'_>, len: usize) {
-    parser.fix(FixCode::OddSpace, parser.at);
-    parser.replace(len, " ");
-}
+    fn odd_space(&mut self, len: usize) {
+        self.fix(FixCode::OddSpace, self.at);
+        self.replace(len, " ");
+    }
 
-/// Removes the comment that begins here.
-fn comment(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let (at, rest) = (parser.at, parser.from(parser.at));
-    let block = rest.starts_with("/*");
-    let len = if block {
-        rest.find("*/").map(|end| end + 2)
-    } else {
-        // A comment outside the value may end the text.
-        let end = parser.frames.is_empty().then_some(rest.len());
-        rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
-    };
-    let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
-    let message = "a comment that may be a value or a part of a string";
-    parser.refuse_if(!block && may_be_text(comment, parser.backwards(at)), at, message)?;
-    let Some(len) = len else {
-        return Err(parser.ends_with("the text ends inside a comment"));
-    };
-    parser.fix(FixCode::Comment, at);
-    parser.at += len;
-    Ok(())
+    /// Removes the comment that begins here.
+    fn parse_comment(&mut self) -> Result<(), Failure> {
+        let (at, rest) = (self.at, self.from(self.at));
+        let block = rest.starts_with("/*");
+        let len = if block {
+            rest.find("*/").map(|end| end + 2)
+        } else {
+            // A comment outside the value may end the text.
+            let end = self.frames.is_empty().then_some(rest.len());
+            rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
+        };
+        let comment = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default();
+        let message = "a comment that may be a value or a part of a string";
+        self.refuse_if(!block && may_be_text(comment, self.backwards(at)), at, message)?;
+        let Some(len) = len else {
+            return Err(self.ends_with("the text ends inside a comment"));
+        };
+        self.fix(FixCode::Comment, at);
+        self.at += len;
+        Ok(())
+    }
 }
 
 /// Returns whether a comment to the end of the line may be text: the rest of a string that lost a quote, an address

@@ -1,31 +1,68 @@
 //! Parses keys: strings, names without quotes, integers.
 
-use super::dict;
 use super::evidence::Level;
 use super::failure::Failure;
 use super::frame::State;
 use super::literal;
 use super::state::{Parser, SPACE};
-use super::string::string;
 use crate::fixes::FixCode;
 
-/// Parses a key, and as much of the following text as has the usual form.
-pub(super) fn key(parser: &mut Parser<'_>) -> Result<State, Failure> {
-    if let Some(state) = dict::members(parser) {
-        return Ok(state);
+impl Parser<'_> {
+    /// Parses a key, and as much of the following text as has the usual form.
+    pub(super) fn parse_key(&mut self) -> Result<State, Failure> {
+        if let Some(state) = self.plain_members() {
+            return Ok(state);
+        }
+        let rest = self.from(self.at);
+        match literal::opening(rest) {
+            // Before prefixes: a name of one letter looks like one.
+            _ if lost_opening_quote(rest) => self.name_key()?,
+            Some(form) => self.parse_string(form, true)?,
+            None => match rest.bytes().next() {
+                None => return Err(self.ends()),
+                Some(b'0'..=b'9' | b'+' | b'-' | b'.') => self.number_key()?,
+                _ => self.name_key()?,
+            },
+        }
+        Ok(State::Colon)
     }
-    let rest = parser.from(parser.at);
-    match literal::opening(rest) {
-        // Before prefixes: a name of one letter looks like one.
-        _ if lost_opening_quote(rest) => name_key(parser)?,
-        Some(form) => string(parser, form, true)?,
-        None => match rest.bytes().next() {
-            None => return Err(parser.ends()),
-            Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number_key(parser)?,
-            _ => name_key(parser)?,
-        },
+
+    fn name_key(&mut self) -> Result<(), Failure> {
+        let at = self.at;
+        let rest = self.from(at);
+        let name = rest.get(..name(rest)).unwrap_or_default();
+        self.refuse_if(name.is_empty(), at, "expected a key")?;
+        // The key `True` is `"true"` or `"True"`: that depends on the serializer.
+        let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
+        self.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
+        let opening_quote_lost = lost_opening_quote(rest);
+        if opening_quote_lost {
+            self.note_slip(FixCode::UnquotedKey, at)?;
+        } else {
+            self.evidence.see(Level::NotJson);
+        }
+        self.fix(FixCode::UnquotedKey, at);
+        self.out.push('"');
+        self.copy(name.len());
+        self.out.push('"');
+        self.at += usize::from(opening_quote_lost);
+        Ok(())
     }
-    Ok(State::Colon)
+
+    fn number_key(&mut self) -> Result<(), Failure> {
+        let at = self.at;
+        let number = self.number()?;
+        let message = "a key that is no integer, which JSON writes as a string: in one of several ways";
+        self.refuse_if(number.json.contains(['.', 'e', 'E']), at, message)?;
+        self.fix(FixCode::NumberKey, at);
+        self.out.push('"');
+        // Python's integers have no negative zero.
+        let digits = if number.json == "-0" { "0" } else { &*number.json };
+        self.out.push_str(digits);
+        self.out.push('"');
+        self.at += number.len;
+        Ok(())
+    }
 }
 
 /// Returns whether `text` begins with a string or a name, and a colon; `None` if it ends before.
@@ -57,41 +94,4 @@ fn lost_opening_quote(text: &str) -> bool {
 /// Returns whether `text` begins with a colon, after white space.
 fn colon_follows(text: &str) -> bool {
     text.trim_start_matches(SPACE).starts_with(':')
-}
-
-fn name_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let at = parser.at;
-    let rest = parser.from(at);
-    let name = rest.get(..name(rest)).unwrap_or_default();
-    parser.refuse_if(name.is_empty(), at, "expected a key")?;
-    // The key `True` is `"true"` or `"True"`: that depends on the serializer.
-    let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
-    parser.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
-    let opening_quote_lost = lost_opening_quote(rest);
-    if opening_quote_lost {
-        parser.note_slip(FixCode::UnquotedKey, at)?;
-    } else {
-        parser.evidence.see(Level::NotJson);
-    }
-    parser.fix(FixCode::UnquotedKey, at);
-    parser.out.push('"');
-    parser.copy(name.len());
-    parser.out.push('"');
-    parser.at += usize::from(opening_quote_lost);
-    Ok(())
-}
-
-fn number_key(parser: &mut Parser<'_>) -> Result<(), Failure> {
-    let at = parser.at;
-    let number = parser.number()?;
-    let message = "a key that is no integer, which JSON writes as a string: in one of several ways";
-    parser.refuse_if(number.json.contains(['.', 'e', 'E']), at, message)?;
-    parser.fix(FixCode::NumberKey, at);
-    parser.out.push('"');
-    // Python's integers have no negative zero.
-    let digits = if number.json == "-0" { "0" } else { &*number.json };
-    parser.out.push_str(digits);
-    parser.out.push('"');
-    parser.at += number.len;
-    Ok(())
 }

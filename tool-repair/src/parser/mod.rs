@@ -3,6 +3,9 @@
 //! One pass follows the rest token by token, in the union of three grammars: JSON with raw control characters in its
 //! strings, JSON5, and the literals of Python. If a token has two meanings, evidence elsewhere in the text decides
 //! ([`evidence`]). If no grammar continues, one kind of slip is fixed.
+//!
+//! Each file has the methods of the [parser](state::Parser) for one part of the grammar, and calls methods of the files
+//! before it.
 
 mod number;
 mod failure;

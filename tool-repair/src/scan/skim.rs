@@ -11,7 +11,7 @@ impl Machine {
     /// Returns whether nothing is held here, and there may be a token to skim.
     #[inline]
     pub(crate) fn can_skim(&self) -> bool {
-        is_sure(self.state)
+        self.state.is_sure()
     }
 
     /// Skims the next bytes. Returns their number, which may be 0.
@@ -26,11 +26,11 @@ impl Machine {
         let mut sure = (skim.at, skim.state);
         while let Some(state) = skim.token(&mut sure.0) {
             skim.state = state;
-            if is_sure(state) {
+            if state.is_sure() {
                 sure = (skim.at, state);
             }
         }
-        if is_sure(skim.state) {
+        if skim.state.is_sure() {
             sure.0 = skim.at; // after white space
         }
         (_, self.state) = sure;
@@ -44,13 +44,15 @@ impl Machine {
     }
 }
 
-/// Returns whether no byte before this state is held, nor white space that follows.
-#[inline]
-fn is_sure(state: State) -> bool {
-    matches!(
-        state,
-        State::String | State::Value | State::FirstItem | State::FirstKey | State::After | State::Done
-    )
+impl State {
+    /// Returns whether no byte before this state is held, nor white space that follows.
+    #[inline]
+    fn is_sure(self) -> bool {
+        matches!(
+            self,
+            Self::String | Self::Value | Self::FirstItem | Self::FirstKey | Self::After | Self::Done
+        )
+    }
 }
 
 struct Skim<'s> {
