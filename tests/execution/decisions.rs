@@ -187,6 +187,45 @@ async fn rule_for_a_tool_allows_it_in_its_session() {
     assert_eq!(user.asked().len(), 1);
 }
 
+/// One person is asked one question at a time.
+#[tokio::test]
+async fn rule_allows_calls_that_wait_for_a_decision() {
+    for of_call in [false, true] {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (questions, person) = (Arc::clone(&asked), Arc::new(tokio::sync::Mutex::new(())));
+        let registry = registry(Permission::new(move |request: PermissionRequest| {
+            let (questions, person) = (Arc::clone(&questions), Arc::clone(&person));
+            async move {
+                let _turn = person.lock().await;
+                questions
+                    .lock()
+                    .unwrap()
+                    .push(request.call.arguments_json.clone());
+                tokio::task::yield_now().await;
+                Decision::AllowAlways(if of_call {
+                    request.rule_for_call()
+                } else {
+                    request.rule_for_tool()
+                })
+            }
+        }));
+        let calls = |session: &'static str| {
+            ["a", "b", "a"].map(|path| {
+                let context = Context::new().with_session(session);
+                ToolCall::new("toolu_1", "write", json!({ "path": path })).with_context(context)
+            })
+        };
+        let mut turns = Vec::from(calls("s"));
+        turns.extend(calls("t"));
+        for outcome in registry.execute_all(turns).await {
+            assert_eq!(outcome.failure, None);
+        }
+        let (a, b) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#);
+        let expected = if of_call { vec![a, b, a, b] } else { vec![a, a] };
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
+}
+
 #[tokio::test]
 async fn rule_for_a_call_allows_equal_arguments_only() {
     let user = User::default();

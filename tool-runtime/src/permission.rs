@@ -33,11 +33,13 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -69,6 +71,8 @@ use crate::wire::result::{Failure, ToolOutcome};
 pub struct Permission {
     decide: Arc<Decide>,
     is_allowed: fn(&Hints) -> bool,
+    /// Wakes the calls that wait for a decision when a rule was added.
+    rule_added: Arc<Notify>,
 }
 
 type Decide = dyn Fn(PermissionRequest) -> BoxFuture<Decision> + Send + Sync;
@@ -83,6 +87,7 @@ impl Permission {
         Self {
             decide: Arc::new(move |request| Box::pin(decide(request))),
             is_allowed: |_| false,
+            rule_added: Arc::default(),
         }
     }
 
@@ -126,6 +131,8 @@ impl Permission {
             return Verdict::Allowed;
         };
         let session = RulesOfSession { call, route };
+        // Before the rules are looked at, so that none is missed that is added afterwards.
+        let rule_added = self.rule_added.notified();
         if session.allow(&prepared) {
             return Verdict::Allowed;
         }
@@ -137,7 +144,20 @@ impl Permission {
         let pause = route.deadline.pause();
         let undecided = call.context.extension::<WhileUndecided>().cloned();
         let decision = match catch::catch_panic(|| (self.decide)(request)) {
-            Ok(decision) => until_cancelled(CatchUnwind::new(decision), undecided).await,
+            Ok(decision) => {
+                let decision = until_cancelled(CatchUnwind::new(decision), undecided);
+                let mut decision = pin!(decision);
+                let mut rule_added = pin!(rule_added);
+                loop {
+                    if let Some(decision) = until_notified(decision.as_mut(), rule_added.as_mut()).await {
+                        break decision;
+                    }
+                    rule_added.set(self.rule_added.notified());
+                    if session.allow(&prepared) {
+                        break Ok(Decision::Allow);
+                    }
+                }
+            }
             Err(failure) => Err(failure),
         };
         let paused = pause.end();
@@ -148,6 +168,7 @@ impl Permission {
             }
             Ok(Decision::AllowAlways(rule)) => {
                 session.add(rule);
+                self.rule_added.notify_waiters();
                 call.context.put_off_deadline(paused);
                 Verdict::Allowed
             }
@@ -281,6 +302,19 @@ async fn until_cancelled(
     .await
 }
 
+/// Waits for a decision, or for a rule: then `None`.
+async fn until_notified<T>(
+    mut decision: Pin<&mut impl Future<Output = T>>,
+    mut rule_added: Pin<&mut Notified<'_>>,
+) -> Option<T> {
+    // The rule first: a decision that waits for its turn must not begin to ask.
+    poll_fn(|cx| match rule_added.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => decision.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
 fn only_reads(hints: &Hints) -> bool {
     hints.read_only == Some(true) && hints.destructive != Some(true) && hints.open_world != Some(true)
 }
@@ -303,7 +337,8 @@ pub enum Decision {
     /// The call is passed on, and so is every later call of the session that the rule allows, without a question:
     /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps its
     /// [rules](AllowRules); calls without a session share theirs, so give each user's calls a [session](Context::with_session).
-    /// Calls that already wait for a decision are still asked about.
+    /// Calls that wait for a decision of the same [`Permission`] and are allowed by the rule are passed on at once: the futures of their
+    /// decisions are dropped.
     ///
     /// A rule counts in every [`Permission`] around the tool. A policy that has to see every call must not be a [`Permission`], since
     /// a user's rule would answer its questions: make it a layer of another kind, such as tower's `FilterLayer`.

@@ -116,7 +116,8 @@
 //! The rules of a session are a session state, [`AllowRules`](crate::permission::AllowRules): it is stored with the others (see
 //! [sessions](super::_14_sessions)), and the host can show the rules and remove them. Their limits:
 //!
-//! - Calls that already wait for a decision are still asked about.
+//! - Calls that wait for a decision while a rule is added that allows them are passed on: the futures of their decisions are dropped, so a
+//!   dialog that is open can be closed.
 //! - Calls without a session share their rules: give each user's calls a session of their own with
 //!   [`with_session`](crate::Context::with_session).
 //! - A rule counts in every `Permission` around the tool. A policy that has to see every call must not be a `Permission`, since a
