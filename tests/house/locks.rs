@@ -80,6 +80,9 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // One map, in which an entry is read, made or removed in one step.
     ("tool-runtime/src/host/session_store.rs", &["Mutex", "MutexGuard"]),
+    // Who waits for a rule makes tokio's `Notified` before it looks at the rules, and a rule is added before the waiting are woken, so that
+    // none is missed.
+    ("tool-runtime/src/permission.rs", &["Notify"]),
     // One phase between a call and its thread, each change one step; the number beside it is for the log alone.
     ("tool-runtime/src/tool/blocking.rs", &["AtomicUsize", "Mutex"]),
 ];
