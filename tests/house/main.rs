@@ -5,6 +5,7 @@ mod documents;
 mod floors;
 mod locks;
 mod manifests;
+mod messages;
 mod notes;
 mod requirements;
 mod sentences;

@@ -2,6 +2,7 @@
 
 mod random;
 mod self_wakes;
+mod wrapped_body;
 mod wire;
 pub mod session;
 pub mod upstream;

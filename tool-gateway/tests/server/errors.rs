@@ -18,12 +18,20 @@ fn lab() -> Lab {
     Lab::new(json!([says(&[text("Done.")])]))
 }
 
-async fn get(lab: &Lab, path: &str, headers: &[(&str, &str)]) -> Reply {
+fn get_request(path: &str, headers: &[(&str, &str)]) -> Request<Body> {
     let mut request = Request::get(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    Reply::read(lab.send(request.body(Body::empty()).unwrap()).await).await
+    request.body(Body::empty()).unwrap()
+}
+
+async fn get(lab: &Lab, path: &str, headers: &[(&str, &str)]) -> Reply {
+    Reply::read(lab.send(get_request(path, headers)).await).await
+}
+
+async fn get_status(lab: &Lab, path: &str, headers: &[(&str, &str)]) -> u16 {
+    lab.send(get_request(path, headers)).await.status().as_u16()
 }
 
 #[tokio::test]
@@ -519,6 +527,59 @@ async fn client_keys_are_read_from_either_header() {
                 reply.message
             );
         }
+    }
+}
+
+/// Of several reasons against a request, the first is the answer. Methods and paths that are not served need no key.
+#[tokio::test]
+async fn admission_checks_have_an_order() {
+    for (first, status) in [508, 403, 503, 401, 429].into_iter().enumerate() {
+        let mut turns = None;
+        let lab = Lab::with(json!({ "turns": [says(&[text("Done.")])] }), |gateway| {
+            turns = Some(gateway.turns());
+            gateway.with_client_key("ada", "k1").with_client_concurrency(0)
+        });
+        let mut headers = Vec::new();
+        if first == 0 {
+            headers.push(("x-tool-gateway-hop", "4"));
+        }
+        if first <= 1 {
+            headers.push(("host", "example.com"));
+        }
+        if first <= 2 {
+            turns.unwrap().close();
+        }
+        if first == 4 {
+            headers.push(("x-api-key", "k1"));
+        }
+        for path in [
+            "/v1/messages",
+            "/v1/messages/count_tokens",
+            "/v1/chat/completions",
+            "/v1/responses",
+        ] {
+            let reply = Reply::read(lab.send(post(path, "{", &headers)).await).await;
+            assert_eq!(reply.status.as_u16(), status, "{path} {headers:?}");
+            let method = get_status(&lab, path, &headers).await;
+            assert_eq!(method, if first < 2 { status } else { 405 });
+        }
+        let models = get(&lab, "/v1/models", &headers).await;
+        assert_eq!(models.status.as_u16(), status, "{headers:?}");
+        // Neither waits for its turn: an operator looks at them when the gateway is being stopped.
+        for path in ["/v1/tools", "/metrics"] {
+            let expected = match first {
+                0 | 1 => status,
+                4 => 200,
+                _ => 401,
+            };
+            assert_eq!(
+                get_status(&lab, path, &headers).await,
+                expected,
+                "{path} {headers:?}"
+            );
+        }
+        let unknown = get(&lab, "/v2", &headers).await.status.as_u16();
+        assert_eq!(unknown, if first < 2 { status } else { 404 });
     }
 }
 

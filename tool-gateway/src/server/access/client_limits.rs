@@ -31,7 +31,7 @@ const MAX_IDLE: usize = 10_000;
 
 impl ClientLimits {
     /// Admits a request, until the permit is dropped. Over a limit, the error is as the API answers 429, with the time to wait.
-    pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, Refused> {
+    pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
         let now = Instant::now();
         let per_minute = limits.client_requests_per_minute.map(f64::from);
         let mut all = lock(&self.used);
@@ -49,7 +49,7 @@ impl ClientLimits {
         }
         used.at = now;
         if let Some(max) = limits.client_concurrency.filter(|max| used.running >= *max) {
-            return Err(Refused {
+            return Err(OverLimit {
                 message: format!(
                     "{max} requests of this client are being answered, as many as it may have at once"
                 ),
@@ -58,7 +58,7 @@ impl ClientLimits {
         }
         if let Some(per_minute) = per_minute.filter(|_| used.left < 1.0) {
             let wait = (1.0 - used.left) * 60.0 / per_minute;
-            return Err(Refused {
+            return Err(OverLimit {
                 message: format!("this client may send {per_minute} requests in a minute"),
                 // Whole seconds, at least one: far below the range.
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 60")]
@@ -98,13 +98,13 @@ impl Drop for Permit {
 
 /// A request over a limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct OverLimit {
     message: String,
     /// In seconds.
     wait: u64,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for OverLimit {
     fn into_response(self) -> Response {
         let mut response = ApiError::new(StatusCode::TOO_MANY_REQUESTS, self.message).into_response();
         response

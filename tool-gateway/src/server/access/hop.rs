@@ -1,15 +1,26 @@
 //! The count of gateways that a request has passed: a loop of gateways ends.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
+
+use crate::wire::error::ApiError;
 
 /// Counts the gateways that a request has passed.
 pub(crate) const HOP: &str = "x-tool-gateway-hop";
 
 /// More gateways than this in a row are a loop.
-pub(crate) const MAX_HOPS: u32 = 4;
+const MAX_HOPS: u32 = 4;
 
 /// Number of gateways that a request has passed.
 pub(crate) fn hops(headers: &HeaderMap) -> u32 {
     let hops = headers.get(HOP).and_then(|hops| hops.to_str().ok());
     hops.map_or(0, |hops| hops.parse().unwrap_or(MAX_HOPS))
+}
+
+/// Refuses a request that has passed too many gateways.
+pub(crate) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
+    if hops(headers) < MAX_HOPS {
+        return Ok(());
+    }
+    let message = "this request has passed several gateways; the upstream of one of them is a gateway before it: set its --upstream";
+    Err(ApiError::new(StatusCode::LOOP_DETECTED, message))
 }

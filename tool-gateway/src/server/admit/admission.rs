@@ -1,44 +1,116 @@
-//! Which requests are answered: those of clients that are served, within their limits, until the gateway is stopped.
+//! [`admit`]: the middleware of all routes. It counts a request, and admits it by host and origin, by the key and the limits of its client.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::Request;
+use axum::body::Body;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::origin;
 use crate::server::access::client_key::authenticate;
-use crate::server::body::flushed::FlushedBody;
-use crate::server::body::holding::HoldingBody;
+use crate::server::access::client_limits::{OverLimit, Permit};
+use crate::server::access::hop;
+use crate::server::body::flushed::Flushed;
+use crate::server::body::holding::Holding;
 use crate::server::turns::shared::Shared;
-use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
+use crate::wrapped_body::WrappedBody;
 
-/// Answers a request of a client that is served, within its limits.
-pub(crate) async fn limited<F: Future<Output = Result<Response, ApiError>>>(
-    shared: Arc<Shared>,
-    request: Request,
-    answer: impl FnOnce(Arc<Shared>, Principal, Request) -> F,
-) -> Result<Response, ApiError> {
-    admitted(&shared)?;
-    let principal = authenticate(&shared.secret, &shared.keys, request.headers())?;
-    let metrics = shared.metrics.clone();
-    match shared.client_limits.admit(&shared.settings.limits, &principal) {
-        Ok(permit) => {
-            let response = answer(shared, principal, request).await?;
-            Ok(response.map(|body| HoldingBody::wrap(FlushedBody::wrap(body), permit)))
+/// Requests that a route admits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Requests of allowed hosts and origins.
+    Anyone,
+    /// Requests with a client's key, if there are keys.
+    Client,
+    /// Requests of a client within its limits, until the gateway is stopped. Handlers find the client's
+    /// [`Principal`](crate::session::principal::Principal) in the extensions.
+    ClientWithinLimits,
+}
+
+/// The admission to a route.
+#[derive(Debug, Clone)]
+pub(crate) struct Admission {
+    pub(crate) shared: Arc<Shared>,
+    /// The path of the gateway's route: axum's `MatchedPath` has the prefix of the router in which this one is nested, too.
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+}
+
+/// Answers a request that the route admits, and counts all.
+pub(crate) async fn admit(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let response = match admission.check(&mut request) {
+        Ok(None) => next.run(request).await,
+        Ok(Some(permit)) => next.run(request).await.map(|body| {
+            let body = WrappedBody::new(body, Flushed::new());
+            Body::new(WrappedBody::new(body, Holding(permit)))
+        }),
+        Err(rejection) => rejection.into_response(),
+    };
+    let status = response.status().as_u16();
+    let metrics = &admission.shared.metrics;
+    metrics.answered(admission.path, status, began.elapsed());
+    response
+}
+
+impl Admission {
+    /// Checks a request. The permit counts as a request of the client until it is dropped.
+    fn check(&self, request: &mut Request) -> Result<Option<Permit>, Rejection> {
+        let shared = &*self.shared;
+        hop::check(request.headers())?;
+        if !shared.settings.any_host {
+            origin::check(request.headers())?;
         }
-        Err(refused) => {
-            metrics.requests_limited.inc();
-            Ok(refused.into_response())
+        if self.access == Access::Anyone {
+            return Ok(None);
         }
+        if self.access == Access::ClientWithinLimits {
+            check_open(shared)?;
+        }
+        let principal = authenticate(&shared.secret, &shared.keys, request.headers())?;
+        if self.access == Access::Client {
+            return Ok(None);
+        }
+        let limits = &shared.settings.limits;
+        let permit = shared.client_limits.admit(limits, &principal).map_err(|over| {
+            shared.metrics.requests_limited.inc();
+            Rejection::OverLimit(over)
+        })?;
+        request.extensions_mut().insert(principal);
+        Ok(Some(permit))
     }
 }
 
-/// Whether new requests are admitted.
-pub(crate) fn admitted(shared: &Shared) -> Result<(), ApiError> {
+/// Checks that the gateway is not being stopped.
+pub(crate) fn check_open(shared: &Shared) -> Result<(), ApiError> {
     if shared.closing.is_cancelled() {
         let message = "the gateway is being stopped; send the request to another, or later";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message));
     }
     Ok(())
+}
+
+/// A request that is not admitted.
+enum Rejection {
+    Error(ApiError),
+    OverLimit(OverLimit),
+}
+
+impl From<ApiError> for Rejection {
+    fn from(error: ApiError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Error(error) => error.into_response(),
+            Self::OverLimit(over) => over.into_response(),
+        }
+    }
 }

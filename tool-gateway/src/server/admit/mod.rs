@@ -1,5 +1,5 @@
 //! Admission of requests: host, origin and hops, the limits of the client, the size of the body. The entry is [`admission`].
 
-pub(crate) mod guard;
+mod origin;
 pub(crate) mod admission;
 pub(crate) mod request_body;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use http_body_util::LengthLimitError;
 
-use crate::server::body::idle::{IdleBody, IdleTimeout};
+use crate::server::body::idle::{IdleTimeout, IdleTimer};
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 
@@ -21,7 +21,7 @@ pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<(Part
 /// Reads the whole body.
 pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Parts, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
-    let body = IdleBody::wrap(body, shared.settings.limits.client_idle);
+    let body = IdleTimer::wrap(body, shared.settings.limits.client_idle);
     let body = axum::body::to_bytes(body, shared.settings.limits.max_body)
         .await
         .map_err(|error| incomplete(shared, &error))?;

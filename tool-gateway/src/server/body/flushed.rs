@@ -1,36 +1,31 @@
-//! [`FlushedBody`]: a body that lets the server send what came before it fails.
+//! [`Flushed`]: lets the server send the frames before an error.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes, HttpBody};
-use http_body::{Frame, SizeHint};
+use bytes::Bytes;
+use http_body::Body;
 
-/// A body whose error comes one poll later. When a body fails, hyper closes the connection and drops what it has not written yet; it
-/// writes when a body has nothing more for now.
-pub(crate) struct FlushedBody {
-    body: Body,
-    error: Option<axum::Error>,
+use crate::wrapped_body::{BodyWrapper, FramePoll};
+
+/// Delays the error of a body by one poll. When a body fails, hyper closes the connection and drops the frames that it has not written
+/// yet; it writes when a body has nothing more for now.
+pub(crate) struct Flushed<E> {
+    error: Option<E>,
 }
 
-impl FlushedBody {
-    pub(crate) fn wrap(body: Body) -> Body {
-        Body::new(Self { body, error: None })
+impl<E> Flushed<E> {
+    pub(crate) fn new() -> Self {
+        Self { error: None }
     }
 }
 
-impl HttpBody for FlushedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+impl<B: Body<Data = Bytes> + Unpin> BodyWrapper<B> for Flushed<B::Error> {
+    fn poll_frame(&mut self, body: &mut B, cx: &mut Context<'_>) -> FramePoll<B::Error> {
         if let Some(error) = self.error.take() {
             return Poll::Ready(Some(Err(error)));
         }
-        match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+        match ready!(Pin::new(body).poll_frame(cx)) {
             Some(Err(error)) => {
                 self.error = Some(error);
                 cx.waker().wake_by_ref();
@@ -40,11 +35,7 @@ impl HttpBody for FlushedBody {
         }
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.error.is_none() && self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+    fn is_end_stream(&self, body: &B) -> bool {
+        self.error.is_none() && body.is_end_stream()
     }
 }

@@ -1,4 +1,4 @@
-//! [`IdleBody`]: a body that fails if nothing comes for too long, and [`IdleTimer`], its clock.
+//! [`IdleTimer`]: an error of a body, or of a stream of events, that is idle for too long.
 
 use std::fmt;
 use std::future::Future as _;
@@ -6,53 +6,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
-use http_body::{Frame, SizeHint};
+use axum::body::{Body, HttpBody as _};
 use tokio::time::{Instant, Sleep};
 
-/// A body each of whose pieces has to come within a time.
-pub(crate) struct IdleBody {
-    body: Body,
-    timer: IdleTimer,
-}
+use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
-impl IdleBody {
-    pub(crate) fn wrap(body: Body, time: Duration) -> Body {
-        Body::new(Self {
-            body,
-            timer: IdleTimer::new(time),
-        })
-    }
-}
-
-impl HttpBody for IdleBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Self { body, timer } = &mut *self;
-        let frame = ready!(timer.poll(cx, |cx| Pin::new(&mut *body).poll_frame(cx)));
-        Poll::Ready(frame.unwrap_or_else(|idle| Some(Err(axum::Error::new(idle)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// The time in which the next piece of a response has to come.
+/// Timer of the next piece of a request or a response.
 pub(crate) struct IdleTimer {
     time: Duration,
-    /// The end of the time for the piece that is waited for; `None` if none is waited for.
+    /// Deadline of the next piece; `None` if no piece is awaited.
     deadline: Option<Instant>,
-    /// Set anew only when it has run out: most pieces come long before.
+    /// Reset only after it has elapsed: most pieces arrive long before.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -65,7 +29,12 @@ impl IdleTimer {
         }
     }
 
-    /// Polls for the next piece; an error if it has not come in time.
+    /// Returns a body that fails if a frame is not there in time.
+    pub(crate) fn wrap(body: Body, time: Duration) -> Body {
+        Body::new(WrappedBody::new(body, Self::new(time)))
+    }
+
+    /// Polls for the next piece; an error if it is not there in time.
     pub(crate) fn poll<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -92,6 +61,13 @@ impl IdleTimer {
             }
             timer.as_mut().reset(deadline);
         }
+    }
+}
+
+impl BodyWrapper<Body> for IdleTimer {
+    fn poll_frame(&mut self, body: &mut Body, cx: &mut Context<'_>) -> FramePoll<axum::Error> {
+        let frame = ready!(self.poll(cx, |cx| Pin::new(body).poll_frame(cx)));
+        Poll::Ready(frame.unwrap_or_else(|idle| Some(Err(axum::Error::new(idle)))))
     }
 }
 
@@ -127,7 +103,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(*pause)).await;
             Some((Ok::<_, Infallible>("piece"), pauses))
         });
-        IdleBody::wrap(Body::from_stream(pieces), TIME)
+        IdleTimer::wrap(Body::from_stream(pieces), TIME)
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use axum::http::{Request, Response, StatusCode};
 
 use crate::server::access::client_key;
 use crate::server::access::hop;
-use crate::server::body::idle::IdleBody;
+use crate::server::body::idle::IdleTimer;
 use crate::server::turns::shared::Shared;
 use crate::upstream::{TurnBody, UpstreamFuture};
 use crate::wire::error::ApiError;
@@ -21,7 +21,7 @@ pub(crate) async fn send(
 ) -> Result<Response<Body>, ApiError> {
     let sent = shared.upstream.send(request(shared, client_request, body));
     let response = answered(shared, sent).await?;
-    Ok(response.map(|body| IdleBody::wrap(body, shared.settings.limits.upstream_idle)))
+    Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
 /// Asks the upstream for the next message of a turn.

@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
-use crate::server::body::idle::IdleBody;
+use crate::server::body::idle::IdleTimer;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
 use crate::server::observe::spans;
@@ -442,7 +442,7 @@ impl<'a> Drive<'a> {
                     self.source = Source::Upstream(events);
                     return Ok(None);
                 }
-                TurnBody::Error(body) => IdleBody::wrap(body, self.shared.settings.limits.upstream_idle),
+                TurnBody::Error(body) => IdleTimer::wrap(body, self.shared.settings.limits.upstream_idle),
             };
             spans::fail(&self.chat, parts.status);
             let body = tokio::select! {

@@ -1,9 +1,10 @@
-//! `POST /v1/messages` and `/v1/messages/count_tokens`. [`message`] reads like the way of a request: which session is it, whose are
-//! its tools, then pass it on or take its turn.
+//! `POST /v1/messages` and `/v1/messages/count_tokens`. [`messages`] follows a request: recognizes its session, classifies its tools, then
+//! passes it through or takes its turn.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::HeaderValue;
 use axum::http::StatusCode;
@@ -14,7 +15,6 @@ use serde_json::json;
 use super::answer::{answer, with_session};
 use super::identity::{header, identity};
 use super::spawn_on_drop::SpawnOnDrop;
-use crate::server::admit::admission::limited;
 use crate::server::admit::request_body::read_text;
 use crate::server::drive;
 use crate::server::drive::forward;
@@ -39,15 +39,12 @@ use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// `POST /v1/messages`, within the limits of the client.
+/// `POST /v1/messages`.
 pub(crate) async fn messages(
     State(shared): State<Arc<Shared>>,
+    Extension(principal): Extension<Principal>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    limited(shared, request, message).await
-}
-
-async fn message(shared: Arc<Shared>, principal: Principal, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     let request = MessagesRequest::parse(body)?;
     let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
@@ -141,16 +138,12 @@ fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
     tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
-/// `POST /v1/messages/count_tokens`, within the limits of the client.
+/// `POST /v1/messages/count_tokens`: the upstream counts the request that it would get.
 pub(crate) async fn count_tokens(
     State(shared): State<Arc<Shared>>,
+    Extension(principal): Extension<Principal>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    limited(shared, request, count).await
-}
-
-/// Counts what would be sent.
-async fn count(shared: Arc<Shared>, principal: Principal, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     let sent = {
         let request = MessagesRequest::parse(body)?;

@@ -3,70 +3,106 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::handler::Handler as _;
-use axum::http::{HeaderMap, StatusCode};
+use axum::handler::Handler;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::routing::{MethodFilter, on};
+use axum::{Json, Router};
 use serde_json::json;
 
 use super::messages;
-use crate::server::access::client_key::authenticate;
-use crate::server::admit::admission::{admitted, limited};
-use crate::server::admit::guard::{GuardedRoute, guard};
+use crate::server::admit::admission::{Access, Admission, admit, check_open};
 use crate::server::admit::request_body::read_text;
 use crate::server::drive::forward;
 use crate::server::openai::repairing;
 use crate::server::turns::shared::Shared;
-use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
-/// All routes of a gateway.
+/// Creates the router of all routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let routes = [
-        ("/v1/messages", post(messages::messages)),
-        ("/v1/messages/count_tokens", post(messages::count_tokens)),
-        ("/v1/chat/completions", post(repairing::chat_completions)),
-        ("/v1/responses", post(repairing::responses)),
-        ("/v1/models", get(forwarded)),
-        ("/v1/models/{id}", get(forwarded)),
-        ("/v1/tools", get(tools)),
-        ("/healthz", get(health)),
-        ("/readyz", get(ready)),
-        ("/metrics", get(metrics)),
-        ("/", get(root)),
-    ];
-    let guarded = |path| {
-        let shared = Arc::clone(&shared);
-        middleware::from_fn_with_state(GuardedRoute { shared, path }, guard)
-    };
-    let mut all = Router::new();
-    for (path, methods) in routes {
-        all = all.route(path, methods.fallback(not_allowed).layer(guarded(path)));
-    }
-    // All unknown paths count as one route.
-    all.fallback(not_found.layer(guarded("unknown")))
-        .with_state(shared)
+    use Access::{Anyone, Client, ClientWithinLimits};
+    const GET: MethodFilter = MethodFilter::GET;
+    const POST: MethodFilter = MethodFilter::POST;
+    Routes::new(shared)
+        .add(POST, "/v1/messages", ClientWithinLimits, messages::messages)
+        .add(
+            POST,
+            "/v1/messages/count_tokens",
+            ClientWithinLimits,
+            messages::count_tokens,
+        )
+        .add(
+            POST,
+            "/v1/chat/completions",
+            ClientWithinLimits,
+            repairing::chat_completions,
+        )
+        .add(POST, "/v1/responses", ClientWithinLimits, repairing::responses)
+        .add(GET, "/v1/models", ClientWithinLimits, models)
+        .add(GET, "/v1/models/{id}", ClientWithinLimits, models)
+        .add(GET, "/v1/tools", Client, tools)
+        .add(GET, "/healthz", Anyone, health)
+        .add(GET, "/readyz", Anyone, ready)
+        .add(GET, "/metrics", Client, metrics)
+        .add(GET, "/", Anyone, root)
+        .finish()
 }
 
-/// What the upstream answers unchanged, within the limits of the client: `GET /v1/models`.
-async fn forwarded(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
-    limited(shared, request, forward_unchanged).await
-}
-
-async fn forward_unchanged(
+/// Routes behind their admission.
+struct Routes {
+    router: Router<Arc<Shared>>,
     shared: Arc<Shared>,
-    _: Principal,
-    request: Request,
-) -> Result<Response, ApiError> {
+}
+
+impl Routes {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            router: Router::new(),
+            shared,
+        }
+    }
+
+    fn admission(&self, path: &'static str, access: Access) -> Admission {
+        Admission {
+            shared: Arc::clone(&self.shared),
+            path,
+            access,
+        }
+    }
+
+    fn add<H: Handler<T, Arc<Shared>>, T: 'static>(
+        mut self,
+        method: MethodFilter,
+        path: &'static str,
+        access: Access,
+        handler: H,
+    ) -> Self {
+        let handler = handler.layer(from_fn_with_state(self.admission(path, access), admit));
+        // Another method is answered without a key.
+        let other = not_allowed.layer(from_fn_with_state(self.admission(path, Access::Anyone), admit));
+        self.router = self.router.route(path, on(method, handler).fallback(other));
+        self
+    }
+
+    /// The router with all other paths, which count as one route.
+    fn finish(self) -> Router {
+        let unknown = self.admission("unknown", Access::Anyone);
+        self.router
+            .fallback(not_found.layer(from_fn_with_state(unknown, admit)))
+            .with_state(self.shared)
+    }
+}
+
+/// `GET /v1/models`: the upstream's answer, unchanged.
+async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     forward::send(&shared, &parts, body.into()).await
 }
 
-/// `GET /v1/tools`: what the gateway offers, as a client may declare it.
-async fn tools(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    authenticate(&shared.secret, &shared.keys, &headers)?;
-    Ok(Json(json!({ "data": shared.definitions(), "has_more": false })).into_response())
+/// `GET /v1/tools`: the definitions of the gateway's tools, as a client may declare them.
+async fn tools(State(shared): State<Arc<Shared>>) -> Response {
+    Json(json!({ "data": shared.definitions(), "has_more": false })).into_response()
 }
 
 async fn health() -> &'static str {
@@ -75,17 +111,16 @@ async fn health() -> &'static str {
 
 /// Whether new requests are admitted.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
-    admitted(&shared).map(|()| "ok\n")
+    check_open(&shared).map(|()| "ok\n")
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    authenticate(&shared.secret, &shared.keys, &headers)?;
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let size = shared.store.size().await.ok().flatten();
     let headers = [(
         "content-type",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
     )];
-    Ok((headers, shared.metrics.render(size)).into_response())
+    (headers, shared.metrics.render(size)).into_response()
 }
 
 /// Clients look whether anyone is there.

@@ -6,44 +6,38 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
-use http_body::Frame;
+use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 
 use super::response_repair;
-use crate::server::admit::admission::limited;
 use crate::server::admit::request_body::read_bytes;
-use crate::server::body::holding::HoldingBody;
+use crate::server::body::holding::Holding;
 use crate::server::drive::forward;
 use crate::server::observe::log::RepairLine;
 use crate::server::turns::shared::Shared;
 use crate::upstream::transport::response::{MAX_RESPONSE, has_type, is_stream};
 use crate::wire::error::ApiError;
+use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
 pub(crate) async fn chat_completions(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    limited(shared, request, |shared, _, request| {
-        pass(shared, request, Dialect::ChatCompletions)
-    })
-    .await
+    pass(shared, request, Dialect::ChatCompletions).await
 }
 
 pub(crate) async fn responses(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    limited(shared, request, |shared, _, request| {
-        pass(shared, request, Dialect::Responses)
-    })
-    .await
+    pass(shared, request, Dialect::Responses).await
 }
 
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
@@ -78,7 +72,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
 
 /// The line is written when the response has gone out.
 fn held(response: Response, line: RepairLine) -> Response {
-    response.map(|body| HoldingBody::wrap(body, line))
+    response.map(|body| Body::new(WrappedBody::new(body, Holding(line))))
 }
 
 /// Whether a body is compressed: the upstream was not asked for that, and it cannot be read.
@@ -143,7 +137,6 @@ async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Resu
 
 /// A stream of events whose calls are repaired as they pass.
 struct RepairingBody {
-    body: Body,
     repairer: StreamRepairer,
     line: RepairLine,
     /// What comes after all else: trailers, or how the stream broke off.
@@ -153,13 +146,13 @@ struct RepairingBody {
 
 impl RepairingBody {
     fn wrap(body: Body, repairer: StreamRepairer, line: RepairLine) -> Body {
-        Body::new(Self {
-            body,
+        let repairing = Self {
             repairer,
             line,
             last: None,
             is_over: false,
-        })
+        };
+        Body::new(WrappedBody::new(body, repairing))
     }
 
     /// Takes what comes from the upstream; `None` is its end. Returns what may leave.
@@ -192,22 +185,25 @@ impl RepairingBody {
     }
 }
 
-impl HttpBody for RepairingBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+impl BodyWrapper<Body> for RepairingBody {
+    fn poll_frame(&mut self, body: &mut Body, cx: &mut Context<'_>) -> FramePoll<axum::Error> {
         while !self.is_over {
-            let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+            let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
             let out = self.push(frame);
             if !out.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(out.into()))));
             }
         }
         Poll::Ready(self.last.take())
+    }
+
+    /// Always `false`: the repairer may hold data after the end.
+    fn is_end_stream(&self, _: &Body) -> bool {
+        false
+    }
+
+    fn size_hint(&self, _: &Body) -> SizeHint {
+        SizeHint::default()
     }
 }
 

@@ -2,5 +2,5 @@
 
 pub(crate) mod passing_message;
 pub(crate) mod passed_turn;
-pub(crate) mod watched_body;
+pub(crate) mod passed_body;
 pub(crate) mod pass_through;

@@ -4,9 +4,9 @@ use axum::body::Bytes;
 use axum::http::request::Parts;
 use axum::response::Response;
 
+use super::passed_body::PassedBody;
 use super::passed_turn::PassedTurn;
 use super::passing_message::PassingMessage;
-use super::watched_body::WatchedBody;
 use crate::server::drive::forward;
 use crate::server::turns::shared::Shared;
 use crate::upstream::transport::response::is_stream;
@@ -31,5 +31,5 @@ pub(crate) async fn pass_through(
         return Ok(response);
     }
     let message = PassingMessage::new(is_stream(response.headers()));
-    Ok(response.map(|body| WatchedBody::wrap(body, message, turn)))
+    Ok(response.map(|body| PassedBody::wrap(body, message, turn)))
 }

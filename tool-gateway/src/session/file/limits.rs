@@ -1,4 +1,4 @@
-//! [`Limits`]: how much the file keeps, and how long.
+//! [`StoreLimits`]: how much the file keeps, and how long.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,7 @@ const MAX_REMOVED: usize = 8;
 
 /// How much is kept, and how long.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct StoreLimits {
     pub(super) ttl: Duration,
     pub(super) max_bytes: u64,
     pub(super) max_turns_per_client: u64,
@@ -31,7 +31,7 @@ pub(super) struct Saved<'s> {
     pub(super) bytes_before: u64,
 }
 
-impl Limits {
+impl StoreLimits {
     /// When what is saved now expires.
     pub(super) fn expiry(&self, is_suspended: bool) -> u64 {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _, WriteTransaction};
 
-use self::limits::Limits;
+use self::limits::StoreLimits;
 use self::lookup::TurnReader;
 use self::tables::TURNS;
 use super::chain::Digest;
@@ -54,7 +54,7 @@ use super::store::{
 pub struct FileStore {
     database: Arc<FileDatabase>,
     secret: [u8; 32],
-    limits: Limits,
+    limits: StoreLimits,
 }
 
 impl FileStore {
@@ -69,7 +69,7 @@ impl FileStore {
         Ok(Self {
             database: Arc::new(database),
             secret,
-            limits: Limits {
+            limits: StoreLimits {
                 ttl: DEFAULT_TTL,
                 max_bytes: 4 << 30,
                 max_turns_per_client: DEFAULT_TURNS_PER_CLIENT,
@@ -124,7 +124,7 @@ impl FileStore {
     /// and what a retry has stored since must not be replaced by something older.
     fn write<'a>(
         &self,
-        write: impl FnOnce(&WriteTransaction, &Limits) -> Result<(), Failed> + Send + 'static,
+        write: impl FnOnce(&WriteTransaction, &StoreLimits) -> Result<(), Failed> + Send + 'static,
     ) -> StoreFuture<'a, ()> {
         let store = self.clone();
         let waiting = Arc::new(());

@@ -6,7 +6,7 @@ use redb::WriteTransaction;
 use serde_json::Map;
 
 use super::counters::{add_bytes, add_turns, count_bytes, next_number};
-use super::limits::{Limits, Saved};
+use super::limits::{Saved, StoreLimits};
 use super::lookup::load_session;
 use super::remove::{remove_key, remove_progress, remove_turn};
 use super::tables::{
@@ -22,7 +22,7 @@ use crate::session::store::{Progress, SavedTurn, push_key};
 /// Stores a turn, and where its request has come to with it.
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
-    limits: &Limits,
+    limits: &StoreLimits,
     saved: SavedTurn,
 ) -> Result<(), Failed> {
     let SavedTurn {
@@ -51,7 +51,7 @@ pub(super) fn save_turn(
 /// Stores how far a request has come whose turn is not complete.
 pub(super) fn save_progress(
     transaction: &WriteTransaction,
-    limits: &Limits,
+    limits: &StoreLimits,
     progress: &Progress,
 ) -> Result<(), Failed> {
     let bytes_before = count_bytes(transaction)?;
@@ -67,7 +67,7 @@ pub(super) fn save_progress(
 /// Stores the session of a turn, which is new or goes on with it. Returns whose it is.
 fn insert_session(
     transaction: &WriteTransaction,
-    limits: &Limits,
+    limits: &StoreLimits,
     turn: &Turn,
     client: Digest,
     keys: &[Digest],
@@ -110,7 +110,7 @@ fn insert_session(
 
 fn insert_progress(
     transaction: &WriteTransaction,
-    limits: &Limits,
+    limits: &StoreLimits,
     progress: &Progress,
 ) -> Result<(), Failed> {
     let expires_at = limits.expiry(false);

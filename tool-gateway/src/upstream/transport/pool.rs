@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::future::poll_fn;
 use std::mem;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, Response, Uri};
 use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
@@ -22,6 +21,7 @@ use tower_service::Service as _;
 
 use super::connection::Connection;
 use super::connector::{BoxError, Connector};
+use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
 /// A connection without a request is kept for so long.
 const IDLE_TIME: Duration = Duration::from_secs(90);
@@ -77,7 +77,7 @@ impl Pool {
             match connection.send(request).await {
                 Ok(response) => {
                     let idle = Arc::clone(&self.idle);
-                    return Ok(response.map(|body| Body::new(ResponseBody::new(body, connection, idle))));
+                    return Ok(response.map(|body| BorrowedConnection::wrap(body, connection, idle)));
                 }
                 Err(mut error) => match error.take_message().filter(|_| !is_new) {
                     Some(unsent) => request = unsent,
@@ -174,26 +174,24 @@ async fn sweep(idle: Weak<IdleTable>) {
     }
 }
 
-/// The body of a response, with the connection that it comes over. Dropped before its end it closes the connection, and the server
-/// learns that nobody reads on.
-struct ResponseBody {
-    body: Incoming,
+/// The connection of a response's body, which returns to the pool at the end. Dropped before, it is closed, so that the server
+/// stops sending.
+struct BorrowedConnection {
     connection: Option<Connection>,
     idle: Arc<IdleTable>,
 }
 
-impl ResponseBody {
-    fn new(body: Incoming, connection: Connection, idle: Arc<IdleTable>) -> Self {
-        let mut response = Self {
-            body,
+impl BorrowedConnection {
+    fn wrap(body: Incoming, connection: Connection, idle: Arc<IdleTable>) -> Body {
+        let mut borrowed = Self {
             connection: Some(connection),
             idle,
         };
-        // Nobody asks for the end of an empty body.
-        if response.body.is_end_stream() {
-            response.release();
+        // The end of an empty body is never polled.
+        if body.is_end_stream() {
+            borrowed.release();
         }
-        response
+        Body::new(WrappedBody::new(body, borrowed))
     }
 
     /// Leaves the connection to the next request.
@@ -204,36 +202,21 @@ impl ResponseBody {
     }
 }
 
-impl HttpBody for ResponseBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let Self { body, connection, .. } = &mut *self;
-        let Some(connection) = connection else {
+impl BodyWrapper<Incoming> for BorrowedConnection {
+    fn poll_frame(&mut self, body: &mut Incoming, cx: &mut Context<'_>) -> FramePoll<hyper::Error> {
+        let Some(connection) = &mut self.connection else {
             return Poll::Ready(None);
         };
         // Many pieces can come of one read, for which alone the runtime would give others their turn.
         let turn = ready!(coop::poll_proceed(cx));
         let frame = ready!(connection.poll_frame(body, cx));
         turn.made_progress();
-        // After trailers, too, nobody asks for the end.
+        // The end after trailers is never polled, either.
         let is_data = matches!(&frame, Some(Ok(frame)) if frame.is_data());
-        if !is_data || self.body.is_end_stream() {
+        if !is_data || body.is_end_stream() {
             self.release();
         }
         Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

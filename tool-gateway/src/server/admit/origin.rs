@@ -1,0 +1,71 @@
+//! Hosts and origins that a gateway serves which serves this machine only. A web page that a user visits must not run tools.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::wire::error::ApiError;
+
+/// Refuses hosts and origins other than loopback addresses.
+pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
+    let text = |name| {
+        let value = headers.get(name);
+        value.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
+    };
+    // Without a `Host`, as in HTTP/1.0, there is no browser.
+    if let Some(host) = text(header::HOST).filter(|host| !is_loopback(host)) {
+        let message = format!(
+            "the host `{host}` is not served, only loopback addresses are; a gateway with client keys serves any host"
+        );
+        return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+    }
+    let is_local = |origin: &&str| {
+        origin
+            .split_once("://")
+            .is_some_and(|(_, authority)| is_loopback(authority))
+    };
+    if let Some(origin) = text(header::ORIGIN).filter(|origin| !is_local(origin)) {
+        let message = format!("requests of web pages from `{origin}` are not served");
+        return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+    }
+    Ok(())
+}
+
+/// Whether a `Host`, with or without a port, is this machine.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn only_loopback_addresses_are_this_machine() {
+        for host in [
+            "localhost",
+            "localhost:8080",
+            "127.0.0.1:1",
+            "127.9.9.9",
+            "[::1]",
+            "[::1]:80",
+            "LOCALHOST",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "example.com",
+            "127.0.0.1.example.com",
+            "localhost.example.com:80",
+            "10.0.0.1",
+            "",
+            "?",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}
