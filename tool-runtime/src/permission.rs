@@ -47,7 +47,7 @@ pub use crate::allow_rules::{AllowRule, AllowRules};
 use crate::call::catch::{self, BoxFuture, CatchUnwind, Limits};
 use crate::call::edited::EditedArguments;
 use crate::call::layer::{BoxError, ToolService};
-use crate::call::prepare::ToolCallRequest;
+use crate::call::request::ToolCallRequest;
 use crate::call::tool_call::{Route, ToolCall};
 use crate::call::{explain, handle};
 use crate::host::context::{CancellationToken, Context};
@@ -235,7 +235,7 @@ impl RulesOfSession<'_> {
         let context = &self.call.context;
         let values = match context.session_values() {
             Some(values) => Some(values.clone()),
-            None => self.route.tools.states.sessions.get(context.session()),
+            None => self.route.target.states().sessions.get(context.session()),
         };
         let Some(values) = values.filter(SessionValues::contains::<AllowRules>) else {
             return false;
@@ -258,7 +258,7 @@ impl RulesOfSession<'_> {
         }
         let values = match context.session_values() {
             Some(values) => values.clone(),
-            None => self.route.tools.states.sessions.values(context.session()),
+            None => self.route.target.states().sessions.values(context.session()),
         };
         match values.get::<AllowRules>() {
             Ok(rules) => rules.lock().add(rule),

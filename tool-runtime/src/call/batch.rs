@@ -6,8 +6,8 @@ use std::future::Future;
 use tokio::task::JoinSet;
 
 use crate::call::catch::CatchUnwind;
+use crate::call::explain;
 use crate::call::handle;
-use crate::call::layer;
 use crate::call::tool_call::ToolCall;
 use crate::wire::result::{Failure, ToolOutcome};
 
@@ -46,7 +46,7 @@ where
             None => break,
         }
     }
-    let no_answer = |id, failure| handle::failed(id, failure, layer::no_answer(failure));
+    let no_answer = |id, failure| handle::failed(id, failure, explain::no_answer(failure));
     outcomes
         .into_iter()
         .zip(ids)

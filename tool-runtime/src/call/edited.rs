@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Deserializer, Map, Value};
 
-use crate::call::prepare::ToolCallRequest;
+use crate::call::request::ToolCallRequest;
 use crate::wire::issue::escape_and_truncate;
 
 /// The arguments of a call after a decision has changed them.

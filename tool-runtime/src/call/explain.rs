@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::call::similar::similar;
-use crate::tool::table::Tools;
+use crate::call::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
@@ -124,4 +124,13 @@ pub(crate) fn warnings_note(warnings: &[Issue]) -> String {
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
     note
+}
+
+/// The text for the model if neither the tool nor a layer returned.
+pub(crate) fn no_answer(failure: Failure) -> &'static str {
+    match failure {
+        Failure::TimedOut => "the call timed out and was stopped; try again later",
+        Failure::Cancelled => "the call was cancelled before it returned a result",
+        _ => "the call failed on its way to the tool or back; other calls are not affected",
+    }
 }

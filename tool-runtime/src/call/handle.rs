@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::arguments::policy::Policy;
 use crate::call::catch::{self, CatchUnwind, Completion, Limits};
 use crate::call::explain;
+use crate::call::table::Tools;
 use crate::call::tool_call::ToolCall;
 use crate::host::Host;
 use crate::host::context::{CancellationToken, Context};
 use crate::tool::entry::RegisteredTool;
-use crate::tool::table::Tools;
 use crate::tool::tool_trait::{Invocation, Started};
 use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
@@ -42,7 +42,7 @@ impl<'a> CallState<'a> {
     }
 
     /// Takes the id and the arguments of a call.
-    pub(crate) fn of(call: &'a mut ToolCall) -> Self {
+    pub(crate) fn from_call(call: &'a mut ToolCall) -> Self {
         let id = std::mem::take(&mut call.id);
         let mut state = Self::new(id, &call.name, call.input.take(), &call.context);
         state.policy = call.policy;

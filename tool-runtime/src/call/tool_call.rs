@@ -1,22 +1,25 @@
 //! [`ToolCall`]: a model's call of a tool.
 
+use std::error::Error;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::arguments::policy::Policy;
 use crate::call::deadline::SharedDeadline;
-use crate::call::prepare;
-use crate::call::prepare::ToolCallRequest;
+use crate::call::request::ToolCallRequest;
 use crate::host::context::Context;
+use crate::host::state::States;
 use crate::tool::entry::RegisteredTool;
-use crate::tool::table::Tools;
 use crate::tool::tool_trait::Tool;
 use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
+use crate::wire::result::ToolOutcome;
 
 /// One `tool_use`: the id, the name of the tool, and the arguments as the model wrote them.
 ///
@@ -125,30 +128,64 @@ impl ToolCall {
     /// `None` outside of a registry's layers; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An unknown tool is
     /// an error of the request, like invalid arguments.
     pub fn prepare(&self) -> Option<ToolCallRequest> {
-        let route = self.route.as_ref()?;
-        let Self {
-            id,
-            name,
-            input,
-            policy,
-            ..
-        } = self.clone();
-        Some(prepare::prepare(&route.tools, id, name, input, policy))
+        let target = Arc::clone(&self.route.as_ref()?.target);
+        Some(target.prepare(self.clone()))
     }
 
     pub(crate) fn tool(&self) -> Option<&Arc<RegisteredTool>> {
-        self.route.as_ref()?.tools.tool(&self.name)
+        self.route.as_ref()?.target.tool(&self.name)
     }
 }
 
-/// The tools of the registry that runs a call.
+/// The route of a call in the layers of a registry.
 #[derive(Clone)]
 pub(crate) struct Route {
-    pub(crate) tools: Arc<Tools>,
-    /// Whether the call has reached the tools.
-    pub(crate) is_reached: Arc<AtomicBool>,
-    /// Until when layers and tool may run.
+    pub(crate) target: Arc<dyn Target>,
+    is_reached: Arc<AtomicBool>,
+    /// The time until which layers and tool may run.
     pub(crate) deadline: SharedDeadline,
+}
+
+/// The tools of the registry that runs a call. Its layers take calls, and calls name it: so it is a trait here, which the table of tools
+/// implements.
+pub(crate) trait Target: Send + Sync {
+    fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>>;
+
+    fn states(&self) -> &States;
+
+    /// Reads the arguments of a call without running the function.
+    fn prepare(&self, call: ToolCall) -> ToolCallRequest;
+
+    /// Runs a call that has come through the layers.
+    fn run(self: Arc<Self>, call: ToolCall, route: Route) -> LayerFuture;
+}
+
+/// The outcome of a call in layers, or the error of one of them.
+pub(crate) type LayerFuture =
+    Pin<Box<dyn Future<Output = Result<ToolOutcome, Box<dyn Error + Send + Sync>>> + Send>>;
+
+impl Route {
+    pub(crate) fn new(target: Arc<dyn Target>, deadline: SharedDeadline) -> Self {
+        Self {
+            target,
+            is_reached: Arc::default(),
+            deadline,
+        }
+    }
+
+    /// Runs a call behind the layers.
+    pub(crate) fn run(self, call: ToolCall) -> LayerFuture {
+        Arc::clone(&self.target).run(call, self)
+    }
+
+    pub(crate) fn set_reached(&self) {
+        self.is_reached.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the call has reached the tools.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
+    }
 }
 
 impl fmt::Debug for Route {

@@ -8,10 +8,11 @@ use tower_service::Service;
 use tracing::Instrument as _;
 
 use crate::call::batch;
+use crate::call::dispatch::handle_in_layers;
 use crate::call::handle::{CallState, handle};
-use crate::call::layer::{RegistryFuture, handle_in_layers};
+use crate::call::layer::RegistryFuture;
 use crate::call::prepare;
-use crate::call::prepare::ToolCallRequest;
+use crate::call::request::ToolCallRequest;
 use crate::call::tool_call::ToolCall;
 use crate::call::trace;
 use crate::host::context::Context;
@@ -46,7 +47,7 @@ impl ToolRegistry {
     /// similar names. If no name is similar, there is no note.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
-        let mut state = CallState::of(&mut call);
+        let mut state = CallState::from_call(&mut call);
         self.run(&mut state).await;
         let mut outcome = state.outcome;
         outcome.join_notes();
@@ -83,14 +84,7 @@ impl ToolRegistry {
     /// [`ToolCall::prepare`].
     #[doc(alias("preview", "validate", "request"))]
     pub fn prepare(&self, call: ToolCall) -> ToolCallRequest {
-        let ToolCall {
-            id,
-            name,
-            input,
-            policy,
-            ..
-        } = call;
-        prepare::prepare(&self.tools, id, name, input, policy)
+        prepare::prepare(&self.tools, call)
     }
 }
 
@@ -143,7 +137,7 @@ mod tests {
         let all = [json!({ "text": "as wanted" }), json!({ "text": 5 })];
         for (name, sent) in all.iter().flat_map(|sent| [("wait", sent), ("wait_typed", sent)]) {
             let mut call = ToolCall::new("id", name, sent.clone());
-            let mut state = CallState::of(&mut call);
+            let mut state = CallState::from_call(&mut call);
             {
                 let mut running = std::pin::pin!(handle(&registry.tools, &mut state));
                 let mut context = std::task::Context::from_waker(std::task::Waker::noop());

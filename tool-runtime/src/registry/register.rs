@@ -11,13 +11,13 @@ use tower_service::Service;
 
 use crate::arguments::policy::Policy;
 use crate::call::layer::{BoxError, Layers, ToolService};
+use crate::call::table::{NestedRegistry, SEPARATOR};
 use crate::call::tool_call::ToolCall;
 use crate::host::context::Context;
 use crate::registry::tool_registry::ToolRegistry;
 use crate::tool::entry::RegisteredTool;
 use crate::tool::output::convert::HandlerOutput;
 use crate::tool::registry_error::RegistryError;
-use crate::tool::table::SEPARATOR;
 use crate::tool::tool_trait::{IntoTools, Invocation, Tool};
 use crate::wire::definition::{ToolDefinition, ToolName};
 use crate::wire::result::ToolOutcome;
@@ -270,7 +270,7 @@ impl ToolRegistry {
             });
         }
         let mut table = (*self.tools).clone();
-        let nested = registry.layers.into_nested(registry.tools);
+        let nested = NestedRegistry::from(registry);
         table.nest(&format!("{prefix}{SEPARATOR}"), nested)?;
         self.tools = Arc::new(table);
         Ok(self)
@@ -315,7 +315,7 @@ impl ToolRegistry {
     /// If a name is taken. The registry then remains unchanged.
     pub fn merge(&mut self, registry: Self) -> Result<&mut Self, RegistryError> {
         let mut table = (*self.tools).clone();
-        table.nest("", registry.layers.into_nested(registry.tools))?;
+        table.nest("", NestedRegistry::from(registry))?;
         self.tools = Arc::new(table);
         Ok(self)
     }
@@ -356,8 +356,7 @@ impl ToolRegistry {
     {
         let mut layers = Layers::default();
         layers.push(layer);
-        self.tools_mut()
-            .enclose(name, |tools| layers.into_nested(tools))?;
+        self.tools_mut().enclose(name, layers)?;
         Ok(self)
     }
 
@@ -418,5 +417,11 @@ impl ToolRegistry {
         let mut subset = self.clone();
         subset.tools_mut().retain(&|name| names.contains(name));
         subset
+    }
+}
+
+impl From<ToolRegistry> for NestedRegistry {
+    fn from(ToolRegistry { tools, layers, .. }: ToolRegistry) -> Self {
+        Self { tools, layers }
     }
 }

@@ -7,10 +7,10 @@ use tower_service::Service;
 
 use crate::arguments::policy::Policy;
 use crate::call::layer::{BoxError, Layers, ToolService};
+use crate::call::table::Tools;
 use crate::call::tool_call::ToolCall;
 use crate::host::session_store::{SessionStateStore, SharedSessionStore};
 use crate::schema::FormatPolicy;
-use crate::tool::table::Tools;
 use crate::tool::tool_trait::Shared;
 use crate::wire::result::ToolOutcome;
 

@@ -8,4 +8,3 @@ pub(crate) mod declaration;
 pub(crate) mod tool_trait;
 mod size;
 pub(crate) mod entry;
-pub(crate) mod table;

@@ -1,12 +1,12 @@
 //! [`Tools`]: the tools of a registry, with the settings and states that calls need.
 
-use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::arguments::ArgumentReader;
 use crate::arguments::caller::Caller;
 use crate::arguments::policy::Policy;
+use crate::call::layer::Layers;
 use crate::host::session_values::SessionValues;
 use crate::host::state::States;
 use crate::tool::entry::{NestedTool, RegisteredTool, SchemaSettings};
@@ -34,8 +34,8 @@ pub(crate) struct Tools {
 #[derive(Clone, Debug)]
 pub(crate) struct NestedRegistry {
     pub(crate) tools: Arc<Tools>,
-    /// Its layers. Without their type, which knows of calls, and calls know of tools.
-    pub(crate) layers: Arc<dyn Any + Send + Sync>,
+    /// The layers around its calls, inside of those of the outer registry.
+    pub(crate) layers: Layers,
 }
 
 impl Tools {
@@ -91,13 +91,9 @@ impl Tools {
         Ok(())
     }
 
-    /// Moves a tool into a registry, which is nested in its place. It shares the states and the settings, and whatever the tool itself is
-    /// nested in.
-    pub(crate) fn enclose(
-        &mut self,
-        name: &str,
-        nested: impl FnOnce(Arc<Self>) -> NestedRegistry,
-    ) -> Result<(), RegistryError> {
+    /// Moves a tool into a registry with these layers, which is nested in its place. It shares the states, the settings, and the registry
+    /// that the tool itself is nested in.
+    pub(crate) fn enclose(&mut self, name: &str, layers: Layers) -> Result<(), RegistryError> {
         let Some(index) = self.by_name.get(name).copied() else {
             return Err(not_registered(name));
         };
@@ -109,7 +105,8 @@ impl Tools {
             let name = tool.name.clone();
             tool.nested = Some(NestedTool { registry, name });
         }
-        self.nested.push(nested(Arc::new(inner)));
+        let tools = Arc::new(inner);
+        self.nested.push(NestedRegistry { tools, layers });
         Ok(())
     }
 

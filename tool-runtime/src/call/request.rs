@@ -1,0 +1,69 @@
+//! [`ToolCallRequest`]: a call whose arguments have been read, before its function runs.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::wire::issue::Issue;
+use crate::wire::raw_arguments::RawArguments;
+
+/// A call with its coerced arguments, unknown ones included, before the function runs: the result of
+/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare). For permission dialogs and gateways.
+///
+/// ```
+/// use tool_runtime::{ToolCall, ToolRegistry, tool};
+///
+/// /// Send money.
+/// #[tool]
+/// async fn send_money(
+///     /// How much, in euros.
+///     euros: u32,
+/// ) {}
+///
+/// let mut registry = ToolRegistry::new();
+/// registry.register::<send_money>().unwrap();
+/// let request = registry.prepare(ToolCall::new("toolu_01", "send_money", r#"{ "euros": "5", "to": "Bo" }"#));
+/// assert_eq!(request.arguments_json, r#"{"euros":5,"to":"Bo"}"#);
+/// assert_eq!((request.warnings.len(), request.errors.len()), (2, 0));
+/// ```
+// R-ARG-11.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolCallRequest {
+    /// The id of the call.
+    pub tool_use_id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as they were sent.
+    pub raw_arguments: RawArguments<'static>,
+    /// The arguments after coercion; unknown and invalid ones as they were sent.
+    pub arguments: Map<String, Value>,
+    /// The same as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
+    #[serde(skip)]
+    pub arguments_json: String,
+    /// The defaults of missing arguments. Empty for a dynamic tool.
+    #[serde(skip)]
+    pub defaults: Map<String, Value>,
+    /// Arguments that were changed, ignored, or kept although the schema does not declare them.
+    pub warnings: Vec<Issue>,
+    /// Why the call would be rejected; empty if it is valid.
+    pub errors: Vec<Issue>,
+}
+
+impl ToolCallRequest {
+    /// The value that the function would get for a parameter: the argument, or the default if it is missing.
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.arguments.get(name).or_else(|| self.defaults.get(name))
+    }
+
+    /// The arguments with the defaults of those that are missing.
+    pub(crate) fn complete_arguments(&self) -> Map<String, Value> {
+        let mut arguments = self.arguments.clone();
+        arguments.extend(self.defaults.clone());
+        arguments
+    }
+
+    /// Whether a [`Value`] represents every argument: two numbers beyond 64 bits may be equal as values.
+    pub(crate) fn is_exact(&self) -> bool {
+        serde_json::to_string(&self.arguments).is_ok_and(|text| text == self.arguments_json)
+    }
+}
