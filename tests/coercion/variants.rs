@@ -48,8 +48,9 @@ pub struct Variants {
 
 impl Variants {
     pub fn new(table: &Table, policy: Policy) -> Self {
-        let mut dynamic = ToolRegistry::new().with_policy(policy);
-        let mut nested = ToolRegistry::new().with_policy(policy);
+        // The schemas of the table are those of the types: private keywords say which integer it is, for example.
+        let registry = ToolRegistry::new().with_policy(policy).with_marks_in_schemas();
+        let (mut dynamic, mut nested) = (registry.clone(), registry);
         for (name, schema) in &table.schemas {
             echo(&mut dynamic, name, schema.json.clone());
             echo(&mut nested, name, nesting::schema(&schema.json));

@@ -530,6 +530,37 @@ fn says_nothing_of_properties_that_a_value_satisfies() {
 }
 
 #[test]
+fn extension_keywords_are_shown_and_not_obeyed() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "count": { "type": "integer", "x-strict": true, "x-integer": "u8", "x-validation": [0], "x-default": true },
+            "room": { "type": "string", "x-not-blank": true, "x-integer": "rooms" },
+            "mode": { "enum": ["read"], "x-case-sensitive": true, "x-patch": { "x-strict": true } },
+            "map": { "type": "object", "properties": { "red": {} }, "x-enum-map": 7 },
+            "many": { "type": "array", "items": {}, "contains": { "minimum": 3 }, "x-validation": [1] },
+        },
+        "x-strict": "on weekdays",
+        "x-validation": true,
+    });
+    let (shown, warnings) = corrected(&schema);
+    assert_eq!((shown, warnings), (schema.clone(), Vec::new()));
+    let registry = dynamic_tool::registry(&schema);
+    let sent = json!({ "count": "300", "room": " ", "mode": "READ", "map": { "red": 1 }, "many": [1, "4"] });
+    let request = dynamic_tool::prepare(&registry, sent, Policy::Lenient);
+    assert_eq!(request.errors, []);
+    let expected =
+        json!({ "count": 300, "room": " ", "mode": "read", "map": { "red": 1 }, "many": [1, "4"] });
+    assert_eq!(Value::Object(request.arguments), expected);
+    let mut definition = ToolDefinition::new("output", "Has an output schema.", json!({ "type": "object" }));
+    let output_schema = json!({ "type": "string", "x-not-blank": true, "x-integer": "of rooms" });
+    definition.output_schema = Some(output_schema.clone());
+    let mut registry = ToolRegistry::new();
+    registry.register_dynamic(definition, async |_, _| " ").unwrap();
+    assert_eq!(registry.tool_definitions()[0].output_schema, Some(output_schema));
+}
+
+#[test]
 fn deep_and_large_schemas_are_corrected_in_time() {
     let deep = (0..100_000).fold(json!({}), |inner, _| {
         Value::Object(Map::from_iter([("items".to_owned(), inner)]))

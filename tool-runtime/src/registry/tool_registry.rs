@@ -163,6 +163,14 @@ impl ToolRegistry {
         self
     }
 
+    /// Obeys the private keywords that mark the schemas of types, in schemas of dynamic tools, too.
+    #[doc(hidden)] // for tests, which register the schema of a type as a dynamic tool
+    #[must_use]
+    pub fn with_marks_in_schemas(mut self) -> Self {
+        self.tools_mut().schemas.has_marks = true;
+        self
+    }
+
     /// Adds a `tower` layer around every call; the last one is the outermost.
     ///
     /// An error of a layer becomes the call's result, with the call's id.

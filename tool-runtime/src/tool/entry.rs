@@ -1,6 +1,7 @@
 //! [`RegisteredTool`]: a tool in a registry, and the checks at registration.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ pub(crate) struct SchemaSettings {
     pub(crate) formats: FormatPolicy,
     /// Whether schemas of dynamic tools in other dialects are corrected.
     pub(crate) has_corrections: bool,
+    /// Whether the private keywords of types are obeyed in schemas of dynamic tools, too.
+    pub(crate) has_marks: bool,
 }
 
 impl Default for SchemaSettings {
@@ -78,6 +81,7 @@ impl Default for SchemaSettings {
         Self {
             formats: FormatPolicy::default(),
             has_corrections: true,
+            has_marks: false,
         }
     }
 }
@@ -153,12 +157,12 @@ impl RegisteredTool {
             unreachable,
         } = declaration.marked_definition();
         check_types(&name, &definition.input_schema, &unreachable)?;
-        let mut compiled = compile(&name, &definition, formats)?;
+        let mut compiled = compile(&name, &definition.input_schema, formats)?;
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         compiled.set_destructive(definition.hints.destructive == Some(true));
         check_params(&name, &declaration, &compiled)?;
         check_examples(&name, &definition, &compiled)?;
-        let output_schema = OutputSchema::compile(&definition, formats)?;
+        let output_schema = OutputSchema::compile(&name, definition.output_schema.as_ref(), formats)?;
         for schema in [
             Some(&mut definition.input_schema),
             definition.output_schema.as_mut(),
@@ -200,8 +204,7 @@ impl RegisteredTool {
         })
     }
 
-    /// Checks a dynamic tool. A valid schema remains unchanged, except that private marks are removed, and keywords are added that
-    /// APIs require.
+    /// Checks a dynamic tool. A valid schema remains unchanged, except that keywords are added that APIs require.
     pub(crate) fn dynamic(
         mut definition: ToolDefinition,
         handler: Handler,
@@ -210,6 +213,7 @@ impl RegisteredTool {
         let SchemaSettings {
             formats,
             has_corrections,
+            has_marks,
         } = settings;
         let name = ToolName::parse(&definition.name)?;
         let mut warnings = Vec::new();
@@ -222,15 +226,22 @@ impl RegisteredTool {
                 }
             }
         }
-        let mut compiled = compile(&name, &definition, formats).inspect_err(|_| {
-            // The schema may be too deep to be dropped recursively.
-            depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
-        })?;
+        let input_schema = enforced_schema(&definition.input_schema, has_marks);
+        let mut compiled = match compile(&name, &input_schema, formats) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                drop(input_schema);
+                // The schema may be too deep to be dropped recursively.
+                depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
+                return Err(error);
+            }
+        };
         compiled.set_destructive(definition.hints.destructive == Some(true));
         check_examples(&name, &definition, &compiled)?;
-        let output_schema = OutputSchema::compile(&definition, formats)?;
-        warnings.extend(compiled.unsatisfiable(&definition.input_schema));
-        marks::strip(&mut definition.input_schema);
+        let output_schema = definition.output_schema.as_ref();
+        let output_schema = output_schema.map(|schema| enforced_schema(schema, has_marks));
+        let output_schema = OutputSchema::compile(&name, output_schema.as_deref(), formats)?;
+        warnings.extend(compiled.unsatisfiable(&input_schema));
         if has_corrections {
             warnings.extend(dialects::complete(&mut definition.input_schema));
         }
@@ -300,12 +311,22 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
 }
 
 /// Compiles the schema of a tool, and logs unenforced keywords.
+/// The part of a dynamic tool's schema that is enforced. A keyword that reads like a private mark is the author's: it is shown, and
+/// enforces nothing.
+fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
+    if has_marks {
+        Cow::Borrowed(schema)
+    } else {
+        marks::without(schema)
+    }
+}
+
 fn compile(
     tool: &ToolName,
-    definition: &ToolDefinition,
+    input_schema: &Value,
     formats: FormatPolicy,
 ) -> Result<CompiledSchema, RegistryError> {
-    let compiled = CompiledSchema::compile_with_formats(&definition.input_schema, formats);
+    let compiled = CompiledSchema::compile_with_formats(input_schema, formats);
     let (compiled, unenforced) = compiled.map_err(|error| RegistryError::InvalidSchema {
         tool: tool.to_string(),
         path: error.path,

@@ -3,9 +3,12 @@
 //!
 //! A field of a struct has them through schemars: `#[schemars(extend("x-not-blank" = true))]`.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::subschemas;
+use crate::wire::depth;
 
 /// The string must not be blank. The description says so.
 pub(crate) const NOT_BLANK: &str = "x-not-blank";
@@ -54,6 +57,16 @@ pub(crate) fn strip(schema: &mut Value) {
     subschemas::visit_mut(schema, |keywords| {
         keywords.retain(|keyword, _| !is_mark(keyword));
     });
+}
+
+/// A schema without the keywords that read like marks: a user who wrote the schema means something else by them.
+pub(crate) fn without(schema: &Value) -> Cow<'_, Value> {
+    if depth::is_too_deep(schema) {
+        return Cow::Borrowed(schema); // refused by the compilation
+    }
+    let mut unmarked = schema.clone();
+    strip(&mut unmarked);
+    Cow::Owned(unmarked)
 }
 
 /// Removes `default` from a schema, at every depth. Defaults are applied here, so a model does not need them (R-DEF-11).

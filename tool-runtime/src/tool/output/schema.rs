@@ -8,12 +8,12 @@ use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
 use crate::schema::{CompiledSchema, FormatPolicy};
 use crate::tool::registry_error::RegistryError;
-use crate::wire::definition::ToolDefinition;
+use crate::wire::definition::ToolName;
 use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// The compiled [`output_schema`](ToolDefinition::output_schema) of a tool, as that of an object with one property: arguments are objects,
+/// The compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool, as that of an object with one property: arguments are objects,
 /// and a result may be any value.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSchema(Arc<CompiledSchema>);
@@ -22,16 +22,17 @@ pub(crate) struct OutputSchema(Arc<CompiledSchema>);
 const RESULT: &str = "result";
 
 impl OutputSchema {
-    /// `None` if the definition has none.
+    /// Compiles the schema of a tool's results; `None` if it has no such schema.
     pub(crate) fn compile(
-        definition: &ToolDefinition,
+        tool: &ToolName,
+        schema: Option<&Value>,
         formats: FormatPolicy,
     ) -> Result<Option<Self>, RegistryError> {
-        let Some(schema) = &definition.output_schema else {
+        let Some(schema) = schema else {
             return Ok(None);
         };
         let invalid = |path: &str, reason| RegistryError::InvalidOutputSchema {
-            tool: definition.name.clone(),
+            tool: tool.to_string(),
             path: path.to_owned(),
             reason,
         };
