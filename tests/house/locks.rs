@@ -60,10 +60,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/upstream/script/mod.rs",
         &["AtomicU64", "AtomicUsize"],
     ),
-    (
-        "tool-gateway/src/upstream/script/recorded.rs",
-        &["Mutex", "MutexGuard"],
-    ),
     // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
     ("tool-gateway/src/self_wakes.rs", &["AtomicU8", "AtomicWaker"]),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),

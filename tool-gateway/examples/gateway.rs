@@ -4,10 +4,13 @@
 
 #![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "an example")]
 
+use std::sync::{Arc, Mutex};
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
-use tool_gateway::upstream::ScriptUpstream;
+use bytes::Bytes;
+use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Offer};
 use tool_runtime::serde_json::{Value, from_slice, json};
 use tool_runtime::{ToolRegistry, tool};
@@ -32,12 +35,35 @@ const SCRIPT: &str = r#"{ "turns": [
     { "content": [{ "type": "text", "text": "Noon, and 21 °C." }] }
 ] }"#;
 
+/// The script, with what it is asked.
+struct Recorded {
+    script: ScriptUpstream,
+    last: Arc<Mutex<Bytes>>,
+}
+
+impl Upstream for Recorded {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        if let Ok(mut last) = self.last.lock() {
+            last.clone_from(request.body());
+        }
+        self.script.send(request)
+    }
+
+    fn name(&self) -> String {
+        self.script.name()
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut registry = ToolRegistry::new();
     registry.register::<local_time>()?;
-    let upstream = ScriptUpstream::from_json(SCRIPT)?;
-    let app = Gateway::new(registry, upstream.clone())
+    let asked = Arc::default();
+    let upstream = Recorded {
+        script: ScriptUpstream::from_json(SCRIPT)?,
+        last: Arc::clone(&asked),
+    };
+    let app = Gateway::new(registry, upstream)
         .with_offer(Offer::Always)
         .router();
     if std::env::args().nth(1).as_deref() == Some("serve") {
@@ -58,8 +84,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = ask(&app, &messages).await?;
     println!("the client sees  {}", answer["content"]);
 
-    let requests = upstream.requests();
-    let last: Value = from_slice(&requests.last().ok_or("the upstream was asked")?.body)?;
+    let last: Value = from_slice(&asked.lock().map_err(|error| error.to_string())?)?;
     println!("the model saw    {}", last["messages"][2]["content"]);
     Ok(())
 }

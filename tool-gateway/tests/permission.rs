@@ -7,6 +7,10 @@
     reason = "a test"
 )]
 
+#[path = "server/test_script.rs"]
+#[allow(dead_code, reason = "other suites use the rest")]
+mod test_script;
+
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -14,11 +18,12 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use serde_json::{Value, from_slice, json};
 use tool_gateway::session::file::FileStore;
-use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer};
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{SessionState, ToolRegistry, tool, tool_set};
 use tower::ServiceExt as _;
+
+use crate::test_script::TestScript;
 
 /// Look for files.
 #[tool(read_only)]
@@ -43,14 +48,14 @@ const SCRIPT: &str = r#"{ "turns": [
     { "content": [{ "type": "text", "text": "Done." }] }
 ] }"#;
 
-fn gateway(offer: Offer) -> (Router, ScriptUpstream) {
+fn gateway(offer: Offer) -> (Router, TestScript) {
     gateway_with(SCRIPT, |gateway| gateway.with_offer(offer))
 }
 
-fn gateway_with(script: &str, configure: impl FnOnce(Gateway) -> Gateway) -> (Router, ScriptUpstream) {
+fn gateway_with(script: &str, configure: impl FnOnce(Gateway) -> Gateway) -> (Router, TestScript) {
     let mut registry = ToolRegistry::new().layer(Permission::by_hints(async |_| Decision::Interrupt));
     registry.register_all(tool_set![look, delete]).unwrap();
-    let upstream = ScriptUpstream::from_json(script).unwrap();
+    let upstream = TestScript::from_json(script).unwrap();
     let app = configure(Gateway::new(registry, upstream.clone())).router();
     (app, upstream)
 }
@@ -72,7 +77,7 @@ async fn ask(app: &Router, tools: Value, messages: &[Value], is_stream: bool) ->
 }
 
 /// The results that the model has of the first message, by id.
-fn results(upstream: &ScriptUpstream) -> Vec<(String, String)> {
+fn results(upstream: &TestScript) -> Vec<(String, String)> {
     let requests = upstream.requests();
     let last: Value = from_slice(requests.last().unwrap().body.as_ref()).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -206,7 +211,7 @@ async fn rules_of_a_session_survive_a_restart() {
             { "content": calls(key).collect::<Vec<_>>() },
             { "content": [{ "type": "text", "text": format!("Done {key}.") }] },
         ] });
-        let upstream = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let upstream = TestScript::from_json(&script.to_string()).unwrap();
         let store = FileStore::open(folder.join("sessions.redb")).unwrap();
         let gateway = Gateway::new(registry, upstream.clone()).with_store(store);
         (gateway.with_offer(Offer::Always).router(), upstream)

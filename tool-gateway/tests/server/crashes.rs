@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tool_gateway::Gateway;
 use tool_gateway::session::file::FileStore;
-use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::lab::{Chat, Lab, Runs, call, registry, says, slow_call, text, user};
 use crate::reply::Reply;
+use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
@@ -60,7 +60,7 @@ impl Processes {
     /// Starts a process with other layers around its tools.
     fn start_with(&self, layers: impl FnOnce(ToolRegistry) -> ToolRegistry) -> (Runtime, Lab) {
         let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
-        let script = ScriptUpstream::from_json(&json!({ "turns": self.turns }).to_string()).unwrap();
+        let script = TestScript::from_json(&json!({ "turns": self.turns }).to_string()).unwrap();
         let runs = Runs::default();
         let gateway = Gateway::new(layers(registry(&runs)), script.clone())
             .with_deferred(["later"])

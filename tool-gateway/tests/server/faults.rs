@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tool_gateway::session::file::FileStore;
-use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{AnthropicUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Turns};
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::{Context, ToolDefinition};
@@ -23,12 +23,13 @@ use crate::lab::{
 #[cfg(target_os = "linux")]
 use crate::own_process::{on_a_small_disk, told_to};
 use crate::reply::{Reply, until_broken};
+use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// A script with another upstream in the place of one of its turns.
 struct WithFault {
-    script: ScriptUpstream,
+    script: TestScript,
     fault: Box<dyn Upstream>,
     /// Which request meets the fault; counts from 0.
     at: usize,
@@ -53,7 +54,7 @@ impl Upstream for WithFault {
 fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> Gateway) -> (Lab, Turns) {
     let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
     let script = json!({ "order": "requests", "turns": turns });
-    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let script = TestScript::from_json(&script.to_string()).unwrap();
     let upstream = WithFault {
         script: script.clone(),
         fault: Box::new(fault),
@@ -133,8 +134,8 @@ async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U)
 }
 
 /// An upstream with one turn of a script.
-fn scripted(turn: &Value) -> ScriptUpstream {
-    ScriptUpstream::from_json(&json!({ "turns": [turn] }).to_string()).unwrap()
+fn scripted(turn: &Value) -> TestScript {
+    TestScript::from_json(&json!({ "turns": [turn] }).to_string()).unwrap()
 }
 
 /// The URL of a server that answers each request with these bytes.
@@ -588,7 +589,7 @@ async fn tool_fails<F>(
             says(&[call("write", "a"), call("brew", "b")]),
             says(&[text("Done.")]),
         ] });
-        let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let script = TestScript::from_json(&script.to_string()).unwrap();
         let runs = Runs::default();
         let mut registry = registry(&runs);
         let definition = ToolDefinition::new("brew", "Make coffee.", schema());

@@ -8,12 +8,13 @@ use axum::http::Request;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{Upstream, UpstreamFuture};
 
 use crate::lab::{
     Chat, Lab, Runs, assistant, post, registry, result, says, slow_call, text, thinking, user, well_formed,
 };
 use crate::reply;
+use crate::test_script::TestScript;
 
 /// Numbers that look random, and are the same in every run.
 struct Dice(AtomicU64);
@@ -36,7 +37,7 @@ impl Dice {
 
 /// A script whose responses break off now and then.
 struct Flaky {
-    script: ScriptUpstream,
+    script: TestScript,
     dice: Dice,
 }
 
@@ -122,7 +123,7 @@ async fn insist(lab: &Lab, chat: &Chat, dice: &Dice) -> Value {
 async fn conversations_survive_broken_streams_and_abandoned_requests() {
     for seed in 0..20 {
         let dice = Dice(AtomicU64::new(seed * 7919 + 1));
-        let script = ScriptUpstream::from_json(&script(&dice).to_string()).unwrap();
+        let script = TestScript::from_json(&script(&dice).to_string()).unwrap();
         let runs = Runs::default();
         let flaky = Flaky {
             script: script.clone(),

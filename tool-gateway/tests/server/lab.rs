@@ -10,17 +10,18 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tool_builtins::todo::{todo_read, todo_write};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
 use tower::ServiceExt as _;
 
 use crate::reply::Reply;
 use crate::subscriber;
+use crate::test_script::TestScript;
 
 /// The gateway, what it asks, and what its tools did.
 pub(crate) struct Lab {
     pub(crate) app: Router,
-    pub(crate) script: ScriptUpstream,
+    pub(crate) script: TestScript,
     pub(crate) runs: Runs,
 }
 
@@ -89,7 +90,7 @@ impl Lab {
 
     pub(crate) fn with(script: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Self {
         subscriber::keep();
-        let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let script = TestScript::from_json(&script.to_string()).unwrap();
         let runs = Runs::default();
         let gateway = Gateway::new(registry(&runs), script.clone())
             .with_deferred(["later"])

@@ -14,6 +14,7 @@ mod clock;
 #[path = "../../../tests/support/subscriber.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod subscriber;
+mod test_script;
 mod lab;
 mod events;
 mod reply;

@@ -12,12 +12,12 @@ use tool_gateway::session::file::FileStore;
 use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::session::record::{Session, SessionId, Turn};
 use tool_gateway::session::store::{SavedTurn, SessionStore, StoreError, StoreFuture};
-use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer, Offload, Ownership};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, call, registry, says, text, user};
+use crate::test_script::TestScript;
 
 /// A directory that is removed in the end.
 struct Folder(PathBuf);
@@ -67,7 +67,7 @@ fn tools(runs: &Runs) -> ToolRegistry {
 
 fn lab(folder: &Folder, turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
     let script = json!({ "turns": turns, "order": "requests" });
-    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let script = TestScript::from_json(&script.to_string()).unwrap();
     let runs = Runs::default();
     let gateway = Gateway::new(tools(&runs), script.clone());
     let gateway = gateway.with_offload(Offload::new(&folder.0)).unwrap();
@@ -247,7 +247,7 @@ async fn threshold_and_excluded_tools_are_set() {
         says(&[text("Done.")])
     ]);
     let script = json!({ "turns": turns, "order": "requests" });
-    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let script = TestScript::from_json(&script.to_string()).unwrap();
     let offload = Offload::new(&folder.0).with_threshold(5).excluding(["long"]);
     let gateway = Gateway::new(tools(&Runs::default()), script.clone());
     let lab = Lab {
@@ -262,7 +262,7 @@ async fn threshold_and_excluded_tools_are_set() {
 
 #[tokio::test]
 async fn invalid_offload_settings_are_errors_at_startup() {
-    let gateway = || Gateway::new(tools(&Runs::default()), ScriptUpstream::embedded());
+    let gateway = || Gateway::new(tools(&Runs::default()), TestScript::embedded());
     let refused = |offload: Offload| gateway().with_offload(offload).unwrap_err().to_string();
     let unknown = refused(Offload::new("/offloaded").excluding(["Read"]));
     assert!(

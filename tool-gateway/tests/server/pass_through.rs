@@ -6,7 +6,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
@@ -14,6 +14,7 @@ use crate::lab::{
     Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, thinking, user,
 };
 use crate::reply::{self, Reply};
+use crate::test_script::TestScript;
 
 /// Bodies with white space, repeated and unknown fields, and numbers of many digits.
 const BODIES: [&str; 3] = [
@@ -40,7 +41,7 @@ fn gateway(upstream: impl Upstream) -> axum::Router {
 }
 
 async fn direct(script: &str, body: &str) -> Response<Body> {
-    let upstream = ScriptUpstream::from_json(script).unwrap();
+    let upstream = TestScript::from_json(script).unwrap();
     let request = Request::post("/v1/messages")
         .body(Bytes::from(body.to_owned()))
         .unwrap();
@@ -59,7 +60,7 @@ async fn requests_and_responses_are_unchanged() {
     for body in BODIES {
         for is_stream in ["true", "false"] {
             let body = body.replace("STREAM", is_stream);
-            let script = ScriptUpstream::from_json(&full()).unwrap();
+            let script = TestScript::from_json(&full()).unwrap();
             let headers = [
                 ("anthropic-beta", "a,b"),
                 ("anthropic-version", "2023-06-01"),
@@ -101,7 +102,7 @@ async fn whole_messages_without_calls_are_unchanged_though_tools_are_offered() {
         json!({ "turns": [{ "id": "msg_1", "content": content, "usage": { "input_tokens": 3, "x": 1 } }] })
             .to_string();
     let expected = reply::bytes(direct(&script, &body(false, "")).await.into_body()).await;
-    let router = gateway(ScriptUpstream::from_json(&script).unwrap());
+    let router = gateway(TestScript::from_json(&script).unwrap());
     let ask = |body: String, headers: &'static [(&str, &str)]| {
         let router = router.clone();
         async move { router.oneshot(post("/v1/messages", body, headers)).await.unwrap() }
@@ -148,7 +149,7 @@ async fn errors_of_the_upstream_are_unchanged() {
                 let body = format!(
                     r#"{{"messages":[{{"role":"user","content":"a"}}],"tools":{tools},"stream":{is_stream}}}"#
                 );
-                let upstream = ScriptUpstream::from_json(&script).unwrap();
+                let upstream = TestScript::from_json(&script).unwrap();
                 let response = gateway(upstream)
                     .oneshot(post("/v1/messages", &body, &[]))
                     .await
@@ -283,7 +284,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_turn() {
 #[tokio::test]
 async fn counts_tokens_of_the_upstream_request() {
     // Nothing of the gateway's: the bytes pass.
-    let script = ScriptUpstream::from_json(&full()).unwrap();
+    let script = TestScript::from_json(&full()).unwrap();
     let body = BODIES[0].replace("STREAM", "false");
     let response = gateway(script.clone())
         .oneshot(post("/v1/messages/count_tokens?beta=true", &body, &[]))
@@ -333,7 +334,7 @@ async fn a_message_with_a_content_length_is_known_when_the_client_has_it() {
     let script = json!({ "turns": [says(&[text("One.")]), says(&[text("Two.")])] }).to_string();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let app = gateway(ScriptUpstream::from_json(&script).unwrap());
+    let app = gateway(TestScript::from_json(&script).unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
     for is_stream in [false, true] {
         let ask = async |messages: Value| {

@@ -13,7 +13,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
@@ -23,6 +23,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use crate::lab::post;
 use crate::reply;
+use crate::test_script::TestScript;
 
 const CHAT: &str = "/v1/chat/completions";
 const RESPONSES: &str = "/v1/responses";
@@ -578,7 +579,7 @@ async fn a_response_that_never_came_has_no_line() {
 /// It has no path of the Responses API.
 #[tokio::test]
 async fn a_script_answers_in_its_own_words() {
-    let script = ScriptUpstream::embedded();
+    let script = TestScript::embedded();
     let app = Gateway::new(ToolRegistry::new(), script).router();
     let response = app.oneshot(post(RESPONSES, "{}", &[])).await.unwrap();
     assert_eq!(response.status(), StatusCode::NOT_FOUND);

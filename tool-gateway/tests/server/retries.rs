@@ -8,12 +8,13 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{Request, Response};
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamFuture};
+use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
 use crate::reply::Reply;
+use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
@@ -431,7 +432,7 @@ async fn a_call_that_waits_for_a_decision_ends_with_its_client() {
     let permission = Permission::new(async |_| std::future::pending::<Decision>().await);
     let registry = registry(&runs).layer(permission);
     let script = json!({ "turns": [says(&[call("write", "a")])] }).to_string();
-    let gateway = Gateway::new(registry, ScriptUpstream::from_json(&script).unwrap());
+    let gateway = Gateway::new(registry, TestScript::from_json(&script).unwrap());
     let turns = gateway.turns();
     let mut chat = Chat::new(false);
     chat.messages().push(user("go"));
@@ -464,7 +465,7 @@ async fn a_call_whose_client_left_before_the_decision_is_decided_about_by_a_retr
                 says(&[call("write", "a")])
             };
             let script = json!({ "turns": [calls, says(&[text("Done.")])] });
-            let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+            let script = TestScript::from_json(&script.to_string()).unwrap();
             let mut gateway = Gateway::new(registry, script.clone())
                 .with_deferred(["later"])
                 .unwrap();

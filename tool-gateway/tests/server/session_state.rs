@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tool_gateway::Gateway;
 use tool_gateway::session::file::FileStore;
-use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::{SessionState, State, tool, tool_set};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_call, text, user};
 use crate::reply::Reply;
+use crate::test_script::TestScript;
 
 /// The keys that were noted in a session.
 #[derive(Default, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ async fn spoil(
 /// A gateway that has both tools, too; its upstream answers in the order of the requests.
 fn lab(turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
     let script = json!({ "turns": turns, "order": "requests" });
-    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let script = TestScript::from_json(&script.to_string()).unwrap();
     let runs = Runs::default();
     let mut registry = registry(&runs).with_state(runs.clone());
     registry.register_all(tool_set![note, spoil]).unwrap();

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
-use tool_gateway::upstream::ScriptUpstream;
 use tool_runtime::{Context, ToolDefinition};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, schema, slow_call, text, user};
 use crate::reply::Reply;
+use crate::test_script::TestScript;
 
 /// A gateway whose store fails to save a given number of times.
 fn lab(turns: &Value) -> (Lab, Arc<AtomicUsize>) {
@@ -219,7 +219,7 @@ async fn bytes_of_a_long_round(only_reads: bool, ms: impl Fn(u64) -> u64) -> usi
         .map(|key| slow_call("long", &key.to_string(), ms(key)));
     let calls: Vec<_> = calls.collect();
     let script = json!({ "turns": [says(&calls), says(&[text("Done.")])] });
-    let script = ScriptUpstream::from_json(&script.to_string()).unwrap();
+    let script = TestScript::from_json(&script.to_string()).unwrap();
     let gateway = Gateway::new(registry, script.clone()).with_store(store.clone());
     let app = gateway.router();
     let lab = Lab { app, script, runs };

@@ -95,7 +95,7 @@ async fn arguments_keep_the_text_of_their_numbers_and_keys() {
         {"content": [{"type": "text", "text": "Done."}]}
     ]}"#;
     for is_stream in [false, true] {
-        let upstream = tool_gateway::upstream::ScriptUpstream::from_json(script).unwrap();
+        let upstream = crate::test_script::TestScript::from_json(script).unwrap();
         let runs = crate::lab::Runs::default();
         let gateway = tool_gateway::Gateway::new(crate::lab::registry(&runs), upstream.clone());
         let lab = Lab {
@@ -122,7 +122,7 @@ async fn blocks_of_unknown_types_keep_their_text() {
         ]}}"#
     );
     for is_stream in [false, true] {
-        let upstream = tool_gateway::upstream::ScriptUpstream::from_json(&script).unwrap();
+        let upstream = crate::test_script::TestScript::from_json(&script).unwrap();
         let runs = crate::lab::Runs::default();
         let gateway = tool_gateway::Gateway::new(crate::lab::registry(&runs), upstream.clone());
         let lab = Lab {

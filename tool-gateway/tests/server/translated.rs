@@ -9,15 +9,16 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
 use tool_gateway::upstream::{
-    MessageEvent, MessageEvents, ScriptUpstream, TurnBody, Upstream, UpstreamError, UpstreamFuture,
+    MessageEvent, MessageEvents, TurnBody, Upstream, UpstreamError, UpstreamFuture,
 };
 
 use crate::lab::{Chat, Lab, Runs, call, registry, result, says, text};
 use crate::reply;
+use crate::test_script::TestScript;
 
 /// Answers turns as a script does, with events and as long without one as set.
 struct Translated {
-    script: ScriptUpstream,
+    script: TestScript,
     pause: Duration,
     is_alive: bool,
     is_whole: bool,
@@ -67,7 +68,7 @@ impl Upstream for Translated {
 }
 
 fn lab(turns: &Value, configure: impl FnOnce(Translated) -> Translated) -> Lab {
-    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let runs = Runs::default();
     let upstream = configure(Translated {
         script: script.clone(),
@@ -189,7 +190,7 @@ async fn events_that_end_early_are_an_error() {
     let runs = Runs::default();
     let lab = Lab {
         app: Gateway::new(registry(&runs), Short(AtomicBool::new(false))).router(),
-        script: ScriptUpstream::embedded(),
+        script: TestScript::embedded(),
         runs,
     };
     for expected in [

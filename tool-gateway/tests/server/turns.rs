@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_gateway::session::memory::MemoryStore;
-use tool_gateway::upstream::ScriptUpstream;
 use tool_gateway::{Gateway, Offer, Ownership};
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use tool_runtime::{Context, ToolDefinition};
 
 use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, thinking, user};
+use crate::test_script::TestScript;
 
 /// The blocks of the last message that the upstream received.
 fn last_blocks(lab: &Lab) -> Vec<Value> {
@@ -170,7 +170,7 @@ async fn the_ownership_table_settles_single_names() {
 
 #[tokio::test]
 async fn settings_with_an_unknown_tool_are_errors_that_name_it() {
-    let gateway = || Gateway::new(registry(&Runs::default()), ScriptUpstream::embedded());
+    let gateway = || Gateway::new(registry(&Runs::default()), TestScript::embedded());
     let wanted = "there is no tool `lookUp`; the tools are lookup, write, later, TodoWrite, TodoRead; did you mean `lookup`?";
     let ownership = Ownership::by_schema().with_alias("find", "lookUp");
     for error in [
@@ -534,7 +534,7 @@ async fn progress_causes_additional_pings() {
         })
         .unwrap();
     let turns = json!([says(&[call("index", "a")]), says(&[text("Done.")])]);
-    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let app = Gateway::new(registry, script.clone()).router();
     let lab = Lab {
         app,
@@ -571,7 +571,7 @@ async fn a_tool_with_the_hint_is_deferred() {
         says(&[call("pay", "a"), call("weather", "b")]),
         says(&[text("Done.")])
     ]);
-    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let app = Gateway::new(registry, script.clone()).router();
     let lab = Lab { app, script, runs };
     let mut chat = Chat::new(false);
@@ -855,7 +855,7 @@ async fn a_deferred_call_waits_beside_one_that_is_handed_to_the_client() {
         says(&[call("write", "a"), call("later", "b")]),
         says(&[text("Done.")])
     ]);
-    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let gateway = Gateway::new(registry, script.clone());
     let app = gateway.with_deferred(["later"]).unwrap().router();
     let lab = Lab { app, script, runs };
@@ -876,7 +876,7 @@ async fn a_call_that_is_handed_to_the_client_has_the_arguments_that_were_decided
     malformed["partial_json"] = "{'key': 'production'}".into();
     malformed.as_object_mut().unwrap().remove("input");
     let turns = json!([says(&[malformed]), says(&[text("Done.")])]);
-    let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
+    let script = TestScript::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let app = Gateway::new(registry, script.clone()).router();
     let lab = Lab { app, script, runs };
     let mut chat = Chat::new(true);

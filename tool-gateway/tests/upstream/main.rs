@@ -13,6 +13,9 @@ mod events;
 #[path = "../../../tests/support/random.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other suites use the rest")]
 mod random;
+#[path = "../server/test_script.rs"]
+#[allow(dead_code, reason = "other suites use the rest")]
+mod test_script;
 mod body;
 mod server;
 mod random_server;

@@ -12,7 +12,7 @@ const SCRIPT: &str = r#"{"turns": [
         {"type": "thinking", "thinking": "Two calls.", "signature": "c2ln"},
         {"type": "text", "text": "I'll look at both of them."},
         {"type": "tool_use", "id": "call_1", "name": "get_weather", "input": {"city": "Paris", "days": 2}},
-        {"type": "tool_use", "name": "get_time", "partial_json": "{'city': 'Paris'"}
+        {"type": "tool_use", "name": "get_time", "input": {"city": "Paris"}}
     ]},
     {"content": [{"type": "text", "text": "Rain."}], "stop_reason": "max_tokens", "usage": {"output_tokens": 9}},
     {"content": [{"type": "text", "text": "Half"}], "error": {"status": 529}}
@@ -64,7 +64,7 @@ async fn answers_with_texts_and_calls() {
     assert_eq!(message["tool_calls"][1]["id"], "call_script_0001_3");
     assert_eq!(
         message["tool_calls"][1]["function"]["arguments"],
-        "{'city': 'Paris'"
+        r#"{"city": "Paris"}"#
     );
     let usage = &completion["usage"];
     assert_eq!(

@@ -11,7 +11,7 @@ fn errors_name_file_line_column_and_fix() {
         (
             "{\n  \"turns\": [\n    {\"contents\": []}\n  ]\n}",
             "3:15: unknown field `contents`, expected one of `content`, `error`, `stop_reason`, `usage`, `id`, \
-             `model`, `deltas`, `ping`, `expect`, `headers`, `delay_ms`, `event_delay_ms`, `chunk`, `cut_after`"
+             `model`, `deltas`, `ping`, `headers`, `delay_ms`, `event_delay_ms`"
                 .to_owned(),
         ),
         (
@@ -66,8 +66,8 @@ fn errors_name_file_line_column_and_fix() {
             "1:51: invalid value of the header `x`; expected visible ASCII characters".to_owned(),
         ),
         (
-            "{\"turns\": [{\"content\": [], \"chunk\": 0}]}",
-            "1:37: invalid value: integer `0`, expected a nonzero usize".to_owned(),
+            "{\"turns\": [{\"content\": [], \"deltas\": 0}]}",
+            "1:38: invalid value: integer `0`, expected a nonzero usize".to_owned(),
         ),
         (
             "{\"turns\": [{\"content\": [], \"usage\": {\"input_tokens\": -1}}]}",
@@ -82,6 +82,38 @@ fn errors_name_file_line_column_and_fix() {
         error.to_string(),
         format!("script: `turns` is empty; expected at least one, {HELLO}")
     );
+}
+
+/// Fields that scripts had before are named, with another way.
+#[test]
+fn fields_of_test_scripts_are_refused() {
+    for (turn, expected) in [
+        (
+            r#""content": [], "expect": {}"#,
+            "1:35: unknown field `expect`, expected one of ",
+        ),
+        (
+            r#""content": [], "chunk": 1"#,
+            "1:34: unknown field `chunk`, expected one of ",
+        ),
+        (
+            r#""content": [], "cut_after": 1"#,
+            "1:38: unknown field `cut_after`, expected one of ",
+        ),
+        (
+            r#""content": [{"type": "tool_use", "name": "f", "partial_json": "{"}]"#,
+            "1:79: unknown field `partial_json`; write `input`, an object; ",
+        ),
+    ] {
+        let error = ScriptUpstream::from_json(&format!("{{\"turns\": [{{{turn}}}]}}")).unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with(&format!("script:{expected}")), "{error}");
+        assert!(
+            error.contains("; a script") || error.contains("other than a script"),
+            "{error}"
+        );
+        assert!(error.contains("an `Upstream`"), "{error}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
 
 use crate::body::{ask, bytes, events, json, message, post};
+use crate::test_script::TestScript;
 
 const MIXED: &str = r#"{"turns": [{
     "id": "msg_1",
@@ -158,7 +159,7 @@ async fn missing_ids_are_new_in_each_response() {
 
 #[tokio::test]
 async fn partial_json_is_streamed_as_it_is() {
-    let script = ScriptUpstream::from_json(
+    let script = TestScript::from_json(
         r#"{"turns": [{"stop_reason": "max_tokens", "content": [
             {"type": "tool_use", "id": "t", "name": "f", "partial_json": "{'city': \"Par"}
         ]}]}"#,

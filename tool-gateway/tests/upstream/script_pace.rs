@@ -1,24 +1,25 @@
-//! The upstream `script`: delays, chunks, and connections that break.
+//! The upstream `script`: delays; and the chunks and broken connections of the script of the tests.
 
 use std::time::Duration;
 
 use axum::Router;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tool_gateway::upstream::{AnthropicUpstream, ScriptUpstream, Upstream as _};
+use tool_gateway::upstream::{AnthropicUpstream, Upstream as _};
 
 use crate::body::{ask, bytes, events, pieces, post};
+use crate::test_script::TestScript;
 
 const STREAM: &str = r#"{"stream": true, "messages": []}"#;
 const WHOLE: &str = r#"{"messages": []}"#;
 
 /// A script of one turn, with those fields besides its text of six events.
-fn script(fields: &Value) -> ScriptUpstream {
+fn script(fields: &Value) -> TestScript {
     let mut turn = json!({"id": "msg_1", "content": [{"type": "text", "text": "Hello"}]});
     for (name, value) in fields.as_object().unwrap() {
         turn[name] = value.clone();
     }
-    ScriptUpstream::from_json(&json!({"turns": [turn]}).to_string()).unwrap()
+    TestScript::from_json(&json!({"turns": [turn]}).to_string()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use super::raw_object::{Excerpt, RawObject};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "RawObject")]
 pub(super) struct ScriptBlock {
-    /// Its members when it is complete. Where the script has `partial_json`, `input` is empty.
+    /// Its members when it is complete.
     pub(super) complete: RawObject,
     /// Its members as `content_block_start` has them.
     pub(super) start: RawObject,
@@ -59,7 +59,7 @@ impl TryFrom<RawObject> for ScriptBlock {
                 Ok(Self::streamed(object, &[("text", "\"\"")], deltas))
             }
             "thinking" => Self::thinking(object),
-            "tool_use" | "server_tool_use" | "mcp_tool_use" => Self::call(&object, kind == "tool_use"),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => Self::call(object, kind == "tool_use"),
             // It has no deltas: `redacted_thinking`, results of the server's tools.
             _ => Ok(Self::streamed(object, &[], Vec::new())),
         }
@@ -99,44 +99,32 @@ impl ScriptBlock {
         Ok(Self::streamed(object, &at_start, deltas))
     }
 
-    fn call(object: &RawObject, is_tool_use: bool) -> Result<Self, String> {
+    fn call(object: RawObject, is_tool_use: bool) -> Result<Self, String> {
         object.string("name")?;
         let needs_id = object.get("id").is_none();
         if !needs_id {
             object.string("id")?;
         }
-        let json = match (object.get("input"), object.get("partial_json")) {
-            (Some(input), None) if is_object(input) => input.to_owned(),
-            (Some(input), None) => {
-                return Err(format!(
-                    "invalid `input`: expected an object, got {}",
-                    Excerpt(input)
-                ));
-            }
-            (None, Some(_)) => object.string("partial_json")?,
-            (None, None) => {
-                return Err("missing field `input`; write `\"input\": {}` for none".to_owned());
-            }
-            (Some(_), Some(_)) => {
-                return Err("`input` and `partial_json` exclude each other; remove one".to_owned());
-            }
-        };
-        let mut complete = RawObject::default();
-        for (name, value) in object.members() {
-            if name == "partial_json" {
-                complete.push("input", "{}".to_owned());
-            } else {
-                complete.push(name, value.to_owned());
-            }
+        if object.get("partial_json").is_some() {
+            return Err("unknown field `partial_json`; write `input`, an object; \
+                        malformed arguments need an `Upstream` other than a script"
+                .to_owned());
+        }
+        let input = object
+            .get("input")
+            .ok_or("missing field `input`; write `\"input\": {}` for none")?;
+        if !is_object(input) {
+            let got = Excerpt(input);
+            return Err(format!("invalid `input`: expected an object, got {got}"));
         }
         let deltas = Deltas {
             empty_first: true,
-            ..Deltas::pieces("input_json_delta", "partial_json", json)
+            ..Deltas::pieces("input_json_delta", "partial_json", input.to_owned())
         };
         Ok(Self {
             is_tool_use,
             needs_id,
-            ..Self::streamed(complete, &[("input", "{}")], vec![deltas])
+            ..Self::streamed(object, &[("input", "{}")], vec![deltas])
         })
     }
 }

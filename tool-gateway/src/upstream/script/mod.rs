@@ -17,9 +17,7 @@
 //!                 {"type": "text", "text": "I'll look."},
 //!                 {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Paris"}}
 //!             ]},
-//!             {"expect": {"messages": [{}, {}, {"content": [{"tool_use_id": "toolu_1"}]}]},
-//!              "content": [{"type": "text", "text": "It rains."}],
-//!              "event_delay_ms": 20},
+//!             {"content": [{"type": "text", "text": "It rains."}], "event_delay_ms": 20},
 //!             {"error": {"status": 529, "headers": {"retry-after": "1"}}}
 //!         ]
 //!     }"#,
@@ -31,8 +29,6 @@
 //! let message: serde_json::Value = serde_json::from_slice(&message)?;
 //! assert_eq!(message["stop_reason"], "tool_use");
 //! assert_eq!(message["content"][1]["input"]["city"], "Paris");
-//!
-//! assert_eq!(script.requests()[0].body, body);
 //! # Ok(())
 //! # }
 //! ```
@@ -49,7 +45,7 @@
 //!
 //! | field of a message | |
 //! |---|---|
-//! | `content` | its blocks (of Chat Completions, the texts and the calls alone). Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response; one with `partial_json`, a text, instead of `input` is a call whose arguments are cut off or invalid |
+//! | `content` | its blocks (of Chat Completions, the texts and the calls alone). Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response |
 //! | `stop_reason` | by default `tool_use` if there is a block `tool_use`, else `end_turn` |
 //! | `usage` | by default computed from the sizes in bytes |
 //! | `id` | by default a new one in each response |
@@ -65,26 +61,22 @@
 //!
 //! | field of any turn | |
 //! |---|---|
-//! | `expect` | what the body of the request must contain: objects may have more members, arrays have equal length, everything else is equal. If it does not, the answer is status 400, with the place as a JSON pointer, and the request is [recorded](Recorded) with that failure |
 //! | `headers` | names and values; they replace those that the script sends otherwise |
 //! | `delay_ms` | before the response |
 //! | `event_delay_ms` | between the events of a stream |
-//! | `chunk` | the bytes of a stream come in pieces of that size, wherever events begin; with `event_delay_ms`, each event in pieces of its own |
-//! | `cut_after` | the connection breaks after that many events, or in the middle of a response that is no stream |
 //!
-//! Unknown fields are errors.
+//! Unknown fields are errors. A script checks no requests, and its arguments and connections are never broken: tests of such cases
+//! need an [`Upstream`] of their own.
 
 // Dependencies first: a module uses only modules declared before it.
 mod raw_object;
 mod api_error;
-mod expectation;
 mod block;
 mod turn;
 mod template;
 mod rendered;
 mod chat;
 mod playback;
-mod recorded;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -103,16 +95,13 @@ use serde_json::{Value, json};
 
 use super::service::{Upstream, UpstreamFuture};
 use chat::Completion;
-use playback::{Pace, Playback};
-use recorded::Recorder;
+use playback::Playback;
 use rendered::Rendered;
 use turn::{ErrorResponse, Order, Script, ScriptTurn};
 
-pub use recorded::Recorded;
-
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// An upstream that plays a [script](self). Clones share their turns and what they received.
+/// An upstream that plays a [script](self). Clones share their turns, and which of them come next.
 #[derive(Clone)]
 pub struct ScriptUpstream {
     shared: Arc<ScriptState>,
@@ -126,7 +115,6 @@ struct ScriptState {
     requests: AtomicU64,
     /// How many turns were played; counts if they are played in the order of requests.
     played: AtomicUsize,
-    recorder: Recorder,
 }
 
 /// A turn, and its message as it is sent.
@@ -202,35 +190,8 @@ impl ScriptUpstream {
                 turns: script.turns.into_iter().map(prepared).collect(),
                 requests: AtomicU64::new(0),
                 played: AtomicUsize::new(0),
-                recorder: Recorder::default(),
             }),
         }
-    }
-
-    /// What it received, in order: the last 10,000 requests, or fewer when their bodies together have more than 32 MiB.
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.shared.recorder.all()
-    }
-
-    /// The expectations that the recorded requests failed.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use axum::http::Request;
-    /// use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
-    ///
-    /// let script = ScriptUpstream::from_json(r#"{"turns": [{"expect": {"model": "large"}, "content": []}]}"#)?;
-    /// let body = r#"{"model": "small", "messages": []}"#;
-    /// let response = script.send(Request::post("/v1/messages").body(body.into())?).await?;
-    /// assert_eq!(response.status(), 400);
-    /// assert_eq!(script.failures(), [r#"turn 1 of the script: /model: expected "large", got "small""#]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn failures(&self) -> Vec<String> {
-        let requests = self.requests().into_iter();
-        requests.filter_map(|request| request.failure).collect()
     }
 }
 
@@ -239,17 +200,6 @@ impl Upstream for ScriptUpstream {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let reply = self.shared.reply(&parts, &body);
-            self.shared.recorder.push(Recorded {
-                path: parts
-                    .uri
-                    .path_and_query()
-                    .map_or("/", |path| path.as_str())
-                    .to_owned(),
-                method: parts.method,
-                headers: parts.headers,
-                body,
-                failure: reply.failure,
-            });
             if !reply.delay.is_zero() {
                 tokio::time::sleep(reply.delay).await;
             }
@@ -311,7 +261,6 @@ struct RequestRole<'a> {
 struct Reply {
     response: Response<Body>,
     delay: Duration,
-    failure: Option<String>,
 }
 
 impl From<Response<Body>> for Reply {
@@ -319,7 +268,6 @@ impl From<Response<Body>> for Reply {
         Self {
             response,
             delay: Duration::ZERO,
-            failure: None,
         }
     }
 }
@@ -378,20 +326,11 @@ impl ScriptState {
             return error(StatusCode::BAD_REQUEST, &message, number).into();
         };
         let turn = &prepared.turn;
-        if let Some(Err(reason)) = turn.expect.as_ref().map(|expected| fulfils(expected, body)) {
-            let failure = format!("turn {} of the script: {reason}", index + 1);
-            return Reply {
-                response: error(StatusCode::BAD_REQUEST, &failure, number),
-                delay: turn.delay,
-                failure: Some(failure),
-            };
-        }
         let mut response = prepared.response(api, &request, number, tokens(body));
         replace(response.headers_mut(), &turn.headers);
         Reply {
             response,
             delay: turn.delay,
-            failure: None,
         }
     }
 }
@@ -424,7 +363,8 @@ impl Prepared {
                         events.extend(completion.closing_events(request.includes_usage()));
                     }
                 }
-                let mut response = respond(StatusCode::OK, EVENT_STREAM, self.played(events));
+                let playback = Body::from_stream(Playback::new(events, self.turn.event_delay));
+                let mut response = respond(StatusCode::OK, EVENT_STREAM, playback);
                 let cache_control = HeaderValue::from_static("no-cache");
                 response
                     .headers_mut()
@@ -433,7 +373,7 @@ impl Prepared {
             }
             (_, Some(error)) => {
                 let (content_type, body) = error_body(error, number);
-                let mut response = respond(error.status, content_type, self.whole(body));
+                let mut response = respond(error.status, content_type, body);
                 replace(response.headers_mut(), &error.headers);
                 response
             }
@@ -442,34 +382,10 @@ impl Prepared {
                     Api::Messages => message.json(facts),
                     Api::ChatCompletions => Completion::new(&message.message, facts).json(),
                 };
-                respond(StatusCode::OK, JSON, self.whole(json))
+                respond(StatusCode::OK, JSON, json)
             }
             (None, None) => error(StatusCode::INTERNAL_SERVER_ERROR, "an empty turn", number),
         }
-    }
-
-    fn played(&self, mut events: Vec<Bytes>) -> Body {
-        if let Some(count) = self.turn.cut_after {
-            events.truncate(count);
-        }
-        let pace = Pace {
-            event_delay: self.turn.event_delay,
-            chunk: self.turn.chunk.map(Into::into),
-            cut: self.turn.cut_after.is_some(),
-        };
-        Body::from_stream(Playback::new(events, pace))
-    }
-
-    /// A body that is no stream; cut in the middle if the turn is cut.
-    fn whole(&self, body: Bytes) -> Body {
-        if self.turn.cut_after.is_none() {
-            return Body::from(body);
-        }
-        let pace = Pace {
-            cut: true,
-            ..Pace::default()
-        };
-        Body::from_stream(Playback::new(vec![body.slice(..body.len() / 2)], pace))
     }
 }
 
@@ -490,6 +406,14 @@ impl ScriptError {
             format!("; expected {TURN}")
         } else if text.starts_with("missing field `status`") {
             "; an error is for example {\"status\": 529}".to_owned()
+        } else if text.starts_with("unknown field `expect`") {
+            "; a script checks no requests: a test needs an `Upstream` that does".to_owned()
+        } else if ["chunk", "cut_after"]
+            .map(|name| format!("unknown field `{name}`"))
+            .iter()
+            .any(|start| text.starts_with(start))
+        {
+            "; a script splits and breaks no streams: a test needs an `Upstream` that does".to_owned()
         } else if error.is_syntax() || error.is_eof() {
             format!("; the script has to be JSON, {TURN}")
         } else {
@@ -522,11 +446,6 @@ fn replace(headers: &mut HeaderMap, by: &HeaderMap) {
     for (name, value) in by {
         headers.insert(name, value.clone());
     }
-}
-
-fn fulfils(expected: &Value, body: &[u8]) -> Result<(), String> {
-    let body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    expectation::check(expected, &body)
 }
 
 /// An error of the script's own.

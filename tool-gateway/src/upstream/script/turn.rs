@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::block::ScriptBlock;
@@ -40,12 +39,9 @@ pub(super) struct ScriptTurn {
     /// `None` if it is an error.
     pub(super) message: Option<ScriptMessage>,
     pub(super) error: Option<ErrorResponse>,
-    pub(super) expect: Option<Value>,
     pub(super) headers: HeaderMap,
     pub(super) delay: Duration,
     pub(super) event_delay: Duration,
-    pub(super) chunk: Option<NonZeroUsize>,
-    pub(super) cut_after: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -90,16 +86,12 @@ struct TurnFields {
     deltas: Option<NonZeroUsize>,
     #[serde(default)]
     ping: bool,
-    #[serde(default, deserialize_with = "present")]
-    expect: Option<Value>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     #[serde(default)]
     delay_ms: u64,
     #[serde(default)]
     event_delay_ms: u64,
-    chunk: Option<NonZeroUsize>,
-    cut_after: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -136,12 +128,9 @@ impl TryFrom<TurnFields> for ScriptTurn {
         Ok(Self {
             message,
             error: fields.error.map(ErrorResponse::try_from).transpose()?,
-            expect: fields.expect,
             headers: header_map(&fields.headers)?,
             delay: Duration::from_millis(fields.delay_ms),
             event_delay: Duration::from_millis(fields.event_delay_ms),
-            chunk: fields.chunk,
-            cut_after: fields.cut_after,
         })
     }
 }
@@ -187,11 +176,6 @@ impl TryFrom<RawObject> for Usage {
             members,
         })
     }
-}
-
-/// An expectation of `null` is one.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }
 
 fn header_map(fields: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
