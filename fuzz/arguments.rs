@@ -1,4 +1,4 @@
-//! What holds of the arguments of every call: of an annotated function's, and of a tool's whose schema came as JSON.
+//! Properties of the arguments of every call: of an annotated function, and of a tool with a schema in JSON.
 
 use std::time::{Duration, Instant};
 
@@ -221,7 +221,7 @@ fn call(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Po
     block_on(registry.call(call))
 }
 
-/// A call tells what a look at it told, and fails when that was an error.
+/// Checks that a call reports the issues of its preview, and fails if one of them is an error.
 fn told_alike(
     registry: &ToolRegistry,
     request: &ToolCallRequest,
@@ -240,7 +240,7 @@ fn told_alike(
     outcome
 }
 
-/// What nobody declared is told of every time.
+/// Returns whether the issue is about an undeclared parameter, which is reported every time.
 fn is_unknown(issue: &Issue) -> bool {
     matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
 }

@@ -1,4 +1,5 @@
-//! What holds of every definition in the words of every API: a strict form is in the published subset, or there is none.
+//! Properties of every definition in the format of every API: a strict form is in the published subset, or there is
+//! none.
 
 use tool_runtime::format::openai::{chat, responses};
 use tool_runtime::format::{anthropic, mcp};
@@ -48,7 +49,7 @@ fn sound(schema: &Value, strict: &Value, violations: &[String]) {
     assert_eq!(refusal(strict), None, "{strict}\nof {schema}");
 }
 
-/// Why no tool may have such a schema.
+/// The reason why no tool may have such a schema.
 fn refusal(schema: &Value) -> Option<String> {
     let mut registry = ToolRegistry::new().with_schema_corrections(false);
     let definition = ToolDefinition::new("tool", "Described.", schema.clone());

@@ -54,7 +54,7 @@ async fn everything(
     by_name: Option<BTreeMap<String, Option<f64>>>,
     /// Shapes.
     shapes: Option<Vec<Shape>>,
-    /// What happened.
+    /// The last event.
     event: Option<Event>,
     /// One thing or another.
     either: Option<Either>,

@@ -1,4 +1,4 @@
-//! What holds of every input. The fuzz targets look for one of which it does not; the replay of their seeds in
+//! Properties of every input. The fuzz targets look for a counterexample; the replay of their seeds in
 //! `tests/repair/corpus.rs` calls the same functions.
 
 use std::borrow::Cow;
@@ -55,7 +55,7 @@ pub fn chunks(input: &[u8]) {
     cut_off_is_left_alone(text, limits, &pieces);
 }
 
-/// What the record says fits what became of the text.
+/// Checks that the record fits the outcome of the text.
 fn kept_to_its_status(text: &str, repaired: &Repaired<'_>) {
     let was_repaired = repaired.status == Status::Repaired;
     assert_eq!(
@@ -177,7 +177,7 @@ pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// How many containers of a JSON text are open at once.
+/// Maximum number of open containers of a JSON text.
 fn depth(text: &str) -> usize {
     let (mut now, mut most, mut string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {

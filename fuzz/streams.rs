@@ -1,4 +1,4 @@
-//! What holds of every stream of server-sent events, whatever is in it and however it is cut.
+//! Properties of every stream of server-sent events, whatever its contents and its pieces.
 
 use serde_json::{Value, json};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
@@ -136,7 +136,7 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     (whose.len() == 1).then_some(all)
 }
 
-/// What the events of a stream carry, but for `[DONE]`.
+/// Data of the events of a stream, except `[DONE]`.
 fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut framer = SseDecoder::new();
     framer.push(stream);

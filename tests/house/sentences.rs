@@ -6,11 +6,31 @@ use crate::sources::{read, root, shown};
 
 /// Files and folders whose sentences are checked.
 const COVERED: &[&str] = &[
+    ".ci",
+    ".github",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.toml",
+    "README.md",
+    "SECURITY.md",
+    "benches/README.md",
+    "docs/README.md",
+    "docs/coercion.md",
+    "docs/comparison.md",
+    "docs/faults.md",
+    "docs/gateway.md",
+    "docs/limits.md",
+    "docs/requirements.md",
+    "fuzz",
     "tests/house",
     "tests/strict_api",
     "tool-builtins",
+    "tool-cli/README.md",
+    "tool-gateway/README.md",
     "tool-macros",
     "tool-repair",
+    "tool-runtime/README.md",
     "tool-runtime/src/format",
 ];
 
