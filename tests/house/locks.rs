@@ -14,9 +14,9 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     // What hyper-util calls watching a connection.
     ("tool-cli/src/check/log_warnings.rs", &["Mutex"]),
-    ("tool-gateway/src/cli/connections.rs", &["watch"]),
+    ("tool-gateway/src/serve/connections.rs", &["watch"]),
     // A channel of tokio's that has how many signals came.
-    ("tool-gateway/src/cli/stop_signals.rs", &["watch"]),
+    ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
     // One map, changed in one step.
     (
         "tool-gateway/src/server/access/client_limits.rs",

@@ -7,14 +7,11 @@ use syn::{Ident, Item};
 use crate::sources::{Module, read, shown};
 
 /// Names that several types of a crate may have, and the reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("tool-gateway", "ClientKey", "a key in a file, and in memory"),
-    (
-        "tool-gateway",
-        "Traces",
-        "one with the feature `otlp`, one without",
-    ),
-];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "tool-gateway",
+    "Traces",
+    "one with the feature `otlp`, one without",
+)];
 
 /// The crates without such types.
 const CHECKED: [&str; 3] = ["tool-macros", "tool-builtins", "tool-gateway"];

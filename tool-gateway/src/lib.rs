@@ -9,9 +9,10 @@ pub mod upstream;
 mod turn;
 mod settings;
 mod server;
-mod cli;
+mod serve;
+mod commands;
 
-pub use cli::run;
+pub use commands::run;
 pub use server::http::gateway::{Gateway, Turns};
 pub use settings::offload::{InvalidOffload, Offload};
 pub use settings::unknown_tool::UnknownTool;

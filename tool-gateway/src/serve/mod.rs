@@ -1,5 +1,13 @@
 //! `tool-gateway serve`: starts the server, and ends it in order.
 
+// Dependencies first: a module uses only modules declared before it.
+pub(crate) mod tools;
+mod log_lines;
+mod log;
+mod connections;
+mod otlp;
+mod stop_signals;
+
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,14 +17,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tool_cli::{Failure, Outcome, Terminal};
 
-use crate::cli::connections;
-use crate::cli::log::start_log;
-#[cfg(not(feature = "otlp"))]
-use crate::cli::no_traces::Traces;
-use crate::cli::stop_signals::StopSignals;
-use crate::cli::tools;
-#[cfg(feature = "otlp")]
-use crate::cli::traces::Traces;
+use self::log::start_log;
+use self::otlp::Traces;
+use self::stop_signals::StopSignals;
 use crate::server::http::gateway::{Gateway, Turns};
 use crate::session::store::StoreError;
 use crate::settings::Settings;

@@ -24,18 +24,18 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::Registry;
 
-use crate::cli::collector::{Collector, set};
-use crate::cli::otlp_client::OtlpClient;
+use crate::serve::otlp::client::OtlpClient;
+use crate::serve::otlp::collector::{Collector, set};
 
 /// The spans on their way to a collector.
-pub(super) struct Traces {
+pub(crate) struct Traces {
     provider: SdkTracerProvider,
     collector: Collector,
 }
 
 impl Traces {
     /// `None` if no collector is named. An error names the variable that is wrong.
-    pub(super) fn from_environment(runtime: &Handle) -> Result<Option<Self>, Failure> {
+    pub(crate) fn from_environment(runtime: &Handle) -> Result<Option<Self>, Failure> {
         let Some(collector) = Collector::from_environment() else {
             return Ok(None);
         };
@@ -58,13 +58,13 @@ impl Traces {
     }
 
     /// What the operator should know of a collector.
-    pub(super) fn describe(traces: Option<&Self>) -> Option<String> {
+    pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         let Collector { variable, url } = &traces?.collector;
         Some(format!("to {url} ({variable})"))
     }
 
     /// Hands on the spans of this project's crates, and no events: those may have parts of what was said.
-    pub(super) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
+    pub(crate) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
         let is_ours = filter_fn(|metadata| {
             metadata.is_span() && *metadata.level() <= Level::INFO && metadata.target().starts_with("tool_")
         });
@@ -80,12 +80,12 @@ impl Traces {
 
     /// Puts what a request does into a span that belongs to the client's trace.
     #[expect(clippy::unused_self, reason = "there is nothing to trace without it")]
-    pub(super) fn traced(&self, router: Router) -> Router {
+    pub(crate) fn traced(&self, router: Router) -> Router {
         router.layer(middleware::from_fn(traced))
     }
 
     /// Sends what is left.
-    pub(super) async fn end(self) {
+    pub(crate) async fn end(self) {
         let end = move || self.provider.shutdown_with_timeout(LAST);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(end).await {
             tracing::warn!(%error, "the last spans were not sent");

@@ -1,9 +1,27 @@
 //! The commands of the program, and its `--help`.
 
+use std::ffi::OsString;
+use std::process::ExitCode;
+
 use clap::Subcommand;
 use tool_cli::Program;
 
-pub(crate) const PROGRAM: Program = Program {
+use crate::serve::{self, tools};
+
+/// Runs the program with its arguments, the first of which is its name, and returns the exit status.
+///
+/// Exit status 0: success. 1: part of the input could not be repaired or read, as each command's help says.
+/// 2: wrong usage, or an error of input or output; standard error has a message.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    PROGRAM.run(arguments, |command: &Command, terminal| match command {
+        Command::Local(command) => command.run(terminal),
+        Command::Serve(options) => serve::run(options, terminal),
+        Command::Tools(options) => tools::print(options),
+        Command::Call(options) => tools::call(options, terminal),
+    })
+}
+
+const PROGRAM: Program = Program {
     name: "tool-gateway",
     version: env!("CARGO_PKG_VERSION"),
     about: "Serve tools to language models; repair and check what they send as tool calls",
@@ -12,17 +30,17 @@ pub(crate) const PROGRAM: Program = Program {
 };
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+enum Command {
     #[command(flatten)]
     Local(tool_cli::Command),
     /// Serve the Messages API: run the gateway's tools, and return the client's calls to the client
     #[command(long_about = crate::settings::options::ABOUT_SERVE, after_long_help = crate::settings::options::SERVE_EXAMPLES)]
     Serve(crate::settings::options::ServeOptions),
     /// Print the definitions of the gateway's tools
-    Tools(super::tools::ToolsOptions),
+    Tools(tools::ToolsOptions),
     /// Call one of the gateway's tools, and print its `tool_result`
-    #[command(long_about = super::tools::ABOUT_CALL)]
-    Call(super::tools::CallOptions),
+    #[command(long_about = tools::ABOUT_CALL)]
+    Call(tools::CallOptions),
 }
 
 const EXAMPLES: &str = "\

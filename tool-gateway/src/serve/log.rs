@@ -8,7 +8,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::{Layer, fmt, registry};
 
-use crate::cli::log_lines::LogLines;
+use crate::serve::log_lines::LogLines;
 
 /// Logs on standard error: for people on a terminal, else as JSON. What is beside it has filters of its own.
 pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) {

@@ -8,19 +8,19 @@ use tool_cli::Failure;
 use tracing_subscriber::Layer;
 use tracing_subscriber::registry::Registry;
 
-use crate::cli::collector::Collector;
+use crate::serve::otlp::collector::Collector;
 
 /// There are none in this build.
-pub(super) enum Traces {}
+pub(crate) enum Traces {}
 
 impl Traces {
     #[expect(clippy::unnecessary_wraps, reason = "as with the feature `otlp`")]
-    pub(super) fn from_environment(_: &Handle) -> Result<Option<Self>, Failure> {
+    pub(crate) fn from_environment(_: &Handle) -> Result<Option<Self>, Failure> {
         Ok(None)
     }
 
     /// What the operator should know of a collector.
-    pub(super) fn describe(traces: Option<&Self>) -> Option<String> {
+    pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         if let Some(traces) = traces {
             match *traces {}
         }
@@ -30,15 +30,15 @@ impl Traces {
         ))
     }
 
-    pub(super) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
+    pub(crate) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
         match *self {}
     }
 
-    pub(super) fn traced(&self, _: Router) -> Router {
+    pub(crate) fn traced(&self, _: Router) -> Router {
         match *self {}
     }
 
-    pub(super) fn end(self) -> Ready<()> {
+    pub(crate) fn end(self) -> Ready<()> {
         match self {}
     }
 }
