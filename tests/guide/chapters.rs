@@ -1,17 +1,45 @@
-//! The chapters: each is in the list and leads to the next, and every block of Rust in them is a test.
+//! The chapters: each is in the list, leads to the next, and reads well without rustdoc; its links lead to a page here and there.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use crate::{file, text};
 
-pub const GUIDE: &str = "tool-runtime/src/guide";
+const GUIDE: &str = "docs/guide";
+const LINKS: &str = "tool-runtime/src/docs/guide_links.md";
 
-/// The chapters in their order, as `mod.rs` declares them.
-pub fn chapters() -> Vec<String> {
-    let list = text(&format!("{GUIDE}/mod.rs"));
-    let declared = list.lines().filter_map(|line| line.strip_prefix("pub mod "));
-    declared
-        .map(|name| name.trim_end_matches(';').to_owned())
+/// The pages in their order; the list is not one of them.
+fn chapters() -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(file(GUIDE))
+        .unwrap()
+        .map(|page| page.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "README.md")
+        .collect();
+    names.sort();
+    names
+}
+
+fn page(name: &str) -> String {
+    text(&format!("{GUIDE}/{name}"))
+}
+
+/// `08_a_turn.md` is `_8_a_turn` in rustdoc.
+fn module(page: &str) -> String {
+    format!("_{}", page.trim_start_matches('0').trim_end_matches(".md"))
+}
+
+/// Prose and blocks by turns.
+fn parts(page: &str) -> Vec<&str> {
+    page.split("\n```").collect()
+}
+
+/// The link definitions of a page, by their labels.
+fn definitions(page: &str) -> BTreeMap<&str, &str> {
+    let prose = parts(page).into_iter().step_by(2);
+    prose
+        .flat_map(str::lines)
+        .filter_map(|line| line.strip_prefix('[')?.split_once("]: "))
+        .filter(|(label, target)| !label.contains(']') && !target.contains(' '))
         .collect()
 }
 
@@ -19,56 +47,160 @@ pub fn chapters() -> Vec<String> {
 fn every_chapter_is_listed_and_links_to_the_next() {
     let chapters = chapters();
     assert!(chapters.len() >= 12);
-    let list = text(&format!("{GUIDE}/mod.rs"));
+    let list = page("README.md");
     for (place, chapter) in chapters.iter().enumerate() {
         let number = place + 1;
         assert!(
-            chapter.starts_with(&format!("_{number}_")),
+            chapter.starts_with(&format!("{number:0>2}_")),
             "{chapter} is number {number}"
         );
+        let text = page(chapter);
         assert!(
-            list.contains(&format!("//! | [{number}. ")) && list.contains(&format!("]({chapter}) |")),
-            "the table in {GUIDE}/mod.rs has no row for {chapter}"
+            text.starts_with(&format!("# {number}. ")),
+            "{chapter} begins with its number"
+        );
+        let row = list
+            .lines()
+            .find(|line| line.starts_with(&format!("| [{number}. ")));
+        let label = row.and_then(|row| row.split("][").nth(1)?.split(']').next());
+        assert_eq!(
+            label.and_then(|label| definitions(&list).get(label).copied()),
+            Some(chapter.as_str()),
+            "the table in {GUIDE}/README.md has no row for {chapter}"
         );
         if let Some(next) = chapters.get(number) {
-            let text = text(&format!("{GUIDE}/{chapter}.rs"));
             let lead = text
                 .lines()
-                .rfind(|line| line.starts_with("//! Next: "))
+                .rfind(|line| line.starts_with("Next: "))
                 .unwrap_or_default();
-            assert!(
-                lead.contains(&format!("(super::{next})")),
+            let label = lead.split("][").nth(1).and_then(|rest| rest.split(']').next());
+            assert_eq!(
+                label.and_then(|label| definitions(&text).get(label).copied()),
+                Some(next.as_str()),
                 "{chapter} does not end with the way to {next}"
             );
         }
     }
 }
 
-/// What is shown and not run goes out of date in silence.
 #[test]
-fn every_rust_block_is_run() {
-    let mut blocks = 0;
-    for entry in fs::read_dir(file(GUIDE)).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            continue;
-        }
-        let chapter = fs::read_to_string(&path).unwrap();
-        let fences = chapter.lines().filter_map(|line| {
-            let attribute = line
-                .strip_prefix("#![doc = \"")
-                .map(|rest| rest.trim_end_matches("\"]"));
-            attribute.or(line.strip_prefix("//! "))?.strip_prefix("```")
-        });
-        for (place, words) in fences.enumerate() {
+fn every_page_is_a_module_of_the_runtime() {
+    let modules = text("tool-runtime/src/guide.rs");
+    for chapter in chapters().iter().map(String::as_str).chain(["README.md"]) {
+        if chapter != "README.md" {
+            let line = format!("    {} \"docs/guide/{chapter}\",\n", module(chapter));
             assert!(
-                ["", "compile_fail", "toml", "sh", "text"].contains(&words),
-                "{}: a block with `{words}` is no test; show what runs",
-                path.display()
+                modules.contains(&line),
+                "tool-runtime/src/guide.rs has no line `{}`",
+                line.trim()
             );
-            assert!(place % 2 == 0 || words.is_empty(), "{}", path.display());
-            blocks += usize::from(place % 2 == 0 && words.is_empty());
+        }
+        assert!(
+            text(&format!("tool-runtime/src/docs/guide/{chapter}")) == page(chapter),
+            "ln -s ../../../../{GUIDE}/{chapter} tool-runtime/src/docs/guide/{chapter}"
+        );
+    }
+}
+
+/// An example that is shown and not run goes out of date in silence; hidden lines are only hidden by rustdoc.
+#[test]
+fn every_rust_block_is_a_whole_test() {
+    let mut blocks = 0;
+    for name in chapters() {
+        for block in parts(&page(&name)).into_iter().skip(1).step_by(2) {
+            let (info, code) = block.split_once('\n').unwrap();
+            assert!(
+                ["rust", "rust,compile_fail", "toml", "sh", "text"].contains(&info),
+                "{name}: a block with `{info}` is no test; show what runs"
+            );
+            if info.starts_with("rust") {
+                blocks += 1;
+                let hidden = code
+                    .lines()
+                    .find(|line| line.trim() == "#" || line.trim().starts_with("# "));
+                assert_eq!(hidden, None, "{name}: readers of the repository see this line");
+            }
         }
     }
     assert!(blocks >= 30, "only {blocks} blocks");
+}
+
+#[test]
+fn links_lead_to_files_here_and_to_modules_in_rustdoc() {
+    let links = text(LINKS);
+    let in_rustdoc = definitions(&links);
+    let chapters = chapters();
+    for name in chapters.iter().map(String::as_str).chain(["README.md"]) {
+        let text = page(name);
+        let prose: String = parts(&text).into_iter().step_by(2).collect();
+        for link in prose.split("](").skip(1) {
+            assert!(
+                link.starts_with("https://"),
+                "{name}: use a definition for {link:.40}"
+            );
+        }
+        for (label, target) in definitions(&text) {
+            if target.starts_with("https://") {
+                continue;
+            }
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let target_file = file(GUIDE).join(path);
+            let target_text = fs::read_to_string(&target_file)
+                .unwrap_or_else(|error| panic!("{name}: [{label}] leads to {path}: {error}"));
+            assert!(
+                anchor.is_empty() || headings(&target_text).contains(&anchor.to_owned()),
+                "{name}: {path} has no heading #{anchor}"
+            );
+            let item = in_rustdoc
+                .get(label)
+                .unwrap_or_else(|| panic!("{LINKS} has no [{label}]"));
+            if chapters.iter().any(|chapter| chapter == path) {
+                let suffix = target.strip_prefix(path).unwrap();
+                assert_eq!(
+                    **item,
+                    format!("crate::guide::{}{suffix}", module(path)),
+                    "{LINKS}: [{label}]"
+                );
+            }
+            assert!(
+                prose.contains(&format!("[{label}]")),
+                "{name}: [{label}] is not used"
+            );
+        }
+    }
+}
+
+/// The anchors of the headings, as GitHub and rustdoc make them.
+fn headings(page: &str) -> Vec<String> {
+    let lines = page.lines().filter(|line| line.starts_with('#'));
+    lines
+        .map(|line| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title
+                .chars()
+                .filter(|it| it.is_alphanumeric() || matches!(it, ' ' | '-' | '_'));
+            kept.collect::<String>().replace(' ', "-")
+        })
+        .collect()
+}
+
+/// The blocks of the twelfth chapter have the files that the tests of the macro compare with its output.
+#[test]
+fn expansions_are_those_of_the_macro() {
+    let chapter: String = page("12_expansion.md").split_whitespace().collect();
+    for snapshot in [
+        "tool-macros/tests/expansion/two_parameters.rs",
+        "tool-macros/tests/expansion/two_parameters.expanded.rs",
+        "tool-macros/tests/expansion/real_tool.rs",
+        "tool-macros/tests/expansion/real_tool.expanded.rs",
+        "tool-macros/tests/expansion/methods.expanded.rs",
+        "tool-macros/tests/expansion/mistakes.expanded.rs",
+        "tests/guide/weather.expanded.rs",
+    ] {
+        let expansion: String = text(snapshot).split_whitespace().collect();
+        assert!(
+            chapter.contains(&expansion),
+            "{GUIDE}/12_expansion.md does not have {snapshot}"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::text;
 
-const CHAPTER: &str = "tool-runtime/src/guide/_12_expansion.rs";
+const CHAPTER: &str = "docs/guide/12_expansion.md";
 
 #[test]
 fn every_line_of_a_function_is_explained() {
@@ -63,7 +63,7 @@ fn rows(heading: &str) -> Vec<String> {
     let rows: Vec<String> = table
         .lines()
         .skip(2)
-        .map_while(|line| line.strip_prefix("//! | "))
+        .map_while(|line| line.strip_prefix("| "))
         .map(code)
         .collect();
     assert!(!rows.is_empty());

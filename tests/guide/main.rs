@@ -6,7 +6,6 @@
 mod chapters;
 mod compiler;
 mod explained;
-mod pages;
 
 use std::fs;
 use std::path::{Path, PathBuf};

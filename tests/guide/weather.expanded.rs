@@ -24,7 +24,7 @@ const _: () = {
         fn declare() -> __rt::DeclaredTool {
             let params = (
                 __rt::Param::<String>::of("city", "City name, e.g. \"Oslo\"."),
-                __rt::Param::<Option<u8>>::of("days", "How many days ahead."),
+                __rt::Param::<Option<u8>>::of("days", "Number of days ahead."),
             );
             let declaration = __rt::Declaration::new(
                 "get_weather",

@@ -9,7 +9,7 @@ use tool_runtime::{IntoTools, tool, tool_set};
 pub async fn get_weather(
     /// City name, e.g. "Oslo".
     city: String,
-    /// How many days ahead.
+    /// Number of days ahead.
     days: Option<u8>,
 ) -> Result<String, WeatherError> {
     forecast(&city, days.unwrap_or(1)).await
