@@ -10,13 +10,23 @@ const DOCUMENT: &str = "ARCHITECTURE.md";
 const LONGEST: usize = 140;
 
 /// Questions that newcomers ask first. Each is the first cell of a row that names an item.
-const QUESTIONS: [&str; 6] = [
+const QUESTIONS: [&str; 16] = [
     "a number in quotes becomes an integer",
     "a panic is caught",
+    "a definition is made",
+    "`Option` becomes optional",
+    "texts of compile errors",
     "a definition is cleaned",
     "an attribute's key is parsed",
     "a layer is applied",
     "an error becomes text for the model",
+    "the SSE of an upstream is read",
+    "a turn is suspended",
+    "a command",
+    "a setting of the gateway",
+    "an upstream",
+    "a session store",
+    "a tool of the program `tool-gateway`",
 ];
 
 #[test]
