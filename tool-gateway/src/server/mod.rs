@@ -1,4 +1,4 @@
-//! The server: moves bytes between client, upstream and tools. What is to be done, `turn` and `session` say. A request enters in `http`.
+//! The server: moves bytes between client, upstream and tools. The decisions are in `turn` and `session`. A request enters in `http`.
 
 mod observe;
 pub(crate) mod access;

@@ -1,4 +1,4 @@
-//! The canonical form of messages, system prompt and tools: what clients change on the way does not count.
+//! The canonical form of messages, system prompt and tools, without the differences that clients add when they echo them.
 //!
 //! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
 //! one text block. The arguments of calls stay whole: a null there is a value.
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use crate::wire::block::Block;
 use crate::wire::object::has_escapes;
 
-/// The canonical content of messages: one list of blocks.
+/// Returns the canonical content of messages: one list of blocks.
 pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
         .filter_map(|block| {
@@ -20,13 +20,13 @@ pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value>
         .collect()
 }
 
-/// The value of a text. What this program cannot read, a number that no double holds, half a surrogate pair or too many levels, is the
-/// text as it is.
+/// Reads the value of a text. A value that this program cannot read (a number out of the range of doubles, half a surrogate pair, too many
+/// levels) becomes a string with its text.
 pub(super) fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Removes from a block what does not count; whether it counts itself.
+/// Removes from a block the fields that do not count. Returns whether the block counts.
 fn project(block: &mut Value) -> bool {
     let Value::Object(fields) = block else {
         return true;
@@ -72,7 +72,7 @@ fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// The canonical form of a system prompt: a string or a list of text blocks.
+/// Returns the canonical form of a system prompt: a string or a list of text blocks.
 pub(super) fn system(text: Option<&str>) -> Vec<Value> {
     match text.map_or(Value::Null, value) {
         Value::String(text) => content([Block::text(&text)].iter()),
@@ -85,7 +85,7 @@ pub(super) fn system(text: Option<&str>) -> Vec<Value> {
     }
 }
 
-/// The canonical form of the declared tools.
+/// Returns the canonical form of the declared tools.
 pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     let without_nulls = |tool: &&str| {
         let mut tool = value(tool);
@@ -95,7 +95,7 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     tools.iter().map(without_nulls).collect()
 }
 
-/// What of a canonical block stays the same when a client trims texts, and, without input, writes arguments anew.
+/// Returns the part of a canonical block that does not change when a client trims texts and, without input, rewrites arguments.
 pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
     if let Some(Value::String(text)) = block.get_mut("text") {
         *text = text.trim().to_owned();
@@ -106,22 +106,21 @@ pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
     block
 }
 
-/// The bytes of RFC 8785: sorted keys, numbers as JavaScript writes them.
+/// Writes a value as RFC 8785 defines: sorted keys, numbers as in JavaScript.
 pub(crate) fn bytes(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     write(value, &mut out);
     out
 }
 
-/// The same of a list with these items.
+/// Writes a list with these items as RFC 8785 defines.
 pub(super) fn list_bytes(items: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     write_list(items, &mut out);
     out
 }
 
-// Every request is written so, several times: `serde_json_canonicalizer` keeps each field in buffers of its own, and takes several
-// times as long.
+// Every request is written several times: `serde_json_canonicalizer` has separate buffers for each field, and takes several times as long.
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
@@ -159,7 +158,7 @@ fn write_list(items: &[Value], out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // A double holds every integer up to here, and JavaScript writes it with all its digits.
+    // A double holds every integer up to this one, and JavaScript writes it with all its digits.
     const EXACT: u64 = 1 << 53;
     if number
         .as_i64()
@@ -168,7 +167,7 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
         out.extend_from_slice(number.to_string().as_bytes());
         return;
     }
-    // It fails for numbers that no double holds only, and `serde_json` reads none.
+    // It fails for numbers out of the range of doubles only, and `serde_json` reads none.
     let text = serde_json_canonicalizer::to_vec(number);
     out.extend(text.unwrap_or_else(|_| number.to_string().into_bytes()));
 }
@@ -184,7 +183,7 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// The order of the UTF-16 code units.
+/// Compares by UTF-16 code units.
 fn utf16_order(left: &str, right: &str) -> Ordering {
     if left.is_ascii() && right.is_ascii() {
         return left.cmp(right);

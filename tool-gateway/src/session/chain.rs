@@ -1,7 +1,8 @@
 //! The chain of digests over a conversation: one for each point at which the model had answered (`compute_session_hash` in requirements 004).
 //!
-//! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`, from a beginning that holds the principal. The key is a secret of the server: who
-//! knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at all.
+//! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`, from a beginning that holds the principal. The key is a secret of the
+//! server: a client that knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at
+//! all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,12 +22,12 @@ use crate::wire::role::Role;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// As lower-case hexadecimal digits, for stores and logs.
+    /// Returns the digest as lower-case hexadecimal digits, for stores and logs.
     pub fn to_hex(self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
-    /// The bytes, for stores.
+    /// Returns the bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -50,19 +51,18 @@ impl<'de> Deserialize<'de> for Digest {
 #[derive(Clone)]
 pub(crate) struct ChainKey {
     key: [u8; 32],
-    /// The digests of the latest contexts and messages, by how they were written: a client sends the same with each request, and most
-    /// of what it sends.
+    /// Digests of the latest contexts and messages, by the digest of their texts: a client repeats them in each request.
     written: Arc<Mutex<DigestCache>>,
 }
 
-/// The digests of what was written, by that of how it was written. What was not asked for lately is forgotten.
+/// Digests of canonical values, by the digest of their texts. Entries that were not used lately are removed.
 #[derive(Debug, Default)]
 struct DigestCache {
     latest: HashMap<Digest, Digest>,
     before: HashMap<Digest, Digest>,
 }
 
-/// How many digests `latest` has at most: some 5 MB for both.
+/// Maximum number of digests in `latest`: about 5 MB for both maps.
 const MAX_WRITTEN: usize = 32 << 10;
 
 impl DigestCache {
@@ -112,17 +112,17 @@ impl ChainKey {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
-    /// The digest of a canonical list of blocks. The chain and the digests of an answer hold it, so that a long text is read once.
+    /// Computes the digest of a canonical list of blocks. The chain and the digests of an answer hold it, so that a long text is read once.
     fn content(&self, content: &[Value]) -> Digest {
         self.digest(&[b"content", &canonical::list_bytes(content)])
     }
 
-    /// The next digest of a chain, after this content.
+    /// Computes the next digest of a chain, after this content.
     fn next(&self, previous: Digest, role: &Role, content: Digest) -> Digest {
         self.digest(&[&previous.0, role.as_str().as_bytes(), &content.0])
     }
 
-    /// The digest of what is not a message: system prompt and tools.
+    /// Computes the digest of system prompt and tools.
     pub(crate) fn context(&self, request: &MessagesRequest) -> Digest {
         let system = request.get("system");
         let mut written = vec!["written context", system.unwrap_or_default()];
@@ -138,13 +138,13 @@ impl ChainKey {
         })
     }
 
-    /// The digest of what a request asks for beside its conversation and its context, whether it is streamed or not.
+    /// Computes the digest of the other fields of a request, except `stream`.
     pub(crate) fn settings(&self, request: &MessagesRequest) -> Digest {
         let mut settings: Vec<_> = request
             .settings()
             .filter(|(name, _)| !matches!(*name, "system" | "stream"))
             .collect();
-        // Of a repeated field the last counts.
+        // The last one of repeated fields counts.
         settings.sort_by_key(|(name, _)| *name);
         let written = settings
             .iter()
@@ -159,10 +159,10 @@ impl ChainKey {
         })
     }
 
-    /// The digest of what is written so, which is computed if it is not known.
+    /// Returns the digest of the value with this text; computes it if it is not cached.
     fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Digest) -> Digest {
         let written = self.digest(written);
-        // Not while others wait.
+        // The lock is free while the digest is computed.
         let known = self.lock().get(written);
         known.unwrap_or_else(|| {
             let computed = compute();
@@ -183,13 +183,13 @@ pub(crate) struct Group {
     pub(crate) role: Role,
     /// The indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
-    /// Of the last group only, if it is the model's.
+    /// The canonical content of the last group, if it is the model's; otherwise empty.
     content: Vec<Value>,
-    /// The chain after this group.
+    /// The digest of the chain after this group.
     pub(crate) digest: Digest,
 }
 
-/// The groups of a conversation, each with the chain after it.
+/// Groups the messages of a conversation, and computes the digest of the chain after each group.
 pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, message) in request
@@ -214,7 +214,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
         let at = || group.messages.iter();
         let messages = || at().filter_map(|at| request.messages.get(*at));
         let content = || canonical::content(messages().flat_map(|message| &message.blocks));
-        // The answer may go on with the last.
+        // The answer may continue the last one.
         let of_content = if index == last && group.role == Role::Assistant {
             group.content = content();
             key.content(&group.content)
@@ -229,7 +229,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
     groups
 }
 
-/// What the client sees of an answer, in its canonical form.
+/// The visible content of an answer, in its canonical form.
 pub(crate) struct AnswerContent<'k> {
     key: &'k ChainKey,
     blocks: Vec<Value>,
@@ -246,10 +246,10 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// The chain after the answer to a request with these groups.
+    /// Computes the digest of the chain after the answer to a request with these groups.
     pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
         match groups {
-            // The answer goes on with a message of the model: together they are one.
+            // The answer continues a message of the model: together they are one.
             [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let content = [last.content.as_slice(), &self.blocks].concat();
@@ -263,12 +263,12 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// The digest of the content alone.
+    /// Returns the digest of the content alone.
     pub(crate) fn digest(&self) -> Digest {
         self.content
     }
 
-    /// The digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
+    /// Computes the digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
     pub(crate) fn outline(&self, has_input: bool) -> Digest {
         let is_trimmed = |block: &Value| {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -345,7 +345,7 @@ mod tests {
             r#","tools":[{"name":"a","x":1}]"#,
             r#","system":"s","tools":[{"name":"a","x":2}]"#,
         ];
-        // More than are kept; each is asked for when it is known, and when it is not.
+        // More than the cache holds: each is computed when it is cached, and when it is not.
         for number in 0..=3 * MAX_WRITTEN {
             context(&key, &format!(r#","system":"{number}""#));
             if number % (MAX_WRITTEN / 2) == 0 {
@@ -360,7 +360,7 @@ mod tests {
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
     }
 
-    /// Else the second of these requests would get the answer to the first.
+    /// Otherwise the second of these requests would get the answer to the first.
     #[test]
     fn contexts_depend_on_what_this_program_cannot_read() {
         let key = ChainKey::new([7; 32]);

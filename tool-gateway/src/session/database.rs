@@ -12,7 +12,7 @@ use redb::{Database, DatabaseError, StorageError, WriteTransaction};
 
 use super::store::StoreError;
 
-/// A database in a file. After a failed write, redb serves nothing more until its file is opened again: with what was committed.
+/// A database in a file. After a failed write, redb works again when its file is opened again, with the committed data.
 #[derive(Debug)]
 pub(super) struct FileDatabase {
     path: PathBuf,
@@ -25,21 +25,21 @@ enum State {
         database: Database,
         since: Instant,
     },
-    /// After a failure.
+    /// Closed after a failure.
     Closed {
         error: StoreError,
         since: Instant,
     },
 }
 
-/// How long the file is left alone after a failure: opening it reads all of it.
+/// Time for which the file stays closed after a failure: opening reads all of it.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How much of the file is kept in memory; the system keeps more.
+/// Size of redb's cache; the system caches more.
 const CACHE_BYTES: usize = 64 << 20;
 
 impl FileDatabase {
-    /// Opens a file, or creates it: for its owner alone, as its folder. A file that was changed otherwise than by a database is
+    /// Opens or creates a file. The file and a new folder are accessible to the owner alone. A file that another program has changed is
     /// refused.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         Ok(Self {
@@ -55,7 +55,7 @@ impl FileDatabase {
         &self.path
     }
 
-    /// How large the file is.
+    /// Returns the size of the file.
     pub(super) fn bytes(&self) -> Result<u64, StoreError> {
         let file = fs::metadata(&self.path);
         Ok(file.map_err(|error| named(&self.path, &error))?.len())
@@ -70,7 +70,7 @@ impl FileDatabase {
                 State::Open { database, since } => (database, *since),
                 State::Closed { error, .. } => return Err(error.clone()),
             };
-            // Of pages that something else has changed, redb may think the impossible.
+            // redb may panic on pages that another program has changed.
             match catch_unwind(AssertUnwindSafe(|| work(database))) {
                 Ok(Ok(done)) => return Ok(done),
                 Ok(Err(Failed::Store(StoreError(error)))) => return Err(named(&self.path, &error)),
@@ -95,7 +95,7 @@ impl FileDatabase {
         })
     }
 
-    /// Closes what was opened then; others may have done so, and opened it again.
+    /// Closes the database of this opening; another thread may have closed and opened it again.
     fn close(&self, opened: Instant, error: &StoreError) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if !matches!(&*state, State::Open { since, .. } if *since == opened) {
@@ -106,7 +106,7 @@ impl FileDatabase {
             since: Instant::now(),
         };
         let before = std::mem::replace(&mut *state, closed);
-        // It writes to the end.
+        // Dropping the database writes to the file.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(before)));
     }
 
@@ -160,7 +160,7 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens a file, or creates it with its folder. Its name is on the disk then, if `sync` writes the names in a folder there.
+/// Opens a file, or creates it with its folder. The name of a new file is on the disk if `sync` writes the entries of a folder to it.
 fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<File> {
     let folders = || path.ancestors().skip(1).map(current_if_empty);
     let missing = folders().take_while(|folder| !folder.exists()).count();
@@ -175,14 +175,14 @@ fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Res
         options.mode(0o600);
     }
     let file = options.open(path)?;
-    // Also of a file that was there: who created it may have been killed in between.
+    // This includes a file that exists: the process that created it may have been killed before this step.
     for folder in folders().take(missing + 1) {
         sync(folder)?;
     }
     Ok(file)
 }
 
-/// A relative path has the empty one as its last ancestor.
+/// The last ancestor of a relative path is the empty path.
 fn current_if_empty(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() {
         Path::new(".")
@@ -191,9 +191,9 @@ fn current_if_empty(folder: &Path) -> &Path {
     }
 }
 
-/// Writes the names in a folder to the disk: without that, a new file may be gone after a loss of power, whatever was synced in it.
+/// Writes the entries of a folder to the disk. Otherwise a loss of power may remove a new file, even if its content is on the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file.
+    // Other systems cannot open a folder as a file.
     if cfg!(not(unix)) {
         return Ok(());
     }
@@ -211,7 +211,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a folder and its parents, for the owner alone. One that is there stays as it is.
+/// Creates a folder and its parents, accessible to the owner alone. Existing folders are not changed.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -223,7 +223,7 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Why the file could not be read or written.
+/// The reason that the file could not be read or written.
 pub(super) enum Failed {
     Store(StoreError),
     File(redb::Error),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::StoreError;
 
-/// The version of what is written: of records, and of the tables of a file. Nothing of another one is read.
+/// The version of records and of the tables of a file. Other versions are not read.
 pub(super) const VERSION: u32 = 5;
 
 /// The maximum size of a record: a turn holds what its requests and responses held.
@@ -22,7 +22,7 @@ struct ReadRecord<R> {
     record: R,
 }
 
-/// The part that every version has.
+/// The part of a record that every version has.
 #[derive(Deserialize)]
 struct Version {
     version: u32,

@@ -1,4 +1,4 @@
-//! [`MemoryStore`]: sessions in memory, gone with the process.
+//! [`MemoryStore`]: sessions in memory, which end with the process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,8 @@ use super::store::{
     StoreFuture, StoreSize, push_key,
 };
 
-/// Keeps sessions in memory, up to a number of turns and a size. Over a cap, what would expire first goes first: the oldest turns of a
-/// session, and it with the last of them.
+/// Keeps sessions in memory, up to a number of turns and a size. Over a cap, the first to expire is removed first: the oldest turns of a
+/// session, and the session with its last turn.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// How many expired turns a save removes, so that no request pays for all.
+/// Maximum number of expired turns that a save removes, so that no request pays for all.
 const MAX_EXPIRED: usize = 8;
 
 #[derive(Debug, Default)]
@@ -45,14 +45,14 @@ struct Tables {
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
     clients: HashMap<Digest, ClientEntry>,
-    /// The sessions in the order in which they go.
+    /// The sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
     /// The turns of each session, in the order in which they were stored: by the numbers of both.
     of_sessions: BTreeMap<(u64, u64), String>,
-    /// The same by their points, without their ids: the numbers of session and turn are beside the point.
+    /// The turns of each session by point: the numbers of session and turn, and the point between them.
     points_of_sessions: BTreeSet<(u64, Digest, u64)>,
     bytes: usize,
-    /// How many turns were ever stored.
+    /// Number of turns that were ever stored.
     saved: u64,
 }
 
@@ -60,18 +60,18 @@ struct Tables {
 struct Entry {
     turn: Arc<Turn>,
     calls: Vec<Digest>,
-    /// Its number among all that were stored.
+    /// The number of the turn among all that were stored.
     number: u64,
 }
 
 #[derive(Debug)]
 struct SessionEntry {
     session: Session,
-    /// That of its first turn.
+    /// The number of its first turn.
     number: u64,
     client: Digest,
     keys: Vec<Digest>,
-    /// How many turns it has.
+    /// Number of its turns.
     turns: usize,
     place: Place,
 }
@@ -79,11 +79,11 @@ struct SessionEntry {
 #[derive(Debug, Default)]
 struct ClientEntry {
     turns: usize,
-    /// Its sessions in the order in which they go.
+    /// The client's sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
 }
 
-/// The place of a session in the order in which they go.
+/// The position of a session in the order of removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     expiry: Expiry,
@@ -91,11 +91,11 @@ struct Place {
     number: u64,
 }
 
-/// When a session expires.
+/// The time at which a session expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Expiry {
     After(Instant),
-    /// Beyond the range of the clock.
+    /// The time is beyond the range of the clock.
     Never,
 }
 
@@ -106,7 +106,7 @@ impl Expiry {
 }
 
 impl MemoryStore {
-    /// A store for 100,000 turns, 10,000 of each client, 512 MiB and a day without a new turn.
+    /// Creates a store for 100,000 turns, 10,000 of each client, 512 MiB and a day without a new turn.
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
@@ -124,16 +124,16 @@ impl MemoryStore {
         self
     }
 
-    /// Sets how many turns of each client are kept, so that none displaces those of others. A session that has more of them loses its
-    /// oldest ones; only what is saved now is kept in any case.
+    /// Sets how many turns of each client are kept, so that no client displaces the turns of others. A session with more turns loses its
+    /// oldest ones; only the turn that is saved now is always kept.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: usize) -> Self {
         self.max_turns_per_client = turns;
         self
     }
 
-    /// Sets how many bytes of messages are kept, about. A session that is larger than all of it loses its oldest turns; only what is
-    /// saved now is kept in any case.
+    /// Sets how many bytes of messages are kept, about. A session that is larger loses its oldest turns; only the turn that is saved now is
+    /// always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
@@ -147,12 +147,12 @@ impl MemoryStore {
         self
     }
 
-    /// How many turns there are.
+    /// Returns the number of turns.
     pub fn len(&self) -> usize {
         self.lock().turns.len()
     }
 
-    /// Whether there is none.
+    /// Whether the store has no turns.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -162,7 +162,7 @@ impl MemoryStore {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When what is saved now expires.
+    /// Returns the time at which a turn that is saved now expires.
     fn expiry(&self, is_suspended: bool) -> Expiry {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let end = Instant::now().checked_add(self.ttl.saturating_mul(factor));
@@ -177,14 +177,14 @@ impl Default for MemoryStore {
 }
 
 impl Tables {
-    /// A session, unless it has expired.
+    /// Returns a session, unless it has expired.
     fn session(&self, id: &SessionId) -> Option<&SessionEntry> {
         self.sessions
             .get(id)
             .filter(|entry| !entry.place.expiry.is_over())
     }
 
-    /// A turn, unless its session has expired.
+    /// Returns a turn, unless its session has expired.
     fn turn(&self, id: &str) -> Option<Arc<Turn>> {
         #[cfg(test)]
         super::tests::work::count(1);
@@ -193,7 +193,7 @@ impl Tables {
         Some(Arc::clone(turn))
     }
 
-    /// The turns after a point, the oldest first: the latest, and those of a session.
+    /// Returns the turns after a point, the oldest first: the latest ones, and all of a session.
     fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
@@ -251,7 +251,7 @@ impl Tables {
         self.turns.insert(entry.turn.id.clone(), entry);
     }
 
-    /// Moves the session of a turn, which is new or goes on with it, to another place.
+    /// Moves the session of a turn, which is new or continues with it, to its new position.
     fn renew(&mut self, turn: &Turn, client: Digest, place: Place) {
         let now = SystemTime::now();
         let entry = self
@@ -280,7 +280,7 @@ impl Tables {
         }
     }
 
-    /// Removes a turn. Its session stays, also without any.
+    /// Removes a turn. Its session stays, even without turns.
     fn remove_turn(&mut self, id: &str) {
         let Some(entry) = self.turns.remove(id) else {
             return;
@@ -308,7 +308,7 @@ impl Tables {
         turns.next().map(|(_, turn)| turn.clone())
     }
 
-    /// Removes the oldest turn of a session, unless it has no other; says whether it did.
+    /// Removes the oldest turn of a session, unless it has no other. Returns whether a turn was removed.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
         let session = self.sessions.get(id).filter(|session| session.turns > 1);
         let oldest = session.and_then(|session| self.oldest_turn(session));
@@ -339,7 +339,8 @@ impl Tables {
         }
     }
 
-    /// Removes what would expire first of a client, or of all; but not the turn that was saved now. Says whether there was anything.
+    /// Removes the turn of a client, or of all clients, that expires first, except the turn that was saved now. Returns whether a turn was
+    /// removed.
     fn remove_first(&mut self, of: Option<Digest>, saved: &SessionId) -> bool {
         let order = match of {
             Some(client) => self.clients.get(&client).map(|client| &client.order),

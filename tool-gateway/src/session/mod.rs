@@ -1,6 +1,6 @@
-//! Sessions: which conversation a request belongs to, and what the model really saw of it.
+//! Sessions: the conversation to which a request belongs, and the transcript that the model saw.
 //!
-//! The names of the requirements (document 004 of `docs/requirements.md`), and what they are here:
+//! The names of the requirements (document 004 of `docs/requirements.md`), and of this crate:
 //!
 //! | there | here |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Recognises the session of a request, and the stored turns in its history. When in doubt, what the client sent goes up as it
-//! is: a guess is never resumed.
+//! Recognises the session of a request, and the stored turns in its history. When in doubt, the client's messages go up unchanged: a guess
+//! is never resumed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// How a session was found.
+/// The means by which a session was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// By the id of a call that was minted here.
+    /// The id of a call that this gateway minted.
     Minted,
-    /// By a key that the client has for it.
+    /// A key of the client for the session.
     Key,
-    /// By its history.
+    /// The history of the request.
     Chain,
-    /// It was not.
+    /// The session was not found.
     New,
 }
 
@@ -39,7 +39,7 @@ impl Found {
     }
 }
 
-/// The client, as far as sessions are concerned.
+/// The client of a request, with the keys of its session.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) principal: Principal,
@@ -47,7 +47,7 @@ pub(crate) struct Client {
     pub(crate) keys: Vec<String>,
 }
 
-/// What is known of a request's conversation (`extract_new_messages` in requirements 004).
+/// The known part of a request's conversation (`extract_new_messages` in requirements 004).
 #[derive(Debug, Clone)]
 pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
@@ -55,16 +55,16 @@ pub(crate) struct Recognized {
     pub(crate) groups: Vec<Group>,
     /// The stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
-    /// The index of the last known group; what follows is new.
+    /// The index of the last known group; later groups are new.
     pub(crate) last_known: Option<usize>,
-    /// The state to go on with.
+    /// The state of the session before the turn.
     pub(crate) state: Map<String, Value>,
     pub(crate) context: Digest,
     pub(crate) beginning: Digest,
 }
 
 impl Recognized {
-    /// A request whose conversation is not known.
+    /// Creates the result for a request with an unknown conversation.
     pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest) -> Self {
         let beginning = key.beginning(&client.principal);
         Self {
@@ -79,23 +79,23 @@ impl Recognized {
         }
     }
 
-    /// The last turn that is known.
+    /// Returns the last known turn.
     pub(crate) fn last_known_turn(&self) -> Option<&Arc<Turn>> {
         self.turns.get(&self.last_known?)
     }
 }
 
-/// The digest under which a store has the call of this id.
+/// Computes the digest under which a store has the call of this id.
 pub(crate) fn call_digest(key: &ChainKey, principal: &Principal, id: &str) -> Digest {
     key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
 }
 
-/// The digest under which a store counts what a client has.
+/// Computes the digest under which a store counts the turns of a client.
 pub(crate) fn client_digest(key: &ChainKey, principal: &Principal) -> Digest {
     key.digest(&[b"client", principal.as_bytes()])
 }
 
-/// The digest under which a store has a session by a client's key.
+/// Computes the digest under which a store has a session by a client's key.
 pub(crate) fn key_digest(key: &ChainKey, principal: &Principal, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
 }
@@ -132,22 +132,22 @@ pub(crate) async fn recognize(
     Ok(recognized)
 }
 
-/// What the store has of a request's conversation.
+/// The stored turns of a request's conversation.
 struct Lookup {
     context: Digest,
-    /// The indexes of the model's groups.
+    /// Returns the indexes of the model's groups.
     answers: Vec<usize>,
-    /// The session that the client names by one of its keys.
+    /// The session of one of the client's keys.
     named: Option<SessionId>,
-    /// The turn of the latest call in the history that was minted here, and the index of its group.
+    /// The turn of the latest call in the history with an id of this gateway, and the index of its group.
     minted: Option<(usize, Arc<Turn>)>,
-    /// The stored turns after each of the model's groups.
+    /// Returns the stored turns after each of the model's groups.
     candidates: HashMap<usize, Vec<Arc<Turn>>>,
-    /// The last turn of the history that is known.
+    /// The last known turn of the history.
     last: Option<LastKnown>,
 }
 
-/// The last turn of a history that is known, the index of its group, and how it was found.
+/// The last known turn of a history, the index of its group, and the means by which it was found.
 #[derive(Clone)]
 struct LastKnown {
     found: Found,
@@ -165,7 +165,7 @@ async fn look_up(
     let groups = &recognized.groups;
     let named = named(key, store, client).await?;
     let minted = minted(key, store, client, request, groups).await?;
-    // Those that come first, if they are in the history at all.
+    // The sessions with the highest priority, if they are in the history.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
     let mut lookup = Lookup {
@@ -177,7 +177,7 @@ async fn look_up(
         last: None,
     };
     lookup.last = lookup.last_known();
-    // It was not expected, and its turns may be missing after points that have many.
+    // The session was not expected, and its turns may be missing after points that have many.
     if let Some(LastKnown { turn, .. }) = &lookup.last
         && expected.as_ref() != Some(&turn.session)
         && lookup
@@ -191,9 +191,9 @@ async fn look_up(
 }
 
 impl Lookup {
-    /// By an id, else by a key, else by the history.
+    /// Finds the last known turn by an id, otherwise by a key, otherwise by the history.
     fn last_known(&self) -> Option<LastKnown> {
-        // An id that was minted here is in the history: no other conversation has it, whatever its prompt and its tools are now.
+        // An id of this gateway is in the history: no other conversation has it, even with another prompt and other tools.
         let minted_at = self.minted_at();
         let has_minted_id = |index, turn: &Turn| {
             let first = minted_at.get(&turn.session);
@@ -207,7 +207,7 @@ impl Lookup {
             .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
     }
 
-    /// The last turn in the history of which this is true.
+    /// Returns the last turn of the history with this property.
     fn longest(&self, found: Found, accepts: impl Fn(usize, &Turn) -> bool) -> Option<LastKnown> {
         self.answers.iter().rev().find_map(|index| {
             let mut turns = self.candidates.get(index)?.iter().rev();
@@ -220,7 +220,7 @@ impl Lookup {
         })
     }
 
-    /// Where each session has the first of its turns with ids that were minted here.
+    /// Returns the index of the first turn with ids of this gateway, by session.
     fn minted_at(&self) -> HashMap<&SessionId, usize> {
         let mut minted_at = HashMap::new();
         for (at, turns) in &self.candidates {
@@ -232,7 +232,7 @@ impl Lookup {
         minted_at
     }
 
-    /// Whether two sessions have one visible history: which of them goes on is not known, so a new one does.
+    /// Whether two sessions have one visible history: the request could continue either, so it begins a new session.
     fn is_ambiguous(&self, last: &LastKnown) -> bool {
         last.found == Found::Chain
             && self.candidates.get(&last.index).is_some_and(|all| {
@@ -241,7 +241,7 @@ impl Lookup {
             })
     }
 
-    /// The turns of the history up to an index, of this session where it has one.
+    /// Returns the turns of the history up to an index, preferably of this session.
     fn turns_until(&self, last: usize, session: Option<&SessionId>) -> HashMap<usize, Arc<Turn>> {
         let known = self.answers.iter().filter(|index| **index <= last);
         let turn = |index: &usize| Some((*index, unambiguous(self.candidates.get(index)?, session)?));
@@ -249,7 +249,7 @@ impl Lookup {
     }
 }
 
-/// What a lookup says of a conversation.
+/// The session and the turns that were chosen for a conversation.
 struct Chosen {
     found: Found,
     session: Match,
@@ -260,12 +260,12 @@ struct Chosen {
 /// The session of a conversation.
 enum Match {
     New,
-    /// The one of this turn, which goes on with its state.
+    /// The session of this turn, which continues with its state.
     Continued(Arc<Turn>),
-    /// One whose turn before the new messages is not known. It goes on with its latest state.
+    /// A session whose turn before the new messages is not known. It continues with its latest state.
     Detached {
         session: SessionId,
-        /// The turn with an id that was minted here, after a history that is not what it was.
+        /// The turn with an id of this gateway, after a history that has changed.
         minted: Option<(usize, Arc<Turn>)>,
     },
 }
@@ -305,7 +305,7 @@ fn choose(lookup: &Lookup) -> Chosen {
     chosen
 }
 
-/// Restores a turn with an id that was minted here, if it is whole; what is not known before it goes up as sent.
+/// Restores a turn with an id of this gateway, if it is whole. Unknown messages before it go up unchanged.
 fn restore_minted(
     key: &ChainKey,
     request: &MessagesRequest,
@@ -321,14 +321,14 @@ fn restore_minted(
     }
 }
 
-/// The stored turns after each of the model's groups.
+/// Returns the stored turns after each of the model's groups.
 async fn candidates(
     store: &dyn SessionStore,
     groups: &[Group],
     session: Option<&SessionId>,
 ) -> Result<HashMap<usize, Vec<Arc<Turn>>>, StoreError> {
     let answers = answer_indexes(groups);
-    // The first request of a conversation needs nothing of the store.
+    // The first request of a conversation needs no lookup.
     if answers.is_empty() {
         return Ok(HashMap::new());
     }
@@ -340,7 +340,7 @@ async fn candidates(
     Ok(answers.into_iter().zip(turns).collect())
 }
 
-/// Whether these are the blocks of a turn, perhaps with other space around texts, or other arguments where they were no JSON.
+/// Whether these are the blocks of a turn, with other white space around texts or other arguments in place of invalid ones allowed.
 fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
     let content = AnswerContent::new(key, blocks.clone());
     content.digest() == turn.answer
@@ -349,8 +349,8 @@ fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone
             .any(|has_input| content.outline(has_input) == turn.outline)
 }
 
-/// Finds, by the ids of their calls, turns in front of the last known one that the client does not send as it got them. The last known
-/// one proves that this is their conversation.
+/// Finds turns before the last known one by the ids of their calls, if the client has changed their content. The last known turn proves
+/// that this is their conversation.
 async fn restore_echoes(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -377,7 +377,7 @@ async fn restore_echoes(
     Ok(())
 }
 
-/// The blocks of a group of the client's messages.
+/// Returns the blocks of a group of messages.
 fn group_blocks<'r>(
     request: &'r MessagesRequest,
     groups: &'r [Group],
@@ -391,21 +391,21 @@ fn group_blocks<'r>(
     messages.flat_map(|message| &message.blocks)
 }
 
-/// The turn after a point of a conversation, of this session if it has one there. `None` if the visible history hides different
-/// truths: which of them the client goes on with is not known.
+/// Returns the turn after a point of a conversation, preferably of this session. `None` if the visible history has several true
+/// transcripts: the client could continue any of them.
 fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
     let has_own = turns.iter().any(|turn| is_own(&turn));
     let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
     let last = among.next()?;
-    // One that went on without anything visible is after the same point.
+    // A turn that continued another one without visible content has the point of that turn.
     let is_beginning = |other: &Turn| !other.truth.is_empty() && last.truth.starts_with(&other.truth);
     among
         .all(|other| (other.truth == last.truth && other.calls == last.calls) || is_beginning(other))
         .then(|| Arc::clone(last))
 }
 
-/// The indexes of the model's groups.
+/// Returns the indexes of the model's groups.
 fn answer_indexes(groups: &[Group]) -> Vec<usize> {
     let groups = groups.iter().enumerate();
     groups
@@ -414,10 +414,10 @@ fn answer_indexes(groups: &[Group]) -> Vec<usize> {
         .collect()
 }
 
-/// How many calls of a history are looked up by their ids.
+/// Maximum number of calls of a history that are looked up by their ids.
 const MAX_LOOKUPS: usize = 32;
 
-/// The ids of the latest calls in a history, with the indexes of their groups.
+/// Returns the ids of the latest calls in a history, with the indexes of their groups.
 fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, String)> {
     let mut calls = Vec::new();
     for (index, group) in groups
@@ -437,7 +437,7 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
     calls
 }
 
-/// The turn of the latest call in the history that was minted here, and the index of its group.
+/// The turn of the latest call in the history with an id of this gateway, and the index of its group.
 async fn minted(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -456,7 +456,7 @@ async fn minted(
     Ok(None)
 }
 
-/// The session that the client names by one of its keys.
+/// The session of one of the client's keys.
 async fn named(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -471,7 +471,7 @@ async fn named(
     Ok(None)
 }
 
-/// The keys that clients send for their sessions: hints, which the history has to confirm.
+/// Returns the keys that clients send for their sessions: hints, which the history has to confirm.
 pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> Vec<String> {
     let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
     let user = request
@@ -530,7 +530,7 @@ mod tests {
         })
     }
 
-    /// What is chosen in a history with these turns after each of its messages of the model, of a request with the context `c`.
+    /// Describes the choice for a request with the context `c`, in a history with these turns after each message of the model.
     fn chosen(history: &[&[&str]], named: Option<&str>, minted: Option<(usize, &str)>) -> String {
         let mut lookup = Lookup {
             context: digest("c"),
@@ -582,7 +582,7 @@ mod tests {
                 None,
                 "chain: a goes on; [0, 1] to Some(1)",
             ),
-            // Of another prompt, and found by a key or an id all the same.
+            // A conversation with another prompt is found by a key or an id, too.
             (&[&["a:other"]], None, None, "new: new; [] to None"),
             (&[&["a:other"]], Some("a"), None, "key: a goes on; [0] to Some(0)"),
             (&[&["a:other!"]], None, None, "minted: a goes on; [0] to Some(0)"),
@@ -612,7 +612,7 @@ mod tests {
                 None,
                 "minted: b goes on; [0] to Some(0)",
             ),
-            // The history is not what it was.
+            // The history has changed.
             (&[&[]], Some("a"), None, "key: a detached; [] to None"),
             (
                 &[&[], &[]],

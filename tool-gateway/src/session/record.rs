@@ -1,4 +1,4 @@
-//! What a session store keeps: turns of the model as the upstream saw them, and sessions.
+//! The records of a session store: turns of the model as the upstream saw them, and sessions.
 
 use std::time::SystemTime;
 
@@ -16,12 +16,12 @@ pub struct SessionId(pub(crate) String);
 impl SessionId {
     const PREFIX: &str = "ses_";
 
-    /// A new one.
+    /// Creates a random id.
     pub(crate) fn random() -> Self {
         Self(format!("{}{}", Self::PREFIX, crate::random::id()))
     }
 
-    /// An id of the form that [`random`](Self::random) gives them.
+    /// Reads an id of the form that [`random`](Self::random) creates.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = text.strip_prefix(Self::PREFIX)?;
         crate::random::is_id(id).then(|| Self(text.to_owned()))
@@ -47,29 +47,29 @@ pub struct Session {
     pub state: Map<String, Value>,
 }
 
-/// A message of the model, or several with hidden rounds between them: what the client saw, and what is true. Never changed, except
-/// that deferred calls get their results.
+/// A message of the model, or several with hidden rounds between them: the visible content, and the true messages. A turn never changes,
+/// except that deferred calls get their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Identifies it: 128 random bits.
+    /// The id of the turn: 128 random bits.
     pub(crate) id: String,
     pub(crate) session: SessionId,
     /// The point of the conversation after the visible message.
     pub(crate) point: Digest,
     /// The system prompt and the tools of its request.
     pub(crate) context: Digest,
-    /// The visible content alone, whatever came before it.
+    /// The visible content alone, without the conversation before it.
     pub(crate) answer: Digest,
-    /// What of the visible content stays the same when a client trims texts, or writes arguments anew that were no JSON. A turn without
-    /// calls is found by its whole content alone, and has that here.
+    /// The digest of the visible content that does not change when a client trims texts or rewrites invalid arguments. For a turn without
+    /// calls, which is found by its whole content alone, it is equal to `answer`.
     pub(crate) outline: Digest,
-    /// The messages that the upstream saw in place of the visible one. Empty if what passed was not changed.
+    /// The messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
     pub(crate) truth: Vec<TrueMessage>,
     /// Whether the client saw all of the truth.
     pub(crate) is_unchanged: bool,
-    /// Whether the upstream refused the thinking in front of it, and was asked without.
+    /// Whether the upstream refused the thinking before the turn, and was asked without it.
     pub(crate) drops_thinking: bool,
-    /// Where the visible blocks are in the truth.
+    /// The origins of the visible blocks in the true messages.
     pub(crate) visible: Vec<Origin>,
     /// The calls of the last true message, in its order, if the client has to answer some of them.
     pub(crate) calls: Vec<Call>,
@@ -80,12 +80,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether the client still has to answer calls of it, as far as the store knows.
+    /// Whether the client has to answer calls of the turn.
     pub fn is_suspended(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The ids under which the client knows its calls.
+    /// Returns the client's ids of the external calls.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &str> {
         #[cfg(test)]
         super::tests::work::count(1);
@@ -95,7 +95,7 @@ impl Turn {
             .map(|call| call.visible_id.as_str())
     }
 
-    /// How much memory it takes, about.
+    /// Estimates the memory that the turn takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
         let results = self.calls.iter().filter_map(|call| call.result.as_ref());
@@ -113,7 +113,7 @@ pub(crate) struct TrueMessage {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Where a visible block is in the truth: the index of its message, and its own in there.
+/// The position of a visible block in the true messages: the index of the message, and the index of the block in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
@@ -159,9 +159,9 @@ pub(crate) enum Owner {
 /// A system message in the middle of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SystemMessage {
-    /// How many groups the client has in front of it.
+    /// Number of the client's groups before the message.
     pub(crate) groups_before: usize,
-    /// How many groups it has in front of it upstream.
+    /// Number of groups before the message in the true transcript.
     pub(crate) sent_after: usize,
     pub(crate) digest: Digest,
 }

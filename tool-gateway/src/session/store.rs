@@ -1,4 +1,4 @@
-//! [`SessionStore`]: where turns and sessions are kept.
+//! [`SessionStore`]: the storage of turns and sessions.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,74 +8,74 @@ use std::time::Duration;
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
 
-/// Keeps the turns of sessions, and finds them. Every key is a [`Digest`] that holds the principal, so that no one finds what is
-/// another's. An entry may be gone at any time: then the client's history goes up as it was sent.
+/// Keeps the turns of sessions, and finds them. Every key is a [`Digest`] that holds the principal, so that no principal finds an entry of
+/// another. An entry may be removed at any time: then the client's history goes up unchanged.
 ///
-/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long
-/// after it. To look for it does not renew it.
+/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long after
+/// it. A lookup does not renew a session.
 ///
-/// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry goes on from there. A
-/// write that was dropped must not be done after a later one.
+/// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry continues from the last
+/// stored point. A write that was dropped must not be done after a later one.
 pub trait SessionStore: Send + Sync + 'static {
-    /// The turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two branches
-    /// with the same visible history are two turns after one point.
+    /// Returns the turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two
+    /// branches with the same visible history are two turns after one point.
     ///
-    /// After a point at which more conversations were, such as one of "Hi" and "Hello", these are the latest
-    /// [`MAX_TURNS_OF_POINT`] of them, and in any case all of `session`.
+    /// After a point of many conversations, such as "Hi" and "Hello", these are the latest [`MAX_TURNS_OF_POINT`] turns, and always all
+    /// turns of `session`.
     fn turns<'a>(
         &'a self,
         points: &'a [Digest],
         session: Option<&'a SessionId>,
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
 
-    /// The turn that has the call with this id.
+    /// Returns the turn of the call with this id.
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;
 
-    /// The session that a client names by a key of its own.
+    /// Returns the session of a client's key.
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
 
-    /// A session; `None` if it is unknown or has expired. What belongs to an unknown session, such as offloaded files, is
-    /// removed after a time.
+    /// Returns a session; `None` if it is unknown or has expired. The files of an unknown session, such as offloaded results, are removed
+    /// after a time.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces one of the same id.
-    /// With it, how far its request has come.
+    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces a turn of the
+    /// same id. The progress of its request is stored with it.
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()>;
 
-    /// Whether it outlives the process. Only such a store is told how far requests have come: as long as the process runs, it knows.
+    /// Whether the store outlives the process. Only such a store gets the progress of requests: a running process knows it.
     fn is_durable(&self) -> bool {
         false
     }
 
-    /// Stores how far a request has come whose turn is not complete; replaces what was stored before.
+    /// Stores the progress of a request whose turn is not complete; replaces an earlier progress.
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         let _ = progress;
         Box::pin(async { Ok(()) })
     }
 
-    /// How far a request had come.
+    /// Returns the progress of a request.
     fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
         let _ = request;
         Box::pin(async { Ok(None) })
     }
 
-    /// The secret that the digests of its sessions are keyed with, if it keeps one. A store that outlives the process needs the same each
-    /// time, or it finds nothing again: one without it is used with [`Gateway::with_secret`](crate::Gateway::with_secret).
+    /// Returns the secret that keys the digests of the sessions, if the store keeps one. A store that outlives the process needs an
+    /// unchanged secret to find its sessions: a store without one is used with [`Gateway::with_secret`](crate::Gateway::with_secret).
     fn secret(&self) -> Option<[u8; 32]> {
         None
     }
 
-    /// How large it is, if it knows.
+    /// Returns the size of the store, if it is known.
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(async { Ok(None) })
     }
 
-    /// How long a session is kept without a new turn: a day, as provided. Files of sessions that the store does not know are kept as long.
+    /// Returns the time for which a session is kept without a new turn: a day, by default. Files of unknown sessions are kept as long.
     fn ttl(&self) -> Duration {
         DEFAULT_TTL
     }
 
-    /// What it is, for the operator: `memory`.
+    /// Returns the name of the store for the operator: `memory`.
     fn name(&self) -> String;
 }
 
@@ -85,59 +85,59 @@ pub(crate) const DEFAULT_TTL: Duration = Duration::from_secs(24 * 3600);
 /// Maximum number of turns of a client in a store, by default.
 pub(crate) const DEFAULT_TURNS_PER_CLIENT: u64 = 10_000;
 
-/// How much longer a session whose latest turn is suspended is kept than another.
+/// Factor of the time for which a session is kept if its latest turn is suspended.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
-/// By how many of a client's keys a session is found at most: by the latest.
+/// Maximum number of a client's keys for a session: the latest ones.
 pub(super) const MAX_KEYS_OF_SESSION: usize = 64;
 
-/// Makes a key the latest of those of a session. Returns the one by which it is not found any more.
+/// Makes a key the latest one of a session. Returns the key that is removed.
 pub(super) fn push_key(keys: &mut Vec<Digest>, key: Digest) -> Option<Digest> {
     keys.retain(|other| *other != key);
     keys.push(key);
     (keys.len() > MAX_KEYS_OF_SESSION).then(|| keys.remove(0))
 }
 
-/// How many turns after one point [`SessionStore::turns`] finds, besides those of the session that it is asked for.
+/// Maximum number of turns after one point that [`SessionStore::turns`] returns, besides the turns of the requested session.
 pub const MAX_TURNS_OF_POINT: usize = 64;
 
-/// A turn, and under what it is found.
+/// A turn, and the digests by which it is found.
 #[derive(Debug, Clone)]
 pub struct SavedTurn {
     /// The turn.
     pub turn: Turn,
-    /// Whose it is.
+    /// The client.
     pub client: Digest,
     /// The ids of its calls.
     pub calls: Vec<Digest>,
-    /// The keys that the client has for its session.
+    /// The client's keys for its session.
     pub keys: Vec<Digest>,
-    /// Where its request has come to with it.
+    /// The progress of its request with the turn.
     pub progress: Option<Progress>,
 }
 
-/// How far a request has come, so that it can go on after a crash.
+/// The progress of a request, from which it can continue after a crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     /// The request.
     pub request: Digest,
-    /// What the gateway knows of it, as JSON.
+    /// The record of the gateway, as JSON.
     pub record: Vec<u8>,
 }
 
-/// How large a store is.
+/// The size of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreSize {
-    /// How many turns it keeps.
+    /// Number of turns.
     pub turns: usize,
-    /// How many bytes they take: about, in memory; of the file.
+    /// Size in bytes: an estimate in memory, or the size of the file.
     pub bytes: u64,
 }
 
-/// What a store answers; a message for the log if it cannot.
+/// The result of a store's operation, with a message for the log if it failed.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// Why a store did not answer.
+/// The reason that a store failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the session store failed: {0}")]
 pub struct StoreError(pub String);

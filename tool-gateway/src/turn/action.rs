@@ -1,4 +1,4 @@
-//! [`Action`]: what the turn machine returns, for the server to do.
+//! [`Action`]: the output of the turn machine, which the server executes.
 
 use crate::session::record::{Call, Origin, TrueMessage};
 use crate::wire::block::Block;
@@ -6,14 +6,14 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
 
-/// What to do.
+/// An action of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
     /// Show the client something.
     Send(Sent),
     /// Run these calls of the gateway, side by side; the index identifies each.
     Run(Vec<(usize, Call)>),
-    /// Ask the upstream; these messages, of all rounds so far, stand after those of the request.
+    /// Ask the upstream; these messages, of all rounds so far, follow the messages of the request.
     Ask(Vec<TrueMessage>),
     /// Store the turn, before anything else is done.
     Record(Answer),
@@ -23,7 +23,7 @@ pub(crate) enum Action {
     End,
 }
 
-/// What the client sees.
+/// Output for the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sent {
     Event(StreamEvent),
@@ -32,7 +32,7 @@ pub(crate) enum Sent {
         index: usize,
         block: Block,
     },
-    /// All of the turn, as the upstream sent it.
+    /// The only message of the turn, unchanged.
     Message(WholeMessage),
 }
 

@@ -1,10 +1,10 @@
-//! [`Event`]: what the turn machine takes.
+//! [`Event`]: the input of the turn machine.
 
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
-/// What happened.
+/// An event of the upstream, of a call, or of the clock.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     /// An event of the upstream's stream.
@@ -13,11 +13,11 @@ pub(crate) enum Event {
     Block(Block),
     /// A whole message without calls.
     Message(WholeMessage),
-    /// A call of the gateway has its `tool_result` block.
+    /// An internal call has its `tool_result` block.
     Result { call: usize, result: Block },
-    /// A call of the gateway was not permitted; the client is to run it.
+    /// An internal call was not permitted. The client is to run it.
     Interrupted { call: usize },
-    /// A call of the gateway was not begun, and no more will come of it; or it was stopped, and may be repeated.
+    /// An internal call was not begun and has no result, or it was stopped and may be repeated.
     Stopped { call: usize },
     /// The turn may not begin another round.
     OutOfTime,

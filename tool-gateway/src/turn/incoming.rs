@@ -1,4 +1,4 @@
-//! [`Incoming`]: the message of the upstream that is arriving, and where the client has its blocks.
+//! [`Incoming`]: the incomplete message of the upstream, with the positions of its blocks for the client.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::wire::fields::RawFields;
 use crate::wire::object::Object;
 use crate::wire::role::Role;
 
-/// The message that is arriving.
+/// An incomplete message of the upstream.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Incoming {
     #[serde(skip)]
@@ -21,7 +21,7 @@ pub(super) struct Incoming {
     pub(super) end: RawFields,
 }
 
-/// A block that is arriving.
+/// A block of an incomplete message.
 #[derive(Debug, Clone, PartialEq)]
 struct IncomingBlock {
     upstream_index: usize,
@@ -30,24 +30,24 @@ struct IncomingBlock {
     block: Option<Block>,
 }
 
-/// What the client sees of a block.
+/// The position and the id of a block for the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
-    /// Where the client has it; `None` for a call of the gateway.
+    /// The index of the block for the client; `None` for an internal call.
     pub(super) index: Option<usize>,
-    /// The id that the client knows, of a call of the client's.
+    /// The id of an external call for the client.
     pub(super) id: Option<String>,
 }
 
 impl Shown {
-    /// A block as the client has it.
+    /// Returns the block with the client's id.
     pub(super) fn block(&self, block: &Block) -> Block {
         let id = self.id.as_ref();
         id.map_or_else(|| block.clone(), |id| block.with_string("id", id))
     }
 }
 
-/// A message that has arrived.
+/// A complete message of the upstream.
 pub(super) struct Complete {
     pub(super) message: TrueMessage,
     /// The visible blocks that count, with their origin.
@@ -56,7 +56,7 @@ pub(super) struct Complete {
 }
 
 impl Incoming {
-    /// A block begins that comes in pieces.
+    /// Begins a block that arrives in pieces.
     pub(super) fn start_block(&mut self, upstream_index: usize, block: Block, shown: Shown) {
         self.parts.push(IncomingBlock {
             upstream_index,
@@ -66,7 +66,7 @@ impl Incoming {
         });
     }
 
-    /// Where the client has the block of this piece.
+    /// Adds a piece to a block. Returns the index of the block for the client.
     pub(super) fn push_delta(&mut self, upstream_index: usize, delta: &Delta) -> Option<usize> {
         let part = self.part(upstream_index)?;
         if let Some(builder) = &mut part.builder {
@@ -75,14 +75,14 @@ impl Incoming {
         part.shown.index
     }
 
-    /// Where the client has the block that ends.
+    /// Completes a block. Returns the index of the block for the client.
     pub(super) fn stop_block(&mut self, upstream_index: usize) -> Option<usize> {
         let part = self.part(upstream_index)?;
         part.block = part.builder.take().map(BlockBuilder::finish);
         part.shown.index
     }
 
-    /// A block that comes as a whole.
+    /// Adds a whole block.
     pub(super) fn push_block(&mut self, block: Block, shown: Shown) {
         self.parts.push(IncomingBlock {
             upstream_index: self.parts.len(),
@@ -103,7 +103,7 @@ impl Incoming {
         delta.is_some_and(|delta| delta.is("stop_reason", "tool_use"))
     }
 
-    /// The message that has arrived, which is the one at `place` in the truth.
+    /// Completes the message, which gets the index `place` in the true transcript.
     pub(super) fn complete(self, place: usize) -> Complete {
         let is_tool_use = self.is_tool_use();
         let mut blocks = Vec::new();
@@ -114,7 +114,7 @@ impl Incoming {
             };
             let is_shown = part.shown.index.is_some();
             if !is_shown && !is_tool_use {
-                // Calls of a message that did not end as one are never run, and would stay without a result.
+                // Calls of a message that did not end with `tool_use` never run, and would have no result.
                 continue;
             }
             let shown = part.shown.block(&block);

@@ -27,7 +27,8 @@ use crate::wire::object::set_field;
 use crate::wire::role::Role;
 use crate::wire::usage;
 
-/// A turn on its way. Written between two messages of the upstream, it can go on in another process, with the rules of that.
+/// The state of a turn. A copy that was stored between two messages of the upstream can continue in another process, with the rules of that
+/// process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnMachine {
     #[serde(skip)]
@@ -49,13 +50,13 @@ pub(crate) struct TurnMachine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
-    /// The upstream speaks.
+    /// The message of the upstream arrives.
     Asking,
-    /// Calls of the gateway run.
+    /// Internal calls run.
     Running {
         calls: Vec<Call>,
         open: BTreeSet<usize>,
-        /// Those of the open ones that have to run when the turn goes on.
+        /// The open calls that were stopped: they run again when the turn continues.
         #[serde(default)]
         stopped: BTreeSet<usize>,
         /// Whether the calls are of the suspended turn that this one resumes.
@@ -66,7 +67,7 @@ enum Phase {
 }
 
 impl TurnMachine {
-    /// A turn that begins with the upstream being asked.
+    /// Creates a turn that begins with a request to the upstream.
     pub(crate) fn new(rules: Rules) -> Self {
         Self {
             rules,
@@ -105,7 +106,7 @@ impl TurnMachine {
         matches!(self.phase, Phase::Running { is_resumed: true, .. })
     }
 
-    /// How much memory it takes, about.
+    /// Estimates the memory that the machine takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
         let results = match &self.phase {
@@ -121,13 +122,13 @@ impl TurnMachine {
         self.phase == Phase::Over
     }
 
-    /// The same turn with other rules.
+    /// Replaces the rules.
     pub(crate) fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
         self
     }
 
-    /// The calls that have no result.
+    /// Returns the internal calls without a result.
     pub(crate) fn open_calls(&self) -> Vec<(usize, &Call)> {
         match &self.phase {
             Phase::Running { calls, open, .. } => {
@@ -138,7 +139,7 @@ impl TurnMachine {
         }
     }
 
-    /// Those of them that may have taken effect.
+    /// Returns the open calls that may have taken effect.
     pub(crate) fn begun_calls(&self) -> Vec<(usize, &Call)> {
         let mut open = self.open_calls();
         if let Phase::Running { stopped, .. } = &self.phase {
@@ -152,17 +153,17 @@ impl TurnMachine {
         self.rounds > 0
     }
 
-    /// The usage of all complete rounds.
+    /// Returns the usage of all complete rounds.
     pub(crate) fn usage(&self) -> &Map<String, Value> {
         &self.usage
     }
 
-    /// The tools that the gateway ran.
+    /// Returns the names of the tools that the gateway ran.
     pub(crate) fn ran(&self) -> &[String] {
         &self.ran
     }
 
-    /// What to do first, or to go on from a copy that was made when the upstream was asked or calls were running.
+    /// Returns the first actions of a turn, or the actions that continue from a copy made in a request to the upstream or while calls ran.
     pub(crate) fn start(&mut self) -> Vec<Action> {
         match &mut self.phase {
             Phase::Over => Vec::new(),
@@ -180,7 +181,7 @@ impl TurnMachine {
         }
     }
 
-    /// Takes an event, and says what to do, in this order.
+    /// Handles an event. Returns the actions in the order in which to do them.
     pub(crate) fn on(&mut self, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
         match (&mut self.phase, event) {
@@ -223,7 +224,7 @@ impl TurnMachine {
             (Phase::Running { stopped, .. }, Event::Stopped { call }) => {
                 stopped.insert(call);
             }
-            // An upstream that speaks after its message, and results of no call, change nothing.
+            // Events after the end of a message, and results of unknown calls, change nothing.
             (Phase::Asking | Phase::Running { .. }, _) => {}
         }
         actions
@@ -286,7 +287,7 @@ impl TurnMachine {
         self.message.push_block(block, shown);
     }
 
-    /// Where the client has the next block, which may be a call of this tool, and under which id.
+    /// Allocates the position and the id of the next block for the client. `called` is the tool if the block is a call.
     fn shown(&mut self, called: Option<&str>) -> Shown {
         let is_internal = called.is_some_and(|name| self.rules.internal.contains(name));
         Shown {
@@ -295,7 +296,7 @@ impl TurnMachine {
         }
     }
 
-    /// A message without calls. If it is the first of the turn, it is the answer, and the client gets it as it is.
+    /// A message without calls. The first message of a turn is the answer, which the client gets unchanged.
     fn on_whole(&mut self, message: WholeMessage, actions: &mut Vec<Action>) {
         if self.is_started || message.blocks().is_empty() {
             let (start, end) = message.start_and_end();
@@ -345,7 +346,7 @@ impl TurnMachine {
         self.next_index - 1
     }
 
-    /// The message of the upstream is complete.
+    /// Handles the end of the upstream's message.
     fn on_message(&mut self, actions: &mut Vec<Action>) {
         let incoming = std::mem::take(&mut self.message);
         usage::add(&mut self.usage, &incoming.usage);
@@ -359,7 +360,7 @@ impl TurnMachine {
         let calls = complete.calls;
         let is_mixed = calls.iter().any(|call| call.owner == Owner::External);
         let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
-        // One that is deferred waits until it is known that the client gets none of the others.
+        // A deferred call waits until it is known that no other call becomes external.
         let waits = is_mixed
             || calls
                 .iter()
@@ -389,7 +390,7 @@ impl TurnMachine {
         actions.push(Action::Run(run));
     }
 
-    /// A call of the gateway is done; perhaps it was the last.
+    /// Handles the end of an internal call: the last one ends the round.
     fn on_done(&mut self, actions: &mut Vec<Action>) {
         let Phase::Running { calls, open, .. } = &mut self.phase else {
             return;
@@ -429,7 +430,7 @@ impl TurnMachine {
         actions.push(Action::Ask(self.truth.clone()));
     }
 
-    /// Whether no other round may begin.
+    /// Whether the caps on rounds, time and tokens forbid another round.
     fn is_over_a_cap(&self) -> bool {
         let tokens = || usage::tokens(&self.usage);
         self.is_out_of_time
@@ -460,7 +461,7 @@ impl TurnMachine {
                 continue;
             };
             call.visible_id = self.rules.ids.mint();
-            // What was decided about is what the model meant; the truth has what the API takes back.
+            // The permission was asked about the repaired arguments; the true transcript has arguments that the API accepts.
             let block = block.repaired().with_string("id", &call.visible_id);
             let index = self.next_index();
             actions.push(Action::Send(Sent::Block {
@@ -523,13 +524,13 @@ impl TurnMachine {
         self.truth.iter().map(|message| message.blocks.len()).sum()
     }
 
-    /// Whether a message without anything but thinking is so because of what the gateway did. Clients drop thinking, so that such
-    /// a message is the same as none.
+    /// Whether the gateway has hidden the content of a message that has only thinking. Clients drop thinking, so the message would be
+    /// empty.
     fn hides_something(&self) -> bool {
         self.rounds > 0 || (self.next_index == 0 && self.truth_len() == 0)
     }
 
-    /// Names what was done.
+    /// Returns the text of a notice that names the tools that ran.
     fn notice(&self) -> String {
         let mut names: Vec<&str> = self.ran.iter().map(String::as_str).collect();
         names.dedup();

@@ -1,4 +1,4 @@
-//! Who runs which tool: the gateway those that it offers, the client all others (`classify_tools` in requirements 004).
+//! Ownership of tools: the gateway runs internal tools, the client external ones (`classify_tools` in requirements 004).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,17 +10,17 @@ use crate::session::canonical;
 use crate::wire::error::ApiError;
 use crate::wire::object::{Change, Object, push_string, with_field};
 
-/// Which tools of the gateway take part in a turn.
+/// The tools of the gateway that take part in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Offer {
-    /// Those that the client declares.
+    /// The tools that the client declares.
     #[default]
     Declared,
     /// All.
     Always,
 }
 
-/// Decides who owns a tool that both client and gateway have: by a rule, and by a table of single names.
+/// Decides the owner of a tool that both client and gateway have: by a rule, and by a table of single names.
 ///
 /// ```
 /// use tool_gateway::Ownership;
@@ -41,13 +41,13 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// A tool is the gateway's if the client declares it without a schema, or with the gateway's; with another, it is the client's own.
+    /// Makes a tool internal if the client declares it without a schema or with the gateway's, and external if it declares another schema.
     /// This is the default.
     pub fn by_schema() -> Self {
         Self::default()
     }
 
-    /// A tool is the gateway's if it has the name of one (R-GW-5).
+    /// Makes a tool internal if the gateway has a tool of its name (R-GW-5).
     pub fn by_name() -> Self {
         Self {
             is_by_name: true,
@@ -55,14 +55,14 @@ impl Ownership {
         }
     }
 
-    /// Makes tools the gateway's, whatever schema the client declares for them.
+    /// Makes tools internal, with any schema that the client declares.
     #[must_use]
     pub fn with_internal<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.internal.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Makes tools the client's, whatever schema it declares. The gateway does not offer its own of these names.
+    /// Makes tools external, with any schema that the client declares. The gateway does not offer its tools of these names.
     #[must_use]
     pub fn with_external<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.external.extend(names.into_iter().map(Into::into));
@@ -77,27 +77,27 @@ impl Ownership {
         self
     }
 
-    /// The gateway's name of a tool that is called by this name.
+    /// Returns the internal name of a tool that the client calls `name`.
     pub(crate) fn internal_name<'n>(&'n self, name: &'n str) -> &'n str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
-    /// Names of tools that the table gives to the gateway.
+    /// Returns the names that the table makes internal.
     pub(crate) fn internal(&self) -> &BTreeSet<String> {
         &self.internal
     }
 
-    /// Names of tools that the table gives to the client.
+    /// Returns the names that the table makes external.
     pub(crate) fn external(&self) -> &BTreeSet<String> {
         &self.external
     }
 
-    /// The gateway's names of tools, by the client's.
+    /// Returns the internal names of tools by the client's.
     pub(crate) fn aliases(&self) -> &BTreeMap<String, String> {
         &self.aliases
     }
 
-    /// The names in the table that have to be tools of the gateway.
+    /// Returns the names in the table that have to be tools of the gateway.
     pub(crate) fn internal_names(&self) -> impl Iterator<Item = &str> {
         self.internal
             .iter()
@@ -106,7 +106,7 @@ impl Ownership {
     }
 }
 
-/// A tool that the gateway offers, with what goes up for it.
+/// A tool of the gateway, with the texts that go to the upstream for it.
 #[derive(Debug)]
 pub(crate) struct InternalTool {
     definition: ToolDefinition,
@@ -154,7 +154,7 @@ struct RequestTool<'a> {
     internal: Option<&'a InternalTool>,
 }
 
-/// Classifies the tools of a request. `always` is offered whatever `offer` says.
+/// Classifies the tools of a request. `always` is offered with every `offer`.
 pub(crate) fn classify<'a>(
     declared: &[&'a str],
     offered: &'a [InternalTool],
@@ -246,7 +246,7 @@ fn is_internal(name: &str, tool: &Object<'_>, internal: &InternalTool, ownership
     }
 }
 
-/// A schema without what does not change which arguments it takes; equal values are equal whatever the order of their keys.
+/// Removes the keywords of a schema that do not change the accepted arguments.
 fn same_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => Value::Object(
@@ -264,7 +264,7 @@ fn same_schema(schema: &Value) -> Value {
     }
 }
 
-/// The client's declaration with the gateway's schema, and its description where the client has none.
+/// Returns the client's declaration with the gateway's schema, and with its description if the client has none.
 fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
     let InternalTool {
         schema, description, ..
@@ -284,7 +284,7 @@ fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
     text
 }
 
-/// A tool of the client's, with what the API wants filled in (R-GW-6).
+/// Fills in the fields of an external tool that the API requires (R-GW-6).
 fn filled_in<'t>(tool: &Object<'_>, text: &'t str) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
     if tool.get("description").is_none() {

@@ -1,4 +1,4 @@
-//! The true transcript: the messages of a request as the upstream has seen them before, and what is new after them.
+//! The true transcript: the messages of a request as the upstream has seen them before, followed by the new ones.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -16,8 +16,7 @@ use crate::wire::object::{Object, push_string, with_field};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// The calls of the gateway that wait for the client's results, which the request has: those with side effects. The request is
-/// [checked](check).
+/// Returns the deferred calls of the turn that a request resumes. The request is [checked](check).
 pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     let Some((index, turn)) = recognized
         .last_known
@@ -32,7 +31,7 @@ pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     deferred.cloned().collect()
 }
 
-/// What goes up.
+/// The transcript for the upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Restored {
     /// The text of the list of messages, without its brackets.
@@ -40,12 +39,12 @@ pub(crate) struct Restored {
     /// Whether the last message of the client answers a turn in which the gateway ran calls.
     pub(crate) continues_internal: bool,
     pub(crate) systems: Vec<SystemMessage>,
-    /// The message of the model that the answer goes on with, if the last one is the model's.
+    /// The messages of the model that the answer continues, if the last message of the request is the model's.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,
 }
 
-/// Checks that each call of a suspended turn that the client has to answer is answered once.
+/// Checks that each external call of a suspended turn has one result.
 pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest) -> Result<(), ApiError> {
     for (index, turn) in &recognized.turns {
         if turn.is_suspended() && recognized.groups.len() > index + 1 {
@@ -80,14 +79,14 @@ pub(crate) fn restore(
         prior: Vec::new(),
         prior_visible: Vec::new(),
     };
-    // System messages that are new go after the known turn, and after the results that belong to it.
+    // New system messages follow the known turn and the results of its calls.
     let added_at = recognized
         .last_known
         .map(|last| match recognized.last_known_turn() {
             Some(turn) if turn.is_suspended() => last + 2,
             _ => last + 1,
         });
-    // What came before this turn was accepted without thinking only.
+    // All messages before this turn were accepted without thinking only.
     let turns = recognized.turns.iter().filter(|(_, turn)| turn.drops_thinking);
     let without_thinking_to = turns.map(|(index, _)| *index).max();
     let end = recognized.groups.len();
@@ -99,7 +98,7 @@ pub(crate) fn restore(
         }
         let form = GroupForm::of(recognized, index);
         match form {
-            // Nothing stands between calls and their results.
+            // No message is between calls and their results.
             GroupForm::Results(_) => {}
             GroupForm::Replaced(_) => transcript.push_systems(index, |_, _| true),
             GroupForm::AsSent => {
@@ -132,11 +131,11 @@ pub(crate) fn restore(
     })
 }
 
-/// In which form a group of the client's messages goes up.
+/// The form in which a group of the client's messages goes to the upstream.
 enum GroupForm<'t> {
-    /// As the messages that the upstream has seen instead.
+    /// The messages that the upstream has seen instead.
     Replaced(&'t Turn),
-    /// As one message with the results of all calls of a suspended turn.
+    /// One message with the results of all calls of a suspended turn.
     Results(&'t Turn),
     AsSent,
 }
@@ -144,7 +143,7 @@ enum GroupForm<'t> {
 impl<'t> GroupForm<'t> {
     fn of(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
-        // Of one that passed unchanged, nothing else is known; one that hides all of its truth has nothing to go up.
+        // A turn that passed unchanged has no stored messages; a turn that hides all of them replaces the group by none.
         if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_unchanged) {
             return Self::Replaced(turn);
         }
@@ -162,7 +161,7 @@ struct Transcript<'r> {
     request: &'r MessagesRequest,
     /// The system messages by how many groups they have in front of them upstream.
     systems: BTreeMap<usize, Systems>,
-    /// Those that are new within the known history, as they went up.
+    /// The new system messages within the known history, in the order in which they went up.
     added: Systems,
     text: String,
     prior: Vec<TrueMessage>,
@@ -174,7 +173,7 @@ impl Transcript<'_> {
         index + 1 == self.recognized.groups.len()
     }
 
-    /// The index of a group's first message.
+    /// Returns the index of a group's first message.
     fn first_message(&self, index: usize) -> usize {
         let group = self.recognized.groups.get(index);
         group
@@ -247,14 +246,14 @@ impl Transcript<'_> {
                 }));
                 self.prior.push(TrueMessage {
                     role: Role::Assistant,
-                    // Marks are where the client has them, request by request.
+                    // Each request has its own cache marks.
                     blocks: message.blocks.iter().map(Block::without_mark).collect(),
                 });
             }
         }
     }
 
-    /// Writes the system messages after that many groups that are due.
+    /// Writes the due system messages after `index` groups.
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
         let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
@@ -264,7 +263,7 @@ impl Transcript<'_> {
         }
     }
 
-    /// Writes the system messages that are new within the known history, and keeps where they went.
+    /// Writes the system messages that are new within the known history, and records their positions.
     fn push_added(&mut self, added: &Systems, index: usize) {
         for (at, system) in added {
             if let Some(message) = self.request.message_text(*at) {
@@ -281,12 +280,12 @@ impl Transcript<'_> {
     }
 }
 
-/// Whether a system message stands between two messages of a group that goes up as it was sent.
+/// Whether a system message is between two messages of a group that goes up unchanged.
 fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
     system.sent_after == system.groups_before && at > first
 }
 
-/// Whether the last group goes on with a turn in which the gateway ran calls.
+/// Whether the last group continues a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     match GroupForm::of(recognized, last) {
         GroupForm::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
@@ -295,7 +294,7 @@ fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     }
 }
 
-/// Whether the gateway ran calls in the suspended turn at this index, or in those that it resumed.
+/// Whether the gateway ran calls in the suspended turn at this index, or in the turns that it resumed.
 fn ran_internal(recognized: &Recognized, index: usize) -> bool {
     let suspended = |index: usize| recognized.turns.get(&index).filter(|turn| turn.is_suspended());
     std::iter::successors(Some(index), |index| index.checked_sub(2))
@@ -309,13 +308,13 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
 /// System messages, each with its index in the request.
 type Systems = Vec<(usize, SystemMessage)>;
 
-/// The system messages with their places: those that go where they are or were, and those that are new within the known history.
+/// Locates the system messages. Returns the ones with a known or unchanged position, and the new ones within the known history.
 fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesRequest) -> (Systems, Systems) {
     let known = recognized
         .last_known_turn()
         .map(|turn| turn.systems.as_slice())
         .unwrap_or_default();
-    // The known ones by where they are and what they say; equal ones are in order.
+    // The known ones by position and content; equal ones are in order.
     let mut unused: HashMap<(usize, Digest), VecDeque<usize>> = HashMap::new();
     for (seen_at, system) in known.iter().enumerate() {
         let key = (system.groups_before, system.digest);
@@ -358,7 +357,7 @@ fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesReq
     (before.into_iter().map(|(_, system)| system).collect(), added)
 }
 
-/// The index of a group's last message in the request.
+/// Returns the index of a group's last message in the request.
 fn last_message(recognized: &Recognized, index: usize) -> usize {
     let group = recognized.groups.get(index);
     group
@@ -367,7 +366,7 @@ fn last_message(recognized: &Recognized, index: usize) -> usize {
         .unwrap_or(index)
 }
 
-/// The blocks of a group of the client's.
+/// Returns the blocks of a group of the client's messages.
 fn blocks_of(recognized: &Recognized, request: &MessagesRequest, index: usize) -> Vec<Block> {
     let messages = recognized
         .groups
@@ -380,7 +379,7 @@ fn blocks_of(recognized: &Recognized, request: &MessagesRequest, index: usize) -
         .collect()
 }
 
-/// The truth of a turn, with the client's marks for the cache where it has them now.
+/// Returns the true messages of a turn with the cache marks of the client's request.
 fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
     let marks = echoed.iter().filter(|block| block.is_counted()).map(mark);
@@ -395,7 +394,7 @@ fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     messages
 }
 
-/// The mark for the cache that a block has.
+/// Returns the cache mark of a block.
 fn mark(block: &Block) -> Option<String> {
     let object = Object::parse(block.as_str()).ok()?;
     object
@@ -404,7 +403,7 @@ fn mark(block: &Block) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The client's results by the visible id of their call, and its other blocks.
+/// Separates the client's results, by the visible ids of their calls, from its other blocks.
 fn results(
     turn: &Turn,
     blocks: &[Block],
@@ -445,7 +444,7 @@ fn results(
     Ok((results, rest))
 }
 
-/// The user message after a suspended turn: all results in the order of the calls, then the rest of what the client sent.
+/// Builds the user message after a suspended turn: all results in the order of the calls, then the client's other blocks.
 fn results_message(
     turn: &Turn,
     blocks: &[Block],
@@ -456,7 +455,7 @@ fn results_message(
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
         Owner::Internal => {
             let result = call.result.as_ref().or_else(|| run.get(&call.id));
-            // Without one, no API takes the messages any more.
+            // Without a result for each call, no API accepts the messages.
             Some(result.cloned().unwrap_or_else(|| lost_result(call)))
         }
         Owner::External => Some(
@@ -470,7 +469,7 @@ fn results_message(
     Ok(message)
 }
 
-/// The result of a call whose own could not be stored.
+/// Builds the result of a call whose result could not be stored.
 fn lost_result(call: &Call) -> Block {
     let mut text = r#"{"type":"tool_result","tool_use_id":"#.to_owned();
     push_string(&mut text, &call.id);

@@ -1,19 +1,19 @@
-//! [`Rules`]: what a turn may do, and whose calls are whose.
+//! [`Rules`]: the limits of a turn, and the owners of its calls.
 
 use std::collections::BTreeSet;
 
-/// What a turn may do.
+/// The limits of a turn, and the owners of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Rules {
-    /// The tools that the gateway runs.
+    /// The names of the internal tools.
     pub(crate) internal: BTreeSet<String>,
-    /// Those of them that wait for the client's results, if the client has calls in the same message.
+    /// The names of the internal tools whose calls wait for the client's results, if a message has external calls, too.
     pub(crate) deferred: BTreeSet<String>,
-    /// How many rounds of the gateway's own a turn may have.
+    /// Maximum number of internal rounds of a turn.
     pub(crate) max_rounds: usize,
-    /// How many tokens its rounds may take together, read and written, before the gateway begins no more.
+    /// Number of tokens, read and written, after which no round begins.
     pub(crate) max_tokens: Option<u64>,
-    /// The ids for calls of the client, from first to last.
+    /// Source of the ids of external calls.
     pub(crate) ids: IdSource,
 }
 

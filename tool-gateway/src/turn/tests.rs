@@ -19,14 +19,14 @@
 //! The explorer walks the tree of these conversations depth first. It copies its state where the tree branches, so that nothing runs
 //! again for a common beginning. The tree branches only where the model decides. All else is tried at its place, and compared:
 //!
-//! * **Streamed or not.** Both machines run side by side. At the end of a message they are equal, and so is what the client has
+//! * **Streamed or not.** Both machines run side by side. At the end of a message they are equal, and so are their clients
 //!   ([`Explorer::complete`]).
-//! * **A break, a cut stream, or an error of the upstream, after any event of a message.** No event of an incomplete message leads to
-//!   more than output ([`Exchange::on_part`]), and the gateway's checkpoint is a copy that these events do not change. So a retry
-//!   starts from the same checkpoint, wherever the break was. A machine that starts from it is equal to the one without a break
-//!   ([`restart`]), and what it is answered is another branch of the tree. This holds for any number of breaks.
-//! * **Results in any order, with a break before and after each.** All orders run. The tree goes on from each machine that results,
-//!   and equal ones count as one ([`Explorer::results`]).
+//! * **A break, a cut stream, or an error of the upstream, after any event of a message.** No event of an incomplete message leads to more
+//!   than output ([`Exchange::on_part`]), and the gateway's checkpoint is a copy that these events do not change. So a retry starts from the
+//!   same checkpoint, wherever the break was. A machine that starts from it is equal to the one without a break ([`restart`]), and its answer
+//!   is another branch of the tree. This holds for any number of breaks.
+//! * **Results in any order, with a break before and after each.** All orders run. The tree continues from each machine that results, and
+//!   equal ones count as one ([`Explorer::results`]).
 //! * **Deferred calls in any order, with a break after each.** All orders run ([`run_deferred`]). The request is received again, and the
 //!   other calls are left ([`Explorer::receive`]).
 //! * **An equal request that is not a retry.** Its answer is a branch. Afterwards, both answers are restored, or neither if the client
@@ -71,7 +71,7 @@ use crate::wire::message::{push_message, push_text};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// The size of what was explored.
+/// The size of the exploration.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     /// Paths through the tree.
@@ -116,7 +116,7 @@ impl Explorer {
         explorer.counts
     }
 
-    /// Explores what follows a request of the client.
+    /// Explores the branches after a request of the client.
     fn request(&mut self, mut conversation: Conversation) {
         let request = Rc::new(self.receive(&mut conversation));
         if conversation.requests_left == 0 {
@@ -148,7 +148,7 @@ impl Explorer {
         recognized.now_or_never().unwrap().unwrap()
     }
 
-    /// What the gateway does with a request before it asks the upstream: runs the deferred calls, and restores the messages.
+    /// Handles a request as the gateway does before it asks the upstream: runs the deferred calls, and restores the messages.
     #[track_caller]
     fn receive(&self, conversation: &mut Conversation) -> (Recognized, Restored) {
         let body = conversation.body();
@@ -179,7 +179,7 @@ impl Explorer {
         }
     }
 
-    /// Stores a turn in a copy of the store: other branches of the tree go on from the original.
+    /// Stores a turn in a copy of the store: other branches of the tree continue from the original.
     fn save(&self, conversation: &mut Conversation, turn: Turn) {
         conversation.turns.retain(|other| other.id != turn.id);
         conversation.turns.push(turn);
@@ -204,7 +204,7 @@ impl Explorer {
         conversation.store = Rc::new(store);
     }
 
-    /// The upstream is asked.
+    /// Explores the answers of the upstream.
     fn ask(&mut self, mut turn_state: TurnInProgress, actions: &[Action]) {
         let [Action::Ask(messages)] = actions else {
             panic!("{actions:#?}");
@@ -228,7 +228,7 @@ impl Explorer {
         self.extend(&turn_state);
     }
 
-    /// All ends of the message that is arriving, and all blocks that may follow.
+    /// Explores all ends of the incomplete message, and all blocks that may follow.
     fn extend(&mut self, turn_state: &TurnInProgress) {
         let has_call = turn_state.message.iter().any(|part| part.is_call());
         if has_call {
@@ -258,12 +258,12 @@ impl Explorer {
         }
     }
 
-    /// The message is complete.
+    /// Explores the results of a complete message.
     fn complete(&mut self, mut turn_state: TurnInProgress, reason: &'static str) {
         self.counts.messages += 1;
         self.counts.states += 2;
         if reason == "max_tokens" {
-            // Calls of the gateway do not run, and would stay without a result.
+            // Internal calls do not run, and would have no result.
             turn_state
                 .message
                 .retain(|part| !part.is_call() || part.kind == Kind::External);
@@ -357,7 +357,7 @@ impl Explorer {
         }
     }
 
-    /// All calls of a message were internal, and have their results.
+    /// Explores the next round: all calls of the message were internal, and have their results.
     fn next_round(&mut self, mut turn_state: TurnInProgress, actions: &[Action]) {
         let calls = turn_state.message.iter().filter(|part| part.is_call());
         let results: Vec<Block> = calls.map(|part| internal_result(*part)).collect();
@@ -365,7 +365,7 @@ impl Explorer {
         self.ask(turn_state, actions);
     }
 
-    /// The turn is over, and the client goes on.
+    /// Explores the next request of the client, after the end of the turn.
     fn finish(&mut self, turn_state: &TurnInProgress, actions: &[Action], reason: &str) {
         let [Action::Record(answer), Action::End] = actions else {
             panic!("{actions:#?}");
@@ -403,7 +403,7 @@ impl Explorer {
         self.request(next);
     }
 
-    /// What is stored of a turn.
+    /// Builds the record of a turn.
     fn turn(&self, request: &(Recognized, Restored), conversation: &Conversation, answer: &Answer) -> Turn {
         let (recognized, restored) = request;
         let blocks = || answer.visible.iter().map(|(block, _)| block);
@@ -427,7 +427,7 @@ impl Explorer {
         }
     }
 
-    /// The next request of the client, which answers its calls.
+    /// Builds the next request of the client, which answers its calls.
     fn next_request(
         &self,
         turn_state: &TurnInProgress,
@@ -504,7 +504,7 @@ impl Explorer {
     }
 
     /// The client sends the request `before` again, and the model answers with other thinking and `content`. Restores the request that
-    /// goes on from this answer, and `next`, which goes on from the first.
+    /// continues from this answer, and `next`, which continues from the first.
     fn branch(&self, before: &Conversation, next: &Conversation, content: &[Block]) {
         let mut branch = before.clone();
         branch.turns.clone_from(&next.turns);
@@ -528,7 +528,7 @@ impl Explorer {
         self.save(&mut branch, turn);
         push_message(&mut branch.visible, &Role::Assistant, content);
         push_message(&mut branch.visible, &Role::User, [&go_on()]);
-        // Two turns with one visible history: the gateway cannot know which one the client goes on from, and sends the client's message.
+        // Two turns with one visible history: the gateway cannot know from which one the client continues, and sends the client's message.
         let is_ambiguous = branch.visible == next.visible;
         let sent_up = if is_ambiguous { content } else { &truth };
         push_message(&mut branch.transcript, &Role::Assistant, sent_up);
@@ -597,7 +597,7 @@ fn check_origins(answer: &Answer) {
     }
 }
 
-/// All permutations of some items.
+/// Returns all permutations of some items.
 fn permutations<'i>(items: &[&'i str]) -> Vec<Vec<&'i str>> {
     if items.is_empty() {
         return vec![Vec::new()];

@@ -57,7 +57,7 @@ pub(crate) fn remove_thinking(truth: &mut [TrueMessage], visible: &mut [Origin],
     for (at, message) in truth.iter_mut().enumerate().take(messages) {
         let is_thinking: Vec<bool> = message.blocks.iter().map(Block::is_thinking).collect();
         if is_thinking.iter().all(|is_thinking| *is_thinking) {
-            // No API takes an empty message.
+            // No API accepts an empty message.
             continue;
         }
         message.blocks.retain(|block| !block.is_thinking());

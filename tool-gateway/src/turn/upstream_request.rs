@@ -1,4 +1,5 @@
-//! The body for the upstream: the client's, with the true transcript, the declared tools and a choice of a tool that ends.
+//! The body for the upstream: the client's body with the true transcript, the definitions of the tools, and a choice of a tool that does
+//! not repeat itself.
 
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub(crate) fn body(
     request.with(messages, &changes)
 }
 
-/// A forced choice of a tool as `auto`, or it would be forced again and again.
+/// Returns a forced choice of a tool as `auto`: it would be forced in every round.
 fn auto(choice: &str) -> Option<String> {
     let mut choice: Value = serde_json::from_str(choice).ok()?;
     let fields = choice.as_object_mut()?;

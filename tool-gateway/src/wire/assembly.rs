@@ -1,4 +1,4 @@
-//! [`Assembly`]: puts the blocks of a streamed message together.
+//! [`Assembly`]: builds the blocks of a streamed message.
 
 use super::block::Block;
 use super::block_builder::BlockBuilder;
@@ -45,7 +45,7 @@ impl Assembly {
         self.blocks.push(block);
     }
 
-    /// The blocks that are complete.
+    /// Returns the blocks, which are complete.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }

@@ -17,7 +17,7 @@ pub(crate) struct Block {
     raw_input: Option<Arc<str>>,
 }
 
-/// The text of a block, and what it is, which is asked for several times.
+/// The text of a block and its kind, which is needed several times.
 #[derive(Debug)]
 struct Json {
     text: String,
@@ -32,7 +32,7 @@ impl PartialEq for Json {
 
 impl Eq for Json {}
 
-/// What a block is, as far as it matters here.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -67,7 +67,7 @@ impl Block {
         }
     }
 
-    /// A call whose arguments arrived as this, which is not a JSON object.
+    /// Creates a call whose arguments are not a JSON object.
     pub(super) fn with_raw_input(self, raw_input: String) -> Self {
         Self {
             raw_input: Some(raw_input.into()),
@@ -75,7 +75,7 @@ impl Block {
         }
     }
 
-    /// A text block.
+    /// Creates a text block.
     pub(crate) fn text(text: &str) -> Self {
         let mut json = r#"{"type":"text","text":"#.to_owned();
         push_string(&mut json, text);
@@ -95,7 +95,7 @@ impl Block {
         *self.json.kind.get_or_init(|| Kind::of(&self.object()))
     }
 
-    /// Whether it counts among the visible ones: clients may leave out thinking and empty texts.
+    /// Whether the block counts among the visible ones: clients may leave out thinking and empty texts.
     pub(crate) fn is_counted(&self) -> bool {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
@@ -105,12 +105,12 @@ impl Block {
         self.raw_input.as_deref()
     }
 
-    /// How much memory it takes, about.
+    /// Estimates the memory that the block takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.json.text.len() + self.raw_input.as_ref().map_or(0, |raw| raw.len()) + 64
     }
 
-    /// A call with its arguments as JSON, if they arrived as something that is almost JSON, such as a Python dict.
+    /// Returns the call with repaired arguments, if they arrived as almost JSON, such as a Python dict.
     pub(crate) fn repaired(&self) -> Self {
         let Some(raw) = &self.raw_input else {
             return self.clone();
@@ -129,12 +129,12 @@ impl Block {
         Self::new(text)
     }
 
-    /// Whether the block is thinking, which belongs to the exact messages before it.
+    /// Whether the block is thinking, which is valid after the exact messages before it only.
     pub(crate) fn is_thinking(&self) -> bool {
         self.kind() == Kind::Thinking
     }
 
-    /// The block without its mark for the cache.
+    /// Returns the block without its cache mark.
     pub(crate) fn without_mark(&self) -> Self {
         if self.object().get("cache_control").is_none() {
             return self.clone();
@@ -149,7 +149,7 @@ impl Block {
         }
     }
 
-    /// The call, if the block is one.
+    /// Returns the call, if the block is one.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
         if self.kind() != Kind::ToolUse {
             return None;
@@ -178,7 +178,7 @@ impl Block {
     }
 }
 
-/// A block as stores keep it: its JSON byte for byte, and beside it what only the block has.
+/// A block in stored records: its JSON byte for byte, and the arguments that are not JSON.
 #[derive(Serialize, Deserialize)]
 struct StoredBlock<Json, Text> {
     json: Json,

@@ -11,7 +11,7 @@ pub(crate) struct BlockBuilder {
     start: Block,
     /// The fields, as soon as one is not that of the start.
     fields: Option<RawFields>,
-    /// The text that arrives, which is not in its field yet.
+    /// The pieces of a text that are not in its field yet.
     text: Option<(TextField, String)>,
     /// The text of `input`, which arrives in pieces of JSON.
     input: String,
@@ -28,7 +28,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds a delta. One of an unknown type changes the fields that it names: text is appended, all else is set.
+    /// Adds a delta. A delta of an unknown type changes the fields that it names: text is appended, other values are set.
     pub(crate) fn push(&mut self, delta: &Delta) {
         let delta = match delta {
             Delta::Text(field, piece) => return self.push_text(*field, piece),
@@ -77,8 +77,8 @@ impl BlockBuilder {
         fields.get_or_insert_with(|| start.object().into())
     }
 
-    /// The whole block. Arguments that are not a JSON object, as of a call that was cut off, are an empty object, since no API
-    /// takes them back otherwise; the call has them as they arrived.
+    /// Builds the whole block. Arguments that are not a JSON object, such as the ones of a call that was cut off, become an empty object,
+    /// since no API accepts them otherwise; the call keeps their text.
     pub(crate) fn finish(mut self) -> Block {
         self.close_text();
         let input = std::mem::take(&mut self.input);

@@ -1,4 +1,4 @@
-//! [`Delta`]: what an event of type `content_block_delta` changes in its block.
+//! [`Delta`]: the change of a block in an event of type `content_block_delta`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::fields::ObjectText;
 use super::object::{push_string, unquoted};
 
-/// A change of a block. Nearly every event of a stream appends to one text: it is read and written without a map of its fields.
+/// A change of a block. Nearly every event of a stream appends to one text: such events are read and written without a map of their fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Delta {
     /// Appends to a text.
@@ -50,18 +50,18 @@ impl TextField {
     }
 }
 
-/// Changes of one text that came together. Their events are kept as they came, so that they are not written anew.
+/// Changes of one text that came together. The texts of their events are kept, so that they are not written again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextRun {
     pub(crate) field: TextField,
-    /// What they append.
+    /// The text that the events append.
     pub(crate) text: String,
-    /// The index of the block that they name.
+    /// The index of the block in the events.
     index: usize,
     events: String,
 }
 
-/// How an event begins whose index can be changed in its text.
+/// The beginning of an event whose index can be replaced in its text.
 const EVENT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":";
 
 impl TextRun {
@@ -84,7 +84,7 @@ impl TextRun {
         is_same
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.events.len()
     }
@@ -109,13 +109,13 @@ pub(crate) struct TextEvent<'e> {
     /// Its block's index.
     pub(crate) index: usize,
     pub(crate) field: TextField,
-    /// What it appends.
+    /// The text that the event appends.
     pub(crate) piece: Cow<'e, str>,
     event: &'e str,
 }
 
 impl<'e> TextEvent<'e> {
-    /// Reads an event; `None` if it is another one, or is written otherwise.
+    /// Reads an event; `None` if it is of another type, or in another notation.
     pub(crate) fn parse(event: &'e [u8]) -> Option<Self> {
         if !event.starts_with(EVENT.as_bytes()) {
             return None;
@@ -199,7 +199,7 @@ pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     Some((index, Delta::Text(field, text.into_owned())))
 }
 
-/// What has not been read yet.
+/// The rest of the text.
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {
@@ -242,7 +242,7 @@ mod tests {
         let event = |index: usize, text: &str| {
             format!("{EVENT}{index},\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n")
         };
-        // What looks like an event in a text is a text.
+        // A text may look like an event.
         let texts = [r#""a""#, r#""""#, r#""\u00e9\n\"index\":3,""#, "\"é\""];
         let mut run: Option<TextRun> = None;
         for text in texts {
@@ -339,7 +339,7 @@ mod tests {
             };
             assert_eq!(serde_json::from_str::<Value>(fields.as_str()).unwrap(), delta);
         }
-        // JSON, and what is none.
+        // JSON, and texts that are not JSON.
         for other in [
             r#"{"index":3,"delta":{"text":"","type":"text_delta"},"type":"content_block_delta"}"#,
             r#"{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"a"}}"#,

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// An error of the gateway's own, in the form of the API's errors. Errors of the upstream pass unchanged instead.
+/// An error of the gateway in the form of the API's errors. Errors of the upstream pass unchanged instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
@@ -22,12 +22,12 @@ impl ApiError {
         }
     }
 
-    /// 400.
+    /// Creates an error with the status 400.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// The body, which is also the data of an `error` event.
+    /// Returns the body, which is also the data of an `error` event.
     pub(crate) fn body(&self) -> Value {
         json!({ "type": "error", "error": { "type": error_type(self.status), "message": self.message } })
     }
@@ -48,7 +48,7 @@ const ERROR_TYPES: [(u16, &str); 11] = [
     (529, "overloaded_error"),
 ];
 
-/// The API's name for errors of a status.
+/// Returns the API's name for errors of a status.
 pub(crate) fn error_type(status: StatusCode) -> &'static str {
     let known = ERROR_TYPES.iter().find(|(known, _)| *known == status.as_u16());
     match known {
@@ -58,7 +58,7 @@ pub(crate) fn error_type(status: StatusCode) -> &'static str {
     }
 }
 
-/// The status of errors of this type.
+/// Returns the status of errors of this type.
 pub(crate) fn status_of_type(name: &str) -> Option<StatusCode> {
     let (status, _) = ERROR_TYPES.iter().find(|(_, known)| *known == name)?;
     StatusCode::from_u16(*status).ok()

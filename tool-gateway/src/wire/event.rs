@@ -69,7 +69,7 @@ impl StreamEvent {
         })
     }
 
-    /// How many bytes it holds, about.
+    /// Estimates the memory that the event takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::BlockDelta { delta, .. } => match delta {

@@ -78,7 +78,7 @@ impl RawFields {
         self.0.extend(fields.0);
     }
 
-    /// How many bytes it has.
+    /// Returns the size of the fields in bytes.
     pub(crate) fn size(&self) -> usize {
         let sizes = self.0.iter().map(|(name, value)| name.len() + value.len());
         sizes.sum()

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Read in one pass with what it is in: long conversations are lists in lists.
+/// The list is read in one pass with its parent: long conversations are lists in lists.
 #[derive(Debug)]
 pub(super) enum TextOrList<'a> {
     Text(Cow<'a, str>),

@@ -22,7 +22,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads a message; the error says what is wrong with it, without its place.
+    /// Reads a message; the error does not name the place of the message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let fields: MessageFields<'_> = object::read(text).map_err(|_| "expected an object".to_owned())?;
         let role = fields.role.and_then(|role| serde_json::from_str(role.get()).ok());
@@ -37,13 +37,13 @@ impl Message {
         self.role == Role::Assistant
     }
 
-    /// Whether it stands between the others and is no part of the conversation's history.
+    /// Whether the message is a system message, which is no part of the conversation's history.
     pub(crate) fn is_system(&self) -> bool {
         self.role == Role::System
     }
 }
 
-/// The fields of a message that matter here. Of a repeated field the last counts, as for [`Object`].
+/// The fields of a message that the gateway reads. The last one of repeated fields counts, as for [`Object`].
 #[derive(Default)]
 struct MessageFields<'a> {
     role: Option<&'a RawValue>,
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> for MessageFields<'a> {
     }
 }
 
-/// The blocks of a message's content; a string counts as one text block.
+/// Returns the blocks of a message's content; a string counts as one text block.
 fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
     match content {
         TextOrList::Text(text) => Some(vec![Block::text(&text)]),
@@ -72,7 +72,7 @@ fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
     }
 }
 
-/// A message of the model that came whole, not as a stream.
+/// A message of the model that is not streamed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WholeMessage {
     text: Arc<str>,
@@ -92,7 +92,7 @@ impl WholeMessage {
         })
     }
 
-    /// The message as it came.
+    /// Returns the text of the message, unchanged.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -105,12 +105,12 @@ impl WholeMessage {
         &self.usage
     }
 
-    /// Its blocks and its usage.
+    /// Returns the blocks and the usage.
     pub(crate) fn into_parts(self) -> (Vec<Block>, Map<String, Value>) {
         (self.blocks, self.usage)
     }
 
-    /// The message as that of a `message_start` event, and the fields of its `message_delta`.
+    /// Returns the message of a `message_start` event, and the fields of its `message_delta`.
     pub(crate) fn start_and_end(&self) -> (ObjectText, RawFields) {
         let mut message = RawFields::default();
         let mut delta = RawFields::default();
@@ -154,7 +154,7 @@ pub(crate) fn push_message<'b>(out: &mut String, role: &Role, blocks: impl IntoI
     out.push_str("]}");
 }
 
-/// Appends a message as it was sent to the text of a list of messages.
+/// Appends the text of a message to the text of a list of messages.
 pub(crate) fn push_text(out: &mut String, message: &str) {
     push_separator(out);
     out.push_str(message);

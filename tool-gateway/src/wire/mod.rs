@@ -1,5 +1,4 @@
-//! The Messages API as text: requests, content blocks and stream events keep unknown fields, and what is not changed keeps its
-//! bytes.
+//! The Messages API as text: requests, content blocks and stream events keep unknown fields, and unchanged parts keep their bytes.
 
 pub(crate) mod error;
 pub(crate) mod object;

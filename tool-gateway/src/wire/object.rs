@@ -1,4 +1,4 @@
-//! [`Object`]: a JSON object whose values stay as they were written.
+//! [`Object`]: a JSON object whose values keep their text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of a JSON object, in their order, with the text of their values. Borrows from the text it was read from.
+/// The fields of a JSON object, in their order, with the text of their values. It borrows from its text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -18,13 +18,13 @@ impl<'a> Object<'a> {
         read(text)
     }
 
-    /// The value of a field as text. Of a repeated field the last counts, as for most readers of JSON.
+    /// Returns the text of a field's value. The last one of repeated fields counts, as for most readers of JSON.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let field = self.0.iter().rev().find(|(field, _)| field == name);
         field.map(|(_, value)| value.get())
     }
 
-    /// The value of a field that is a string.
+    /// Returns the value of a field that is a string.
     pub(crate) fn string(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?).ok()
     }
@@ -46,7 +46,7 @@ impl<'a> Object<'a> {
             || self.string(name).is_some_and(|found| found == value)
     }
 
-    /// Writes the object; `change` gives the text of a field, or `None` to leave it out. Of a repeated field the last is written.
+    /// Writes the object; `change` gives the text of a field, or `None` to leave it out. The last one of repeated fields is written.
     pub(crate) fn write<'t>(
         &self,
         out: &mut String,
@@ -66,7 +66,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The fields in their order, and of a repeated one the last: what replaces its value must not be written as often as it is repeated.
+/// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once.
 pub(super) fn last_of_each<'f, 'a, V>(
     fields: &'f [(Cow<'a, str>, V)],
 ) -> impl Iterator<Item = &'f (Cow<'a, str>, V)> {
@@ -76,13 +76,13 @@ pub(super) fn last_of_each<'f, 'a, V>(
     last.into_iter().rev()
 }
 
-/// Where a part of a text is in it.
+/// Returns the range of a part in its text.
 pub(crate) fn place(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
 
-/// What becomes of a field.
+/// A change of a field.
 pub(crate) enum Change<'t> {
     Keep,
     To(&'t str),
@@ -167,7 +167,7 @@ impl<'a> Fields<'a> for Object<'a> {
     }
 }
 
-/// What is read from an object, field by field.
+/// A type that is read from an object, field by field.
 pub(super) trait Fields<'a>: Default {
     /// Reads the value of the field of this name.
     fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error>;
@@ -197,7 +197,7 @@ pub(super) fn read<'a, T: Fields<'a>>(text: &'a str) -> Result<T, serde_json::Er
     Ok(read)
 }
 
-/// A field's name, borrowed unless it has escapes.
+/// Reads a field's name, borrowed unless it has escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(out, r#"{"a":null,"b":2}"#);
     }
 
-    /// Else a short object that repeats a field would be written as often with a long value.
+    /// Otherwise a short object with a repeated field would become long.
     #[test]
     fn a_repeated_field_is_changed_once() {
         let text = format!(r#"{{{}"a":1,"b":2}}"#, r#""\u0061":0,"#.repeat(100_000));
@@ -246,7 +246,7 @@ mod tests {
             assert!(object.is("name", text) && !object.is("name", "other"), "{json}");
             assert_eq!(object.string("name").as_deref(), Some(text));
         }
-        // What stands between the quotes is not the text.
+        // The text differs from the characters between the quotes.
         assert!(!Object::parse(r#"{"a":"\n"}"#).unwrap().is("a", "\\n"));
     }
 

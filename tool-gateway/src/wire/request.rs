@@ -11,13 +11,12 @@ use super::list::TextOrList;
 use super::message::Message;
 use super::object::{self, Fields, last_of_each, push_name};
 
-/// The body of a request, which it owns, so that it is read once and goes where its turn goes. What the gateway does not change
-/// keeps its bytes.
+/// The body of a request. It owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// The names of its fields, in their order, and where their values are in the body; the lists below have places of their own. Of a
-    /// repeated field the last is there, which counts, as for most readers of JSON.
+    /// The names of the fields, in their order, with the ranges of their values in the body; the lists below have separate ranges. The last
+    /// one of repeated fields counts, as for most readers of JSON.
     fields: Vec<(String, Option<Range<usize>>)>,
     pub(crate) messages: Vec<Message>,
     message_texts: Vec<Range<usize>>,
@@ -25,7 +24,7 @@ pub(crate) struct MessagesRequest {
 }
 
 impl MessagesRequest {
-    /// Reads a body. The error names the place: the line and column of what is not JSON, else the field.
+    /// Reads a body. The error names the line and column of invalid JSON, or the invalid field.
     pub(crate) fn parse(body: impl Into<String>) -> Result<Self, ApiError> {
         let body = body.into();
         let read: BodyFields<'_> = object::read(&body)
@@ -50,30 +49,30 @@ impl MessagesRequest {
         })
     }
 
-    /// The body as it was sent.
+    /// Returns the text of the body, unchanged.
     pub(crate) fn into_body(self) -> String {
         self.body
     }
 
-    /// A field as text, but for the messages and tools.
+    /// Returns the text of a field other than messages and tools.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         let (_, value) = fields.find(|(name, _)| name == field)?;
         value.as_ref().map(|value| self.at(value))
     }
 
-    /// All fields but the messages and tools with their text, in their order.
+    /// Returns all fields but messages and tools with their texts, in their order.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let fields = self.fields.iter();
         fields.filter_map(|(name, value)| Some((name.as_str(), self.at(value.as_ref()?))))
     }
 
-    /// A message as it was sent.
+    /// Returns the text of a message, unchanged.
     pub(crate) fn message_text(&self, index: usize) -> Option<&str> {
         self.message_texts.get(index).map(|text| self.at(text))
     }
 
-    /// The declared tools as text.
+    /// Returns the texts of the declared tools.
     pub(crate) fn tools(&self) -> Vec<&str> {
         let tools = self.tools.iter().flatten();
         tools.map(|tool| self.at(tool)).collect()
@@ -84,8 +83,8 @@ impl MessagesRequest {
         self.get("stream") == Some("true")
     }
 
-    /// The body with other messages, and other values of some fields; those that it did not have are appended. `messages` is the text of
-    /// the list without brackets.
+    /// Writes the body with other messages and other values of some fields; missing fields are appended. `messages` is the text of the list
+    /// without brackets.
     pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)]) -> String {
         let added: usize = changes
             .iter()
@@ -138,7 +137,7 @@ fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a
     }
 }
 
-/// The fields of a body. Of a repeated one the last counts.
+/// The fields of a body. The last one of repeated fields counts.
 #[derive(Default)]
 struct BodyFields<'a> {
     messages: Option<TextOrList<'a>>,
@@ -187,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Else a body that repeats a short field would be sent with as many copies of all messages.
+    /// Otherwise a body with a repeated short field would be sent with as many copies of all messages.
     #[test]
     fn of_a_repeated_field_the_last_is_sent() {
         let many = 100_000;

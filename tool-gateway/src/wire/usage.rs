@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Adds the counters of `more`. What is not a number is replaced, so that the last round's stays.
+/// Adds the counters of `more`. Other values are replaced by the ones of the last round.
 pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (field, value) in more {
         match (sum.get_mut(field), value) {
@@ -28,7 +28,7 @@ pub(crate) fn to_json(usage: &Map<String, Value>) -> String {
     serde_json::to_string(usage).unwrap_or_default()
 }
 
-/// All tokens, read and written, cached ones too.
+/// Returns the number of all tokens, read and written, cached ones too.
 pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
     const COUNTERS: [&str; 4] = [
         "input_tokens",

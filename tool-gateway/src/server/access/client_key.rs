@@ -7,8 +7,8 @@ use crate::session::principal::Principal;
 use crate::settings::client_keys::{ClientKey, Sha256, credential};
 use crate::wire::error::ApiError;
 
-/// Finds the principal of a request: the name of the client's key, or a digest of the credential that it sent. Where keys are
-/// configured, a request needs one of them.
+/// Finds the principal of a request: the name of the client's key, or a digest of the credential that it sent. With configured keys, a
+/// request needs one of them.
 pub(crate) fn authenticate(
     secret: &ChainKey,
     keys: &[ClientKey],
@@ -31,15 +31,15 @@ pub(crate) fn authenticate(
         .ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, advice))
 }
 
-/// The client with this key.
+/// Finds the client with this key.
 fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
-    // Keyed digests are compared, so that time tells nothing of a key.
+    // Keyed digests are compared, so that the time of the comparison reveals nothing of a key.
     let keyed = |sha256: &Sha256| secret.digest(&[b"key", sha256.as_bytes()]);
     let sent = keyed(&Sha256::new(sent));
     keys.iter().find(|key| keyed(&key.sha256) == sent)
 }
 
-/// Removes the client's key from whichever headers it is in. Another credential beside it stays.
+/// Removes the client's key from the headers that have it. Another credential stays.
 pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut HeaderMap) {
     for name in HEADERS {
         let is_key =
@@ -50,7 +50,7 @@ pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut He
     }
 }
 
-/// Where a credential may be; the first counts, if no key tells which.
+/// The headers of credentials; the first one counts, unless another one has a configured key.
 const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::AUTHORIZATION];
 
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {

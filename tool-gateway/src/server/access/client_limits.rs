@@ -1,4 +1,4 @@
-//! [`ClientLimits`]: how many requests a client may have at once, and in a minute.
+//! [`ClientLimits`]: the maximum number of requests of a client at once, and in a minute.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,20 +17,20 @@ pub(crate) struct ClientLimits {
     used: Arc<Mutex<HashMap<Principal, Used>>>,
 }
 
-/// What a client has used.
+/// The usage of a client.
 #[derive(Debug)]
 struct Used {
     running: usize,
-    /// How many requests it may still send; grows with time up to a minute's.
+    /// Number of requests that the client may still send. It grows with time, up to the number of a minute.
     left: f64,
     at: Instant,
 }
 
-/// How many clients are kept that use nothing.
+/// Maximum number of idle clients that are kept.
 const MAX_IDLE: usize = 10_000;
 
 impl ClientLimits {
-    /// Admits a request, until the permit is dropped. Over a limit, the error is as the API answers 429, with the time to wait.
+    /// Admits a request, until the permit is dropped. Over a limit, the error is the API's 429 with the time to wait.
     pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
         let now = Instant::now();
         let per_minute = limits.client_requests_per_minute.map(f64::from);

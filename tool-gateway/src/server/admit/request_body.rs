@@ -28,7 +28,7 @@ pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Par
     Ok((parts, body))
 }
 
-/// Why a request's body was not read to its end.
+/// The reason that a request's body was not read to its end.
 fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
     let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let found = causes.find_map(|cause| {

@@ -71,7 +71,7 @@ impl BodyWrapper<Body> for IdleTimer {
     }
 }
 
-/// Nothing came for this time.
+/// No piece arrived for this time.
 #[derive(Debug)]
 pub(crate) struct IdleTimeout(pub(crate) Duration);
 

@@ -23,23 +23,23 @@ use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
-/// How many calls of a round run at once.
+/// Maximum number of concurrent calls in a round.
 const MAX_CONCURRENCY: usize = 8;
 
-/// How often a client gets a `ping` while tools run.
+/// Interval of the client's `ping` events while tools run.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The same while tools report progress.
+/// Interval of the client's `ping` events while tools report progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A call that is done.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) event: Event,
-    /// The values of the session that it may have changed, as they are after it: all of them if its tool uses session state, and the rules
-    /// of permissions in any case.
+    /// The values of the session after the call, as far as it may have changed them: all if its tool uses session state, otherwise the
+    /// rules of permissions.
     pub(crate) state: Option<StateMap>,
-    /// Whether it has changed nothing.
+    /// Whether the tool only reads.
     pub(crate) only_reads: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct RunningCalls {
 }
 
 impl RunningCalls {
-    /// Waits for the next that is done, and shows the client meanwhile that the turn is alive. `None` if no more will come.
+    /// Waits for the end of the next call, and sends the client `ping` events meanwhile. `None` after the last one.
     pub(crate) async fn next(&mut self, running: &RunningTurn) -> Option<Result<Done, ApiError>> {
         loop {
             let interval = if self.has_progressed {
@@ -87,7 +87,7 @@ impl RunningCalls {
         }
     }
 
-    /// The next that is done already.
+    /// Returns the next call that has ended already.
     pub(crate) fn ready(&mut self) -> Option<Result<Done, ApiError>> {
         let done = self.done.try_recv().ok()?;
         Some(self.with_rules(done))
@@ -105,7 +105,7 @@ impl RunningCalls {
     }
 }
 
-/// What the calls of a round share.
+/// The common settings of the calls of a round.
 pub(crate) struct Round<'a> {
     pub(crate) context: Context,
     pub(crate) deadline: Option<Instant>,
@@ -113,12 +113,12 @@ pub(crate) struct Round<'a> {
     pub(crate) state: &'a StateMap,
     /// The internal tools that the client declares: their calls become external if they need an approval. Others are denied.
     pub(crate) declared: &'a BTreeSet<String>,
-    /// Cancels the calls that may be repeated: those that only read, or change nothing the second time. Others run to their end, so
-    /// that what they did is known.
+    /// Cancels the calls of read-only and idempotent tools, which may be repeated. Other calls run to their end, so that their effects are
+    /// known.
     pub(crate) abandoned: &'a CancellationToken,
 }
 
-/// Starts the calls side by side; those that share the session's state one after the other. Each sends one event when it is done.
+/// Starts the calls side by side; calls that share the session's state run one after the other. Each sends one event at its end.
 pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
     let Shared {
         registry, settings, ..
@@ -200,11 +200,11 @@ impl Batch {
                 break;
             }
         }
-        // They would have run after one that was stopped.
+        // These calls would have run after a stopped one.
         calls.for_each(|internal| self.send(Ok(Done::stopped(internal.index))));
     }
 
-    /// Runs one call; `None` if it was stopped, since nobody waits for it.
+    /// Runs one call; `None` if it was stopped, since no client waits for it.
     async fn run_one(&self, internal: InternalCall) -> Option<Result<Done, ApiError>> {
         let InternalCall {
             index,
@@ -229,12 +229,12 @@ impl Batch {
     }
 
     fn send(&self, done: Result<Done, ApiError>) {
-        // The turn may be over: then the result is of no use to anyone.
+        // The turn may be over: then the result is not needed.
         let _ = self.done.send(done);
     }
 }
 
-/// The result of a call that was begun in a process that has ended since.
+/// Builds the result of a call that a process has begun and not finished.
 pub(crate) fn interrupted(call: &Call) -> Block {
     let result = json!({
         "type": "tool_result",
@@ -256,7 +256,7 @@ fn only_reads(registry: &ToolRegistry, name: &str) -> bool {
     tool.is_some_and(|tool| tool.definition().hints.read_only == Some(true))
 }
 
-/// Runs one call; `None` if it was stopped, since nobody waits for it.
+/// Runs one call; `None` if it was stopped, since no client waits for it.
 async fn run(
     registry: &ToolRegistry,
     context: &Context,
@@ -267,7 +267,7 @@ async fn run(
     let context = if is_repeatable {
         context.clone().with_cancellation(abandoned.child())
     } else {
-        // As long as it waits for a decision, it is not begun.
+        // A call that waits for a decision has not begun.
         context.clone().with_extension(WhileUndecided(abandoned.clone()))
     };
     let outcome = registry
@@ -277,7 +277,7 @@ async fn run(
     (!is_stopped || !abandoned.is_cancelled()).then_some(outcome)
 }
 
-/// What the turn learns of a call's outcome.
+/// Returns the event for the outcome of a call.
 fn event(call: usize, mut outcome: ToolOutcome, is_declared: bool) -> Event {
     if outcome.failure == Some(Failure::Interrupted) {
         if is_declared {

@@ -48,7 +48,7 @@ fn request(shared: &Shared, client_request: &Parts, body: Bytes) -> Request<Byte
     request
 }
 
-/// Waits for the response, not longer than the upstream may send nothing.
+/// Waits for the response, up to the idle time of the upstream.
 async fn answered<B>(shared: &Shared, response: UpstreamFuture<'_, B>) -> Result<Response<B>, ApiError> {
     let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");

@@ -1,4 +1,4 @@
-//! Drives a turn: does what its state machine says, and tells it what happened. The entry is [`drive`].
+//! Drives a turn: executes the actions of its state machine, and passes events to it. The entry is [`drive`].
 
 pub(crate) mod save;
 mod calls;
@@ -47,7 +47,7 @@ use suspended::Suspended;
 use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
 
-/// Takes the turn to its end. All that the client sees goes through `running`.
+/// Runs the turn to its end. All output for the client goes through `running`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
     job: Job,
@@ -60,7 +60,7 @@ pub(crate) async fn drive(
 
 async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Option<Box<Checkpoint>>) {
     let began = Instant::now();
-    // Ends the turn for its watchers, also if this task is dropped or panics.
+    // Ends the turn for its watchers, even if this task is dropped or panics.
     let _ended = Ended(running);
     let end = match Drive::begin(shared, job, running, checkpoint).await {
         Ok(mut drive) => {
@@ -119,14 +119,14 @@ fn failed_with(status: StatusCode, error: String) -> RunEnd {
     }
 }
 
-/// The turn, and what it needs of the world.
+/// A turn, with its connections to the server.
 struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
     running: &'a RunningTurn,
     /// The state of the session after the last call that is done.
     state: StateMap,
-    /// Why the turn fails when no more calls run.
+    /// The error with which the turn fails when no more calls run.
     failure: Option<ApiError>,
     /// The suspended turn that this one resumes, until the results of its deferred calls are stored.
     suspended: Option<Suspended<'a>>,
@@ -140,7 +140,7 @@ struct Drive<'a> {
     source: Source,
     /// `None`: beyond the range of the clock.
     deadline: Option<Instant>,
-    /// How often the upstream was asked.
+    /// Number of requests to the upstream.
     rounds: usize,
     /// The span of the request that is being answered.
     chat: Span,
@@ -149,7 +149,7 @@ struct Drive<'a> {
 /// The names of no tools.
 static NO_TOOLS: BTreeSet<String> = BTreeSet::new();
 
-/// Where the next event comes from.
+/// The source of the next event.
 enum Source {
     Nothing,
     Upstream(UpstreamEvents),
@@ -244,7 +244,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Stores what must be known before an action is done.
+    /// Stores the state that must survive a crash in the action.
     async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
         match action {
             // A call that is not known to have begun may be run again after a crash.
@@ -291,7 +291,7 @@ impl<'a> Drive<'a> {
         self.running.set_checkpoint(checkpoint);
     }
 
-    /// Does what the machine says.
+    /// Executes an action of the machine.
     async fn act(&mut self, action: Action) -> Result<Option<RunEnd>, ApiError> {
         if !matches!(action, Action::Send(_)) {
             // The upstream's message is complete.
@@ -327,7 +327,7 @@ impl<'a> Drive<'a> {
         Ok(None)
     }
 
-    /// Waits for what happens next.
+    /// Waits for the next event.
     async fn wait(&mut self) -> Result<Option<RunEnd>, ApiError> {
         match &mut self.source {
             Source::Nothing => {
@@ -352,7 +352,7 @@ impl<'a> Drive<'a> {
                     }
                     return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
-                // What came while the last was being stored is stored at once: each time, all of the turn is written.
+                // Results that arrived during the last save are stored together: each save writes all of the turn.
                 let all_done: Vec<_> = iter::once(first).chain(iter::from_fn(|| calls.ready())).collect();
                 self.on_done(all_done).await;
             }
@@ -360,9 +360,9 @@ impl<'a> Drive<'a> {
         Ok(None)
     }
 
-    /// Takes what calls have done, and stores it while others run.
+    /// Handles the ends of calls, and stores their results while others run.
     async fn on_done(&mut self, all_done: Vec<Result<Done, ApiError>>) {
-        // What only reads may run again after a crash, so that its result can wait for others.
+        // A call that only reads may run again after a crash, so its result can wait for others.
         let mut is_worth_storing = false;
         for done in all_done {
             match done {
@@ -389,12 +389,12 @@ impl<'a> Drive<'a> {
             && self.actions.is_empty()
             && !self.machine.open_calls().is_empty()
         {
-            // The others are not left alone where it cannot be stored.
+            // The other calls continue if the checkpoint cannot be stored.
             let _ = self.checkpoint().await;
         }
     }
 
-    /// Passes on to the machine what happened.
+    /// Passes an event to the machine.
     fn on_event(&mut self, event: Event) {
         if self.deadline.is_some_and(|deadline| tokio_now() > deadline) {
             self.actions.extend(self.machine.on(Event::OutOfTime));
@@ -402,13 +402,13 @@ impl<'a> Drive<'a> {
         self.actions.extend(self.machine.on(event));
     }
 
-    /// Where the turn is.
+    /// Creates a checkpoint of the turn.
     fn now(&self) -> Checkpoint {
         self.running
             .now(&self.machine, self.refused_thinking, self.state.clone())
     }
 
-    /// Stores where the turn is, so that it can go on from there.
+    /// Stores a checkpoint, from which the turn can continue.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
         let checkpoint = self.now();
         let saved = save_checkpoint(self.shared, self.job.identity, &checkpoint).await;
@@ -416,7 +416,7 @@ impl<'a> Drive<'a> {
         saved
     }
 
-    /// Asks the upstream with all messages so far; once more without thinking, if that is what it refuses.
+    /// Asks the upstream with all messages so far, and once more without thinking if the upstream refuses it.
     async fn ask(&mut self) -> Result<Option<RunEnd>, ApiError> {
         loop {
             if self.running.abandoned.is_cancelled() {
@@ -471,12 +471,12 @@ impl<'a> Drive<'a> {
             self.refused_thinking = Some(RefusedThinking {
                 turn_messages: self.asked.len(),
             });
-            // What goes on after a failure does not ask with it again.
+            // A retry after a failure leaves thinking out, too.
             self.checkpoint().await?;
         }
     }
 
-    /// The text of the messages so far, without brackets: in the form that the upstream accepts.
+    /// Returns the text of the messages so far without brackets, in the form that the upstream accepts.
     fn messages(&self) -> String {
         let mut messages = self.restored.messages.clone();
         let (before, after) = self
@@ -512,7 +512,7 @@ impl<'a> Drive<'a> {
             TurnEnd::Finished
         };
         let saved = save(self.shared, &self.job.client, turn, self.progress()).await;
-        // In memory, a store that fails costs the session and not the answer.
+        // With a store in memory, a failed save loses the session and not the answer.
         if self.shared.store.is_durable() {
             saved?;
         }
@@ -520,7 +520,7 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// The complete turn with all that the client is going to be sent, for retries in another process.
+    /// Returns the progress of the complete turn with its remaining output, for retries in another process.
     fn progress(&self) -> Option<Progress> {
         if !self.shared.store.is_durable() {
             return None;
@@ -534,7 +534,7 @@ impl<'a> Drive<'a> {
         checkpoint.progress(self.job.identity).ok()
     }
 
-    /// One line for each turn, without anything that was said.
+    /// Writes one line of the log, without contents of messages.
     fn log(&self, began: Instant, end: &RunEnd) {
         let status = match end {
             RunEnd::Done => StatusCode::OK,
@@ -554,12 +554,12 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// By the clock that stops the calls at the deadline, and that tests pause.
+/// Returns the time of tokio's clock, which stops the calls at the deadline, and which tests pause.
 fn tokio_now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// Answers the calls that were begun before this turn went on from a checkpoint, and must not be repeated.
+/// Answers the calls that began before the checkpoint, and that must not be repeated.
 fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -> bool) -> Vec<Action> {
     let begun = machine.begun_calls().into_iter();
     let interrupted: Vec<_> = begun
@@ -573,7 +573,7 @@ fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -
     actions
 }
 
-/// The status that the API has for an `error` event.
+/// Returns the API's status for an `error` event.
 fn status_of(error: &ObjectText) -> StatusCode {
     let error = error.object();
     let details = error.get("error").and_then(|details| Object::parse(details).ok());

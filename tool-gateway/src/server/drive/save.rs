@@ -10,9 +10,9 @@ use crate::session::record::Turn;
 use crate::session::store::{Progress, SavedTurn, StoreError};
 use crate::wire::error::ApiError;
 
-/// Stores a turn with the ids and keys by which it is found, and where its request has come to.
+/// Stores a turn with the ids and keys by which it is found, and the progress of its request.
 ///
-/// Where nothing has to be stored before it is done, a store that fails costs the session and not the answer.
+/// If the store does not outlive the process, callers ignore an error: it loses the session and not the answer.
 pub(crate) async fn save(
     shared: &Shared,
     client: &Client,
@@ -37,7 +37,7 @@ pub(crate) async fn save(
     shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
-/// Stores how far the turn of a request has come, if the store outlives the process.
+/// Stores the progress of a request, if the store outlives the process.
 pub(crate) async fn save_checkpoint(
     shared: &Shared,
     request: Digest,
@@ -61,7 +61,7 @@ fn failed(error: &StoreError) -> ApiError {
     )
 }
 
-/// The error for a store that cannot be read.
+/// Logs the error of a store that cannot be read. Returns the error for the client.
 pub(crate) fn unread(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not looked up");
     ApiError::new(

@@ -25,7 +25,7 @@ pub(super) struct Suspended<'a> {
     deferred: BTreeSet<String>,
     /// The state of the session before the deferred calls.
     pub(super) state: StateMap,
-    /// Whether the store does not have the turn as it is here.
+    /// Whether the turn differs from the stored one.
     is_changed: bool,
     has_results: bool,
 }

@@ -1,4 +1,4 @@
-//! [`turn_record`]: what is stored of a turn in which the gateway has a part.
+//! [`turn_record`]: the record of a turn with internal tools.
 
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
@@ -10,7 +10,7 @@ use crate::turn::thinking::{RefusedThinking, remove_thinking};
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
-/// The turn with this answer: what the upstream saw and said, and how to find it by what the client saw.
+/// Builds the record of a turn with this answer: the true messages, and the digests by which the visible ones find them.
 pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,
@@ -41,7 +41,7 @@ pub(crate) fn turn_record(
         message: origin.message.saturating_add(offset),
         block: origin.block,
     }));
-    // What the upstream accepted is what is stored (docs/gateway.md, "A turn").
+    // The stored messages are the ones that the upstream accepted (docs/gateway.md, "A turn").
     let accepted = refused_thinking.map_or(0, |refused| offset + refused.turn_messages);
     remove_thinking(&mut truth, &mut visible, accepted);
     Turn {
@@ -61,7 +61,7 @@ pub(crate) fn turn_record(
     }
 }
 
-/// The blocks of the model's message that the request ends in, and that the answer goes on with.
+/// Returns the blocks of the model's message at the end of the request, which the answer continues.
 fn begun_answer(job: &Job) -> Vec<Block> {
     let last = job.recognized.groups.last();
     let Some(group) = last.filter(|group| group.role == Role::Assistant) else {

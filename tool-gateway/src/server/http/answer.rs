@@ -1,4 +1,4 @@
-//! What the client gets of a turn: a stream of events, or one message. Either from either kind of upstream response.
+//! The response of a turn: a stream of events, or one message, from either kind of upstream response.
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
             let mut watcher = watcher?;
             watcher.changed().await;
             let mut events = String::new();
-            // What has come in the meantime goes out in one piece.
+            // Events that are ready go out in one piece.
             let end = watcher.ready(|sent| {
                 write_events(&mut events, sent);
                 if events.len() > MAX_PIECE {
@@ -78,7 +78,7 @@ pub(crate) fn with_session(mut response: Response, session: HeaderValue) -> Resp
     response
 }
 
-/// The upstream's headers, but for those of the body, which is another.
+/// Returns the upstream's headers without the headers of its body.
 fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
     for (name, value) in from {
         let of_the_body = [
@@ -94,7 +94,7 @@ fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
     }
 }
 
-/// A turn that ended before it had anything to show.
+/// Answers a turn that ended without output.
 fn ended(end: RunEnd) -> Response {
     match end {
         RunEnd::Done => StatusCode::NO_CONTENT.into_response(),
@@ -110,7 +110,7 @@ fn ended(end: RunEnd) -> Response {
     }
 }
 
-/// An error after the beginning of a stream.
+/// Writes an error after the beginning of a stream.
 fn error_event(body: &Bytes) -> StreamEvent {
     let error = std::str::from_utf8(body).ok().and_then(ObjectText::new);
     let error = error.filter(|error| error.object().is("type", "error"));
@@ -174,7 +174,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         }
     }
     if matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use") {
-        // As they arrived, if they were no JSON: a stream that is repeated is the same.
+        // Arguments that are not JSON keep their text: a repeated stream is equal.
         let input = block.raw_input().or(object.get("input")).unwrap_or("{}");
         start.set("input", "{}");
         deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));

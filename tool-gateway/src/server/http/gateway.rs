@@ -62,12 +62,12 @@ impl Gateway {
     /// Maximum size of a request: 32 MiB, the limit of the API.
     pub const MAX_BODY: usize = Limits::MAX_BODY;
 
-    /// A gateway with the tools of a registry before an upstream. Sessions are kept in memory.
+    /// Creates a gateway with the tools of a registry before an upstream. Sessions are kept in memory.
     pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
         Self::with_settings(registry, Arc::new(upstream), Settings::default())
     }
 
-    /// A gateway with these settings, except `offload`, which [`with_offload`](Self::with_offload) sets, and the store.
+    /// Creates a gateway with these settings, except `offload`, which [`with_offload`](Self::with_offload) sets, and the store.
     pub(crate) fn with_settings(
         registry: ToolRegistry,
         upstream: Arc<dyn Upstream>,
@@ -100,7 +100,7 @@ impl Gateway {
         }
     }
 
-    /// Sets where sessions are kept. The digests are keyed with the [secret](SessionStore::secret) of the store, if it has one, so that a
+    /// Sets the store of sessions. The digests are keyed with the [secret](SessionStore::secret) of the store, if it has one, so that a
     /// [`FileStore`](crate::session::file::FileStore) finds its sessions again after a restart.
     #[must_use]
     pub fn with_store(self, store: impl SessionStore) -> Self {
@@ -131,7 +131,7 @@ impl Gateway {
         self
     }
 
-    /// The same for a key of which only the SHA-256 is known.
+    /// Adds a key by its SHA-256. Its name identifies the principal.
     #[must_use]
     pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
         self.shared.keys.push(ClientKey {
@@ -154,20 +154,19 @@ impl Gateway {
         self
     }
 
-    /// Sets whose a tool is that both client and gateway have.
+    /// Sets the rules for the owners of tools that both client and gateway have.
     ///
     /// # Errors
     ///
-    /// If it makes a tool the gateway's that the registry does not have.
+    /// If a name in the table of internal tools is not in the registry.
     pub fn with_ownership(mut self, ownership: Ownership) -> Result<Self, UnknownTool> {
         UnknownTool::check(&self.shared.registry, ownership.internal_names())?;
         self.shared.settings.tools.ownership = ownership;
         Ok(self)
     }
 
-    /// Lets calls of these tools wait for the client's results when the client has calls in the same message: those with side
-    /// effects that are to happen only if the client goes on. Tools with the [hint](tool_runtime::definition::Hints::deferred)
-    /// `deferred` wait anyway.
+    /// Lets calls of these tools wait for the client's results when the client has calls in the same message: calls with side effects that
+    /// are to happen only if the client continues. Tools with the [hint](tool_runtime::definition::Hints::deferred) `deferred` wait anyway.
     ///
     /// # Errors
     ///
@@ -182,8 +181,8 @@ impl Gateway {
         Ok(self)
     }
 
-    /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request,
-    /// whatever the [`Offer`]. It has the name of a tool of the gateway's from then on, also in [`with_ownership`](Self::with_ownership).
+    /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request, with
+    /// every [`Offer`]. It is an internal tool from then on, also in [`with_ownership`](Self::with_ownership).
     ///
     /// Files are removed when the store has forgotten their session, by a task that [`router`](Self::router) starts.
     ///
@@ -201,75 +200,75 @@ impl Gateway {
         Ok(())
     }
 
-    /// Sets how many rounds of its own calls a turn may have, 25 by default. Then the client gets `pause_turn` and can go on.
+    /// Sets the maximum number of internal rounds of a turn, 25 by default. Then the client gets `pause_turn` and can continue.
     #[must_use]
     pub fn with_max_rounds(mut self, rounds: usize) -> Self {
         self.shared.settings.limits.rounds = rounds.max(1);
         self
     }
 
-    /// Sets how many tokens the rounds of a turn may take together, read and written, cached ones too; unlimited by default. When they
-    /// have taken as many, the client gets `pause_turn` and can go on.
+    /// Sets the number of tokens, read and written, cached ones too, after which a turn begins no round; unlimited by default. Then the
+    /// client gets `pause_turn` and can continue.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.shared.settings.limits.tokens = Some(tokens);
         self
     }
 
-    /// Sets how long a turn may begin new rounds, 10 minutes by default; also the deadline of its calls.
+    /// Sets the time in which a turn may begin rounds, 10 minutes by default. It is also the deadline of its calls.
     #[must_use]
     pub fn with_max_time(mut self, time: Duration) -> Self {
         self.shared.settings.limits.turn_time = time;
         self
     }
 
-    /// Sets how long the upstream may send nothing, 10 minutes by default: before its response (the answer is then 504) and in it (it
-    /// ends there with an error).
+    /// Sets the idle time of the upstream, 10 minutes by default: before its response (the answer is then 504) and in it (the answer ends
+    /// with an error).
     #[must_use]
     pub fn with_upstream_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.upstream_idle = time;
         self
     }
 
-    /// Sets how long a client may send nothing in the middle of a request's body, 30 seconds by default: then the answer is 408. The
-    /// time for a request's headers is the server's business.
+    /// Sets the idle time of a client in a request's body, 30 seconds by default: then the answer is 408. The server limits the time for a
+    /// request's headers.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.client_idle = time;
         self
     }
 
-    /// Sets how large a request may be, in bytes: [`MAX_BODY`](Self::MAX_BODY) by default.
+    /// Sets the maximum size of a request in bytes: [`MAX_BODY`](Self::MAX_BODY) by default.
     #[must_use]
     pub fn with_max_body(mut self, bytes: usize) -> Self {
         self.shared.settings.limits.max_body = bytes;
         self
     }
 
-    /// Sets how many requests each client may have at once; no limit by default. Over it, the answer is 429 with `retry-after`.
+    /// Sets the maximum number of concurrent requests of each client; no limit by default. Over it, the answer is 429 with `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
         self.shared.settings.limits.client_concurrency = Some(requests);
         self
     }
 
-    /// Sets how many requests each client may send in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
+    /// Sets the maximum number of requests of each client in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
     #[must_use]
     pub fn with_client_rate(mut self, per_minute: u32) -> Self {
         self.shared.settings.limits.client_requests_per_minute = Some(per_minute);
         self
     }
 
-    /// Sets what is repaired in the responses of `/v1/chat/completions` and `/v1/responses`: the arguments of `TodoWrite` by default,
-    /// those of every tool with [`FormatFixing::for_every_tool`].
+    /// Sets the repair of responses of `/v1/chat/completions` and `/v1/responses`: the arguments of `TodoWrite` by default, of every tool
+    /// with [`FormatFixing::for_every_tool`].
     #[must_use]
     pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
         self.shared.settings.format_fixing = fixing;
         self
     }
 
-    /// Serves requests under any host name. Otherwise only those for loopback addresses are served, and none that a web page of
-    /// another origin sends: a page that a user visits must not run tools.
+    /// Serves requests for any host name. By default, only requests for loopback addresses are served, and no requests of web pages of
+    /// other origins: a page that a user visits must not run tools.
     #[must_use]
     pub fn with_any_host(mut self) -> Self {
         self.shared.settings.any_host = true;
@@ -280,18 +279,19 @@ impl Gateway {
         &self.shared.registry
     }
 
-    /// The names of the gateway's tools, for the operator.
+    /// Returns the names of the gateway's tools, for the operator.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         let tools = self.registry().tool_definitions().into_iter();
         tools.map(|tool| tool.name.as_str().to_owned()).collect()
     }
 
-    /// Where results are offloaded, for the operator.
+    /// Returns the directory of offloaded results, for the operator.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
         self.shared.offload_directory()
     }
 
-    /// Makes the directory for offloaded results, for the owner alone, so that a wrong one is known before the first result.
+    /// Creates the directory for offloaded results, accessible to the owner alone, so that an invalid one is an error before the first
+    /// result.
     pub(crate) fn create_offload_directory(&self) -> io::Result<()> {
         match self.offload_directory() {
             Some(directory) => create_folder(directory)
@@ -300,17 +300,17 @@ impl Gateway {
         }
     }
 
-    /// Where sessions are kept, for the operator.
+    /// Returns the name of the store, for the operator.
     pub(crate) fn store_name(&self) -> String {
         self.shared.store.name()
     }
 
-    /// What is asked, for the operator.
+    /// Returns the name of the upstream, for the operator.
     pub(crate) fn upstream_name(&self) -> String {
         self.shared.upstream.name()
     }
 
-    /// The turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
+    /// Returns the turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
     pub fn turns(&self) -> Turns {
         Turns {
             running: Arc::clone(&self.shared.turns),
@@ -318,7 +318,7 @@ impl Gateway {
         }
     }
 
-    /// The routes of the API. Nest it, layer it, or serve it with `axum::serve`.
+    /// Builds the routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
         let Self { mut shared, secret } = self;
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
@@ -348,8 +348,8 @@ impl fmt::Debug for Gateway {
     }
 }
 
-/// The turns of a [`Gateway`] in progress. A call that must not be cut goes on when its client is gone, so when the server has stopped,
-/// there may still be some.
+/// The turns of a [`Gateway`] in progress. A call that must not be cut continues after its client has disconnected, so there may be some
+/// after the server has stopped.
 #[derive(Debug)]
 pub struct Turns {
     running: Arc<TurnTable>,
@@ -357,7 +357,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Admits no more: `/readyz` and requests that the upstream would answer are answered with 503.
+    /// Admits no more turns: `/readyz` and requests for the upstream are answered with 503.
     pub fn close(&self) {
         self.closing.cancel();
     }

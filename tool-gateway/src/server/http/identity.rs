@@ -1,4 +1,4 @@
-//! When two requests are equal.
+//! The identity of requests: equal requests have one digest.
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -8,7 +8,7 @@ use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::wire::request::MessagesRequest;
 
-/// What makes two requests equal: everything but whether the answer is streamed.
+/// Computes the digest of a request, without `stream`: equal requests are retries or branches.
 pub(crate) fn identity(
     shared: &Shared,
     parts: &Parts,
@@ -36,7 +36,7 @@ pub(crate) fn identity(
         .collect();
     identity.extend(systems.iter().map(String::as_bytes));
     identity.push(parts.uri.query().unwrap_or_default().as_bytes());
-    // Also of the upstream's account, where the client names one beside its key for the gateway.
+    // These include the upstream's account, if the client names one beside its key for the gateway.
     for name in [
         "anthropic-version",
         "anthropic-beta",
@@ -48,7 +48,7 @@ pub(crate) fn identity(
     shared.secret.digest(&identity)
 }
 
-/// The value of a header that is text.
+/// Returns the value of a header that is text.
 pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }

@@ -95,14 +95,14 @@ pub(crate) async fn messages(
                 identity,
                 tools,
             };
-            // It outlives the client: what a tool has begun is recorded. A stream must not wait for a slow client, either.
+            // The turn outlives the client: the results of tools are recorded. A stream must not wait for a slow client, either.
             let turn = SpawnOnDrop::new(drive::drive(Arc::clone(&shared), job, running, checkpoint));
             Ok(turn.beside(answer(watcher, is_stream, session)).await)
         }
     }
 }
 
-/// Where the turn of a request had come to when the process before this one ended.
+/// Reads the checkpoint of a request's turn in the process before this one.
 async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
     if !shared.store.is_durable() {
         return Ok(None);
@@ -115,7 +115,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
     progress.map_err(|error| save::unread(&error))
 }
 
-/// The ids of the calls in the last message of the model, if that message is not known.
+/// Returns the ids of the calls in the last message of the model, if that message is not known.
 fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
     let last = recognized
         .groups
@@ -166,7 +166,7 @@ pub(crate) async fn count_tokens(
     forward::send(&shared, &parts, sent.into()).await
 }
 
-/// Whose its tools are, and which conversation it goes on with.
+/// Classifies the tools of a request, and recognises its session.
 async fn look_up(
     shared: &Shared,
     principal: Principal,
@@ -188,8 +188,8 @@ async fn look_up(
     Ok((client, tools, recognized))
 }
 
-/// Recognises the session. Where it cannot be looked up, a store in memory makes it new: what the client sent goes up as it is. One that
-/// outlives the process still has what ran in it, so that nothing goes up without that.
+/// Recognises the session. If a store in memory fails, the session is new: the client's messages go up unchanged. The failure of a store
+/// that outlives the process is an error, since the store has hidden rounds of the session.
 async fn recognized(
     shared: &Shared,
     client: &Client,

@@ -1,4 +1,4 @@
-//! The routes, and the handlers of those that need no session.
+//! The routes, and the handlers without a session.
 
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     (headers, shared.metrics.render(size)).into_response()
 }
 
-/// Clients look whether anyone is there.
+/// Answers clients that check the address.
 async fn root() -> &'static str {
     "tool-gateway\n"
 }

@@ -7,13 +7,13 @@ use std::pin::{Pin, pin};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
-/// A future that has to run to its end, also when its client is gone. At first it is polled in the task of the request, which is quicker
-/// than to wake that from another one; when the response begins or the client goes away, the rest of it is spawned.
+/// A future that has to run to its end, even after its client has disconnected. At first it is polled in the task of the request, which is
+/// faster than waking that task from another one. When the response begins or the client disconnects, the rest of it is spawned.
 pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {
     pub(crate) fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        // A panic ends this future alone, as in a task of its own.
+        // A panic ends this future alone, as in a separate task.
         Self(Some(Box::pin(AssertUnwindSafe(future).catch_unwind().map(drop))))
     }
 

@@ -1,4 +1,4 @@
-//! One line of the log for each turn, and for each response whose calls are repaired, without anything that was said.
+//! One line of the log for each turn, and for each response whose calls are repaired, without contents of messages.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use super::metrics::Metrics;
 use crate::session::recognize::Found;
 use crate::session::record::SessionId;
 
-/// What the log says of a turn.
+/// The log line of a turn.
 #[derive(Debug)]
 pub(crate) struct TurnLine<'t> {
     pub(crate) session: &'t SessionId,
     pub(crate) found: Found,
     pub(crate) status: u16,
-    /// How often the upstream was asked.
+    /// Number of requests to the upstream.
     pub(crate) rounds: usize,
     /// The tools that the gateway ran.
     pub(crate) tools: &'t [String],
@@ -29,7 +29,7 @@ impl TurnLine<'_> {
     pub(crate) fn write(&self, metrics: &Metrics) {
         metrics.tokens(self.usage);
         let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
-        // It has all that its span says.
+        // It has all fields of its span.
         tracing::info!(
             parent: None,
             session = %self.session,
@@ -45,14 +45,14 @@ impl TurnLine<'_> {
     }
 }
 
-/// What the log says of a response whose calls are repaired. It is written when that has gone out, or the client has gone away.
+/// The log line of a response whose calls are repaired. It is written when the response was sent, or the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct RepairLine {
     metrics: Metrics,
     api: Dialect,
     began: Instant,
     pub(crate) status: StatusCode,
-    /// How many calls it has, of whatever tools.
+    /// Number of calls of all tools.
     pub(crate) calls: u64,
     repaired: u64,
     truncated: u64,
@@ -73,13 +73,13 @@ impl RepairLine {
         }
     }
 
-    /// Counts calls whose arguments were not simply JSON.
+    /// Counts calls whose arguments were repaired.
     pub(crate) fn count(&mut self, records: &[RepairRecord]) {
         for record in records {
             let (outcome, count) = match record.status {
                 Status::Truncated => ("truncated", &mut self.truncated),
                 Status::Refused => ("refused", &mut self.refused),
-                // Also what was JSON, but an object where a string belongs.
+                // This includes an object in place of a string.
                 _ => ("repaired", &mut self.repaired),
             };
             *count += 1;

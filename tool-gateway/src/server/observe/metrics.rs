@@ -1,4 +1,4 @@
-//! What the gateway counts, for Prometheus. Nothing of what was said is in it. Names and labels are in `tool-gateway/README.md`.
+//! Metrics of the gateway for Prometheus, without contents of messages. Names and labels are in `tool-gateway/README.md`.
 
 use std::time::Duration;
 
@@ -76,14 +76,14 @@ struct OperationLabels {
     operation: &'static str,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnEnd {
     PassedThrough,
     Finished,
     Suspended,
     Failed,
-    /// It was answered from the turn of an equal request.
+    /// The request was answered from the turn of an equal one.
     Joined,
 }
 
@@ -131,7 +131,7 @@ impl Metrics {
         }
     }
 
-    /// A request that is answered now, with all of its answer or the beginning of it.
+    /// Counts a request at the beginning of its response.
     pub(crate) fn answered(&self, route: &'static str, status: u16, after: Duration) {
         let labels = RequestLabels { route, status };
         self.requests.get_or_create(&labels).inc();
@@ -149,7 +149,7 @@ impl Metrics {
         self.turns.get_or_create(&EndLabels { end }).inc();
     }
 
-    /// A call of the gateway's; `failure` is `None` if the tool answered.
+    /// Counts an internal call; `failure` is `None` if the tool answered.
     pub(crate) fn tool_call(&self, tool: &str, failure: Option<Failure>) {
         let labels = CallLabels {
             tool: tool.to_owned(),
@@ -158,7 +158,7 @@ impl Metrics {
         self.tool_calls.get_or_create(&labels).inc();
     }
 
-    /// The tokens of a turn, by the names of the API's `usage`.
+    /// Counts the tokens of a turn, by the names of the API's `usage`.
     pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
         for (field, kind) in [
             ("input_tokens", "input"),
@@ -172,7 +172,7 @@ impl Metrics {
         }
     }
 
-    /// A call that passed, and whose arguments were not simply JSON.
+    /// Counts a passing call whose arguments were repaired.
     pub(crate) fn repair(&self, outcome: &'static str) {
         self.repairs.get_or_create(&RepairLabels { outcome }).inc();
     }
@@ -182,7 +182,7 @@ impl Metrics {
         seconds.observe(took.as_secs_f64());
     }
 
-    /// The text for `/metrics`, in the `OpenMetrics` format.
+    /// Returns the text for `/metrics`, in the `OpenMetrics` format.
     pub(crate) fn render(&self, size: Option<StoreSize>) -> String {
         if let Some(StoreSize { turns, bytes }) = size {
             self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));

@@ -1,5 +1,5 @@
-//! Spans with the names of OpenTelemetry's `GenAI` conventions. A turn is an `invoke_agent` with a `chat` for each request to the
-//! upstream and an `execute_tool` for each call, which the registry makes. Nothing of what was said is in them.
+//! Spans with the names of OpenTelemetry's `GenAI` conventions. A turn is an `invoke_agent` with a `chat` for each request to the upstream
+//! and an `execute_tool` for each call, which the registry makes. They have no contents of messages.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use tracing::field::Empty;
 use crate::session::record::SessionId;
 use crate::wire::request::MessagesRequest;
 
-/// The span of a turn.
+/// Creates the span of a turn.
 pub(crate) fn turn(session: &SessionId) -> Span {
     tracing::info_span!(
         "invoke_agent",
@@ -23,7 +23,7 @@ pub(crate) fn turn(session: &SessionId) -> Span {
     )
 }
 
-/// The span of a request to the upstream.
+/// Creates the span of a request to the upstream.
 pub(crate) fn chat(model: &str) -> Span {
     tracing::info_span!(
         "chat",
@@ -39,20 +39,20 @@ pub(crate) fn chat(model: &str) -> Span {
     )
 }
 
-/// How many characters of a model's name a span has. It is whatever the client sent, and spans wait in memory until they are sent.
+/// Maximum number of characters of a model's name in a span. The client sends the name, and spans wait in memory until they are exported.
 const MAX_MODEL: usize = 256;
 
-/// The model that a request names.
+/// Returns the model that a request names.
 pub(crate) fn model(request: &MessagesRequest) -> String {
     let model = request.get("model");
     let model: Option<String> = model.and_then(|model| serde_json::from_str(model).ok());
     model.unwrap_or_default().chars().take(MAX_MODEL).collect()
 }
 
-/// Records how a turn or a request ended.
+/// Records the status and the usage of a turn or a request.
 pub(crate) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>) {
     let tokens = |field: &str| usage.get(field).and_then(Value::as_u64);
-    // At once, since some subscribers write all fields anew.
+    // One call records both, since some subscribers write all fields again.
     tracing::record_all!(
         span,
         gen_ai.usage.input_tokens = tokens("input_tokens"),

@@ -1,4 +1,4 @@
-//! [`TimedStore`]: a session store whose operations are timed, and end in time.
+//! [`TimedStore`]: a session store whose operations are measured, and have a deadline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use crate::session::Digest;
 use crate::session::record::{Session, SessionId, Turn};
 use crate::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
 
-/// How long an operation may take: a disk or a network that hangs must not hold requests, and what they have in memory, for ever.
+/// Maximum time of an operation: a disk or a network that hangs must not hold requests and their memory forever.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A store, and where its times go.
+/// A store, and the metrics of its operations.
 pub(crate) struct TimedStore {
     store: Arc<dyn SessionStore>,
     metrics: Metrics,
@@ -39,7 +39,7 @@ impl TimedStore {
     }
 }
 
-/// What an operation answers, if it does.
+/// Returns the result of an operation, or an error after the maximum time.
 async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
     let late = |_| Err(StoreError(format!("no answer within {} s", LIMIT.as_secs())));
     tokio::time::timeout(LIMIT, done).await.unwrap_or_else(late)

@@ -11,8 +11,8 @@ use crate::server::turns::shared::Shared;
 /// The tool that reads offloaded results.
 pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
 
-/// The context of a turn's calls. Where the model cannot read back what is offloaded, since `ReadOffloaded` is the client's own tool in
-/// this request, results stay whole.
+/// Creates the context of a turn's calls. If `ReadOffloaded` is an external tool in this request, results stay whole, since the model could
+/// not read them back.
 pub(crate) fn context(shared: &Shared, job: &Job) -> Context {
     let context = Context::new().with_session(job.session.to_string());
     let mut tools = job.tools.internal.iter();

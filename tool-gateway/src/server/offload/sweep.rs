@@ -1,7 +1,7 @@
 //! Removes offloaded files with their session.
 //!
-//! A store forgets sessions when it comes to it, and a process may end in between. So there is no notification: from time to time each directory is
-//! looked at, and goes if the store does not know its session any more.
+//! A store removes sessions at any time, and a process may end in between. So there is no notification: at intervals, each directory is
+//! checked and removed if the store does not know its session.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::server::turns::turn_table::TurnTable;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
 
-/// Starts to sweep, now and again until the gateway is gone.
+/// Starts a task that sweeps now and at intervals, until the gateway is dropped.
 pub(crate) fn start(shared: &Arc<Shared>) {
     let Some(directory) = shared.offload_directory().map(Path::to_owned) else {
         return;
@@ -50,13 +50,13 @@ pub(crate) fn start(shared: &Arc<Shared>) {
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// What knows of sessions.
+/// Returns the store and the table of turns, which know sessions; `None` if the gateway was dropped.
 fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTable>)> {
     let gateway = gateway.upgrade()?;
     Some((Arc::clone(&gateway.store), Arc::clone(&gateway.turns)))
 }
 
-/// Counts as new what a session has written: its turn goes on from a checkpoint, while the store may not know the session yet.
+/// Marks the files of a session as new: its turn continues from a checkpoint, and the store may not know the session yet.
 pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     let Some(directory) = shared.offload_directory() else {
         return;
@@ -78,8 +78,8 @@ pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     }
 }
 
-/// Removes the directories of sessions that the store does not know, if nothing was written into them for `max_age`, and no turn of them
-/// runs, or may go on after a failure.
+/// Removes the directories of sessions that the store does not know, if no file was written for `max_age`, and no turn of the session runs
+/// or may continue after a failure.
 async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable>, max_age: Duration) {
     let root = directory.to_owned();
     let old = match on_disk(move || old_sessions(&root, max_age)).await {
@@ -125,7 +125,7 @@ async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send 
         .map_err(io::Error::other)?
 }
 
-/// The directories of sessions in which nothing was written for `max_age`. Links are left out, and so is whatever has another name.
+/// Returns the directories of sessions without a write for `max_age`. Links and other names are left out.
 fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionId, PathBuf)>> {
     let mut old = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -148,7 +148,7 @@ fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionI
 }
 
 fn is_old(directory: &Path, max_age: Duration) -> io::Result<bool> {
-    // Of a directory that was removed in part, the time is that of the removal; its files know better.
+    // A directory that was removed in part has the time of the removal, so the times of its files count.
     let mut written = None;
     for entry in fs::read_dir(directory)? {
         written = written.max(Some(entry?.metadata()?.modified()?));

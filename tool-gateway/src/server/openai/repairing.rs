@@ -1,5 +1,5 @@
-//! `POST /v1/chat/completions` and `/v1/responses`: requests pass byte for byte, and so do responses, but for the arguments of calls that
-//! are repaired on the way. The gateway runs none of these calls.
+//! `POST /v1/chat/completions` and `/v1/responses`: requests pass byte for byte, and so do responses, except for repaired arguments of
+//! calls. The gateway runs none of these calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     let (parts, body) = read_bytes(&shared, request).await?;
     let began = Instant::now();
     let response = forward::send(&shared, &parts, body).await;
-    // A client that goes away before has had no response.
+    // A client that disconnects before this has had no response.
     let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
     line.status = match &response {
         Ok(response) => response.status(),
@@ -81,7 +81,7 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Repairs a response that is not streamed. One that cannot be read passes as it is.
+/// Repairs a response that is not streamed. An unreadable one passes unchanged.
 async fn repair_whole(
     response: Response,
     dialect: Dialect,
@@ -111,7 +111,7 @@ async fn repair_whole(
     Response::from_parts(head, text.into())
 }
 
-/// Reads a body to its end. Where it is too large or breaks off, the error is a body that begins with what was read.
+/// Reads a body to its end. If it is too large or breaks off, the error is a body that begins with the bytes that were read.
 async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Result<Vec<u8>, Body> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -139,7 +139,7 @@ async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Resu
 struct RepairingBody {
     repairer: StreamRepairer,
     line: RepairLine,
-    /// What comes after all else: trailers, or how the stream broke off.
+    /// The end of the stream: trailers, or its error.
     last: Option<Result<Frame<Bytes>, axum::Error>>,
     is_over: bool,
 }
@@ -155,7 +155,7 @@ impl RepairingBody {
         Body::new(WrappedBody::new(body, repairing))
     }
 
-    /// Takes what comes from the upstream; `None` is its end. Returns what may leave.
+    /// Repairs a piece of the upstream's stream; `None` is its end. Returns the bytes for the client.
     fn push(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Vec<u8> {
         let mut out = Vec::new();
         match frame.map(|frame| frame.map(Frame::into_data)) {
@@ -166,7 +166,7 @@ impl RepairingBody {
                 self.is_over = true;
             }
             Some(Err(error)) => {
-                // Half a call is not completed, and nothing that came is lost.
+                // Half a call is not completed, and no received byte is lost.
                 self.repairer.abort(&mut out);
                 self.line.status = StatusCode::BAD_GATEWAY;
                 self.last = Some(Err(error));
@@ -177,7 +177,7 @@ impl RepairingBody {
                 self.is_over = true;
             }
         }
-        // After an error of the repair's own, nothing leaves any more.
+        // After an error of the repair, no more bytes are sent.
         self.is_over |= self.repairer.failed();
         self.line.calls = self.repairer.calls();
         self.line.count(&self.repairer.take_records());

@@ -1,5 +1,5 @@
 //! Repairs the calls of a response that is one JSON value. Each call is repaired as a stream of one event, so the rules are those of
-//! streams: whose calls, which of them were cut off, what becomes of one that cannot be repaired.
+//! streams: for the tools, for calls that were cut off, and for calls that cannot be repaired.
 
 use serde_json::value::RawValue;
 use tool_runtime::repair::FormatFixing;
@@ -12,7 +12,7 @@ use crate::wire::object::{Object, place};
 pub(crate) struct RepairedResponse {
     /// The text with the repaired arguments; `None` where nothing was repaired.
     pub(crate) text: Option<String>,
-    /// How many calls it has, of whatever tools.
+    /// Number of calls of all tools.
     pub(crate) calls: u64,
     pub(crate) records: Vec<RepairRecord>,
     /// The error in the API's form that takes the place of a response with a call that could not be repaired, where
@@ -48,7 +48,7 @@ pub(crate) fn repair(dialect: Dialect, fixing: &FormatFixing, text: &str) -> Rep
     repaired
 }
 
-/// A call in the text of a response; its values are JSON as they stand there.
+/// A call in the text of a response; its values are the JSON of the response.
 struct ResponseCall<'a> {
     choice: usize,
     index: usize,

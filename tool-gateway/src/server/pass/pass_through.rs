@@ -12,7 +12,7 @@ use crate::server::turns::shared::Shared;
 use crate::upstream::transport::response::is_stream;
 use crate::wire::error::ApiError;
 
-/// Passes request and response on, and stores what the model said.
+/// Forwards request and response, and stores the turn.
 pub(crate) async fn pass_through(
     shared: &Shared,
     parts: Parts,

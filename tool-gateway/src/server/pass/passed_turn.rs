@@ -1,4 +1,4 @@
-//! [`PassedTurn`]: a turn in which the gateway has no part.
+//! [`PassedTurn`]: a turn without internal tools.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +19,8 @@ use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
 use crate::wire::block::Block;
 
-/// A turn whose message passes. It is counted and has its line of the log when it is dropped: the message has gone out, or never came,
-/// or the client has gone away before.
+/// A turn whose message passes through. It is counted and logged when it is dropped: at the end of its message, or after an error or a
+/// disconnect.
 pub(crate) struct PassedTurn {
     shared: Arc<Shared>,
     client: Client,
@@ -33,7 +33,7 @@ pub(crate) struct PassedTurn {
 }
 
 impl PassedTurn {
-    /// Begins as one whose client goes away.
+    /// Begins a turn. Its status is the status of a disconnect, until it ends otherwise.
     pub(crate) fn new(
         shared: Arc<Shared>,
         client: Client,
@@ -53,17 +53,17 @@ impl PassedTurn {
         }
     }
 
-    /// Sets how it ends without a message.
+    /// Sets the status of a turn without a message.
     pub(crate) fn fail(&mut self, status: StatusCode) {
         self.status = status;
     }
 
-    /// Sets the tokens that the message took.
+    /// Sets the usage of the message.
     pub(crate) fn set_usage(&mut self, usage: Map<String, Value>) {
         self.usage = usage;
     }
 
-    /// Ends with what the model said, and stores it.
+    /// Ends the turn with the model's message, and stores it.
     pub(crate) async fn end(mut self, message: PassedMessage) {
         self.usage = message.usage;
         let Some(blocks) = message.blocks else {
@@ -71,11 +71,11 @@ impl PassedTurn {
             return;
         };
         self.status = StatusCode::OK;
-        // A store that fails costs the session, not the answer.
+        // A failed save loses the session, not the answer.
         let _ = save(&self.shared, &self.client, self.turn(&blocks), None).await;
     }
 
-    /// The turn that a message is, for the requests that go on from it.
+    /// Builds the record of the turn, for the requests that continue from it.
     fn turn(&self, blocks: &[Block]) -> Turn {
         let Recognized {
             beginning,

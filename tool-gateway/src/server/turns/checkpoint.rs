@@ -1,4 +1,4 @@
-//! [`Checkpoint`]: the last point from which a turn can go on, in this process or in the next.
+//! [`Checkpoint`]: the last point from which a turn can continue, in this process or in the next.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
@@ -17,22 +17,23 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::usage;
 
-/// A turn between two events that matter: the upstream is to be asked, calls are to run or run, or it is complete.
+/// A copy of a turn at a point from which it can continue: before a request to the upstream, before or while calls run, or when it is
+/// complete.
 #[derive(Debug, Clone)]
 pub(crate) struct Checkpoint {
     pub(crate) session: SessionId,
     pub(crate) machine: TurnMachine,
-    /// Of the upstream's first response.
+    /// The headers of the upstream's first response.
     pub(crate) headers: Option<HeaderMap>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// The state of the session after the last call that is done.
     pub(crate) state: StateMap,
-    /// What could not be stored before it was done, and what follows it. In memory alone.
+    /// The action before which the store failed, and the actions after it. They are in memory alone.
     pub(crate) rest: Vec<Action>,
 }
 
-/// A checkpoint as it is stored: what the client has seen as whole blocks, since a retry reads from the beginning.
+/// A checkpoint in a store: its output is whole blocks, since a retry reads from the beginning.
 #[derive(Serialize, Deserialize)]
 struct StoredCheckpoint {
     session: SessionId,
@@ -47,12 +48,12 @@ struct StoredCheckpoint {
 }
 
 impl Checkpoint {
-    /// Whether the turn is complete, and only its answer is left to give.
+    /// Whether the turn is complete, so that only its output is left.
     pub(crate) fn is_complete(&self) -> bool {
         self.machine.is_over() && self.rest.is_empty()
     }
 
-    /// Writes it for a store.
+    /// Writes the checkpoint for a store.
     pub(crate) fn progress(&self, request: Digest) -> Result<Progress, StoreError> {
         let mut assembly = Assembly::default();
         let (mut message, mut end) = (None, None);
@@ -95,7 +96,7 @@ impl Checkpoint {
         Ok(Progress { request, record })
     }
 
-    /// Reads it from a store.
+    /// Reads a checkpoint from a store.
     pub(crate) fn read(progress: &Progress) -> Result<Self, StoreError> {
         let stored: StoredCheckpoint = decode(&progress.record)?;
         let headers = stored.headers.map(|headers| {

@@ -1,4 +1,4 @@
-//! [`Job`]: a request that takes a turn.
+//! [`Job`]: the request of a turn.
 
 use axum::http::request::Parts;
 
@@ -8,7 +8,7 @@ use crate::session::record::SessionId;
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::request::MessagesRequest;
 
-/// What is known of a request before its turn begins.
+/// A request with its session and its tools, before its turn begins.
 #[derive(Debug)]
 pub(crate) struct Job {
     /// Method, path and headers of the client's request.
@@ -17,7 +17,7 @@ pub(crate) struct Job {
     pub(crate) client: Client,
     pub(crate) recognized: Recognized,
     pub(crate) session: SessionId,
-    /// What makes two requests equal.
+    /// The digest that equal requests share.
     pub(crate) identity: Digest,
     pub(crate) tools: ClassifiedTools,
 }

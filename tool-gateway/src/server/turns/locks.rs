@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Locks that are there as long as someone holds them or waits for them.
+/// Locks that exist as long as a task holds them or waits for them.
 #[derive(Debug)]
 pub(crate) struct Locks<K>(Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>);
 
@@ -17,7 +17,7 @@ impl<K> Default for Locks<K> {
 }
 
 impl<K: Eq + Hash> Locks<K> {
-    /// Waits until nobody else holds the lock of this key.
+    /// Waits for the lock of this key.
     pub(crate) async fn lock(&self, key: K) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);

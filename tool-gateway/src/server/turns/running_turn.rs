@@ -26,38 +26,38 @@ use crate::wire::event::StreamEvent;
 pub(crate) struct RunningTurn {
     pub(crate) session: SessionId,
     state: Mutex<RunState>,
-    /// Wakes those who wait for what happens.
+    /// Wakes the watchers.
     changed: Notify,
-    /// Cancelled when nobody waits any more.
+    /// Cancelled when no watcher is left.
     pub(crate) abandoned: CancellationToken,
-    /// How many bytes all turns keep.
+    /// Number of bytes that all turns keep.
     kept: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
 struct RunState {
-    /// Of the upstream's first response.
+    /// The headers of the upstream's first response.
     headers: Option<HeaderMap>,
     sent: Vec<Sent>,
-    /// How many bytes `sent` has, about.
+    /// Estimated size of `sent` in bytes.
     bytes: usize,
-    /// How many bytes the checkpoint has, about.
+    /// Estimated size of the checkpoint in bytes.
     checkpoint_bytes: usize,
     end: Option<RunEnd>,
     ended_at: Option<Instant>,
     waiting: usize,
-    /// Whether the last client that waited has gone.
+    /// Whether the last watcher has been dropped before the end.
     is_abandoned: bool,
     /// Whether a client has received all of it.
     is_delivered: bool,
     checkpoint: Option<Checkpoint>,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone)]
 pub(crate) enum RunEnd {
     Done,
-    /// With a response of the upstream, or an error of the gateway's.
+    /// The turn failed, with a response of the upstream or an error of the gateway.
     Failed {
         status: StatusCode,
         headers: HeaderMap,
@@ -65,7 +65,7 @@ pub(crate) enum RunEnd {
     },
 }
 
-/// Nobody reads this but a retry that comes in the same moment, and may come again.
+/// Returns the error of an abandoned turn. Only a retry at the same moment receives it, and may be sent again.
 pub(crate) fn abandoned() -> ApiError {
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -73,7 +73,7 @@ pub(crate) fn abandoned() -> ApiError {
     )
 }
 
-/// What a watcher finds next.
+/// The next output of a turn, or its end.
 #[derive(Debug)]
 pub(crate) enum Next {
     Sent(Sent),
@@ -81,7 +81,7 @@ pub(crate) enum Next {
 }
 
 impl RunningTurn {
-    /// Begins a turn, with the request that waits for it.
+    /// Begins a turn with its first watcher.
     pub(crate) fn begin(session: SessionId, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
         let running = Arc::new(Self {
             session,
@@ -114,7 +114,7 @@ impl RunningTurn {
         self.changed.notify_waiters();
     }
 
-    /// The headers of the upstream's first response.
+    /// Sets the headers of the upstream's first response.
     pub(crate) fn set_headers(&self, headers: HeaderMap) {
         self.lock().headers.get_or_insert(headers);
         self.notify();
@@ -145,7 +145,7 @@ impl RunningTurn {
         self.notify();
     }
 
-    /// Where the turn is now.
+    /// Creates a checkpoint of the turn.
     pub(crate) fn now(
         &self,
         machine: &TurnMachine,
@@ -157,7 +157,7 @@ impl RunningTurn {
             session: self.session.clone(),
             machine: machine.clone(),
             headers: state.headers.clone(),
-            // Who comes back has not waited for tools.
+            // A retry needs no `ping` of the time before it.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
             refused_thinking,
             state: session_state,
@@ -165,7 +165,7 @@ impl RunningTurn {
         }
     }
 
-    /// Sets where the turn goes on after a failure.
+    /// Sets the checkpoint from which the turn continues after a failure.
     pub(crate) fn set_checkpoint(&self, checkpoint: Checkpoint) {
         let bytes = checkpoint.machine.size() + checkpoint.sent.iter().map(size).sum::<usize>();
         self.kept.fetch_add(bytes, Ordering::Relaxed);
@@ -179,17 +179,17 @@ impl RunningTurn {
         self.lock().checkpoint.clone()
     }
 
-    /// Whether it has ended.
+    /// Whether the turn has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().end.is_some()
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns the end of the turn; `None` while it runs.
     pub(crate) fn ended(&self) -> Option<RunEnd> {
         self.lock().end.clone()
     }
 
-    /// Whether it runs, and has shown a call of the client whose id is wanted.
+    /// Whether the turn runs, and has sent an external call with a wanted id.
     pub(crate) fn shows_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
         let state = self.lock();
         let is_call = |sent: &Sent| match sent {
@@ -201,26 +201,26 @@ impl RunningTurn {
         state.end.is_none() && state.sent.iter().any(is_call)
     }
 
-    /// How long ago it ended; `None` while it runs.
+    /// Returns the time since its end; `None` while it runs.
     pub(crate) fn ended_for(&self) -> Option<Duration> {
         let ended_at = self.lock().ended_at;
         ended_at.map(|ended_at| ended_at.elapsed())
     }
 
-    /// Waits until it has ended.
+    /// Waits until the turn has ended.
     pub(crate) async fn until_ended(&self) {
         self.until(|running| running.has_ended().then_some(())).await;
     }
 
-    /// Waits until there is something to find.
+    /// Waits until `find` returns a value.
     async fn until<T>(&self, mut find: impl FnMut(&Self) -> Option<T>) -> T {
-        // What is there at once needs no place among those who wait.
+        // A value that is ready needs no registration of a waiter.
         if let Some(found) = find(self) {
             return found;
         }
         loop {
             let mut changed = pin!(self.changed.notified());
-            // What happens between the look and the wait wakes, too.
+            // A change between `find` and the wait wakes the task, too.
             changed.as_mut().enable();
             if let Some(found) = find(self) {
                 return found;
@@ -229,7 +229,7 @@ impl RunningTurn {
         }
     }
 
-    /// What comes after the first `at` pieces, if it has happened.
+    /// Returns the output after the first `at` pieces, if it is ready.
     fn next(&self, at: &mut usize) -> Option<Next> {
         let mut state = self.lock();
         if let Some(sent) = state.sent.get(*at).cloned() {
@@ -244,7 +244,7 @@ impl RunningTurn {
         self.lock().is_delivered
     }
 
-    /// Registers a watcher, before its request is answered; `None` if the last one has gone.
+    /// Registers a watcher; `None` if the turn was abandoned.
     pub(crate) fn watch(self: &Arc<Self>) -> Option<Watcher> {
         let mut state = self.lock();
         let is_given_up = state.is_abandoned && state.end.is_none();
@@ -260,19 +260,19 @@ impl Drop for RunningTurn {
     }
 }
 
-/// What says that a turn is alive.
+/// The event that keeps a connection alive.
 const PING: Sent = Sent::Event(StreamEvent::Ping);
 
-/// Whether nothing comes after it.
+/// Whether this is the last piece of a turn.
 fn is_end(sent: &Sent) -> bool {
     matches!(sent, Sent::Event(StreamEvent::MessageStop) | Sent::Message(_))
 }
 
-/// How many bytes a piece takes, about.
+/// Estimates the size of a piece in bytes.
 fn size(sent: &Sent) -> usize {
     let size = match sent {
         Sent::Block { block, .. } => block.size(),
-        // The blocks are copies of what is in it.
+        // The blocks are copies of its text.
         Sent::Message(message) => 2 * message.as_str().len(),
         Sent::Event(event) => event.size(),
     };
@@ -295,18 +295,18 @@ impl Watcher {
         }
     }
 
-    /// The session of the turn.
+    /// Returns the session of the turn.
     pub(crate) fn session(&self) -> SessionId {
         self.running.session.clone()
     }
 
-    /// What comes next; it is there at once if it has happened.
+    /// Waits for the next output or the end.
     pub(crate) async fn next(&mut self) -> Next {
         let Self { running, at } = self;
         running.until(|running| running.next(at)).await
     }
 
-    /// Hands what has happened to `show`, until that has enough; how the turn ended, if that comes next.
+    /// Passes the output that is ready to `show`, until `show` breaks. Returns the end of the turn, if it is next.
     pub(crate) fn ready(&mut self, mut show: impl FnMut(&Sent) -> ControlFlow<()>) -> Option<RunEnd> {
         let mut state = self.running.lock();
         let state = &mut *state;
@@ -320,7 +320,7 @@ impl Watcher {
         state.end.clone()
     }
 
-    /// Waits until the turn has something to show, and gives the headers of the upstream's response.
+    /// Waits until the turn has output. Returns the headers of the upstream's response.
     pub(crate) async fn upstream_headers(&mut self) -> Result<HeaderMap, RunEnd> {
         let headers = |running: &RunningTurn| {
             let state = running.lock();
@@ -332,7 +332,7 @@ impl Watcher {
         self.running.until(headers).await
     }
 
-    /// Waits until something comes after what was seen.
+    /// Waits until there is more output, or the end.
     pub(crate) async fn changed(&self) {
         let is_there = |running: &RunningTurn| {
             let state = running.lock();
@@ -358,7 +358,7 @@ impl Drop for Watcher {
 mod tests {
     use super::*;
 
-    /// The bytes of turns are capped, whatever the upstream sends.
+    /// The size of turns is capped for everything that the upstream sends.
     #[test]
     fn counts_all_that_an_event_holds() {
         let usage = format!(r#""usage":{{"of":[{{"it":"{}"}}]}}"#, "a".repeat(1000));

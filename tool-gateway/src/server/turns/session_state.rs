@@ -1,4 +1,4 @@
-//! The state of a session as it is stored with each turn: the values that tools take as `SessionState`.
+//! The state of a session, which is stored with each turn: the values that tools take as `SessionState`.
 
 use std::any::type_name;
 
@@ -10,7 +10,7 @@ use tool_runtime::{RegisteredTool, SessionValues, ToolRegistry};
 
 use crate::wire::error::ApiError;
 
-/// By the paths of their types, as [`SessionValues`] writes them.
+/// The values of a session by the paths of their types, as [`SessionValues`] writes them.
 pub(crate) type StateMap = Map<String, Value>;
 
 /// Whether calls of this tool run one after the other, in the order of the model.
@@ -20,9 +20,9 @@ pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
         .is_some_and(RegisteredTool::uses_session_state)
 }
 
-/// The rules of permissions, if there are any, as the state has them.
+/// Returns the entry of the rules of permissions, if there are any.
 pub(crate) fn allow_rules(values: &SessionValues) -> Option<StateMap> {
-    // Else the state of every session would have an empty list.
+    // Otherwise the state of every session would have an empty list.
     if !values.contains::<AllowRules>() {
         return None;
     }
@@ -31,7 +31,8 @@ pub(crate) fn allow_rules(values: &SessionValues) -> Option<StateMap> {
     Some(Map::from_iter([(type_name::<AllowRules>().to_owned(), rules)]))
 }
 
-/// The error for a tool that left what cannot be stored. The turn ends, since the next request would begin without it.
+/// Logs the error of a tool that left an unserializable state. Returns the error of the turn, which ends: the next request would begin
+/// without the state.
 pub(crate) fn not_serializable(tool: &str, error: &SessionValueError) -> ApiError {
     tracing::error!(tool, %error, "the state of the session cannot be stored");
     ApiError::new(

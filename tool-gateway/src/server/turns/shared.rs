@@ -1,4 +1,4 @@
-//! [`Shared`]: what all requests share.
+//! [`Shared`]: the state that all requests share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::upstream::Upstream;
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) registry: ToolRegistry,
-    /// The tools of the registry as they go up, in the order of registration.
+    /// The tools of the registry in the form for the upstream, in the order of registration.
     pub(crate) internal_tools: Vec<InternalTool>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -49,7 +49,7 @@ impl Shared {
         self.settings.offload.as_ref().map(Offload::directory)
     }
 
-    /// The definitions of the gateway's tools, in the order of registration.
+    /// Returns the definitions of the gateway's tools, in the order of registration.
     pub(crate) fn definitions(&self) -> Vec<&ToolDefinition> {
         self.registry.tool_definitions()
     }

@@ -11,22 +11,22 @@ use super::running_turn::{RunEnd, RunningTurn, Watcher};
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 
-/// The turns that run, and those that ended not long ago, by their request.
+/// The running turns, and the turns that ended lately, by the digest of their request.
 #[derive(Debug, Default)]
 pub(crate) struct TurnTable {
     turns: Mutex<Entries>,
-    /// The requests whose turns are looked for: one of those that are equal at a time.
+    /// One of several equal requests at a time looks for its turn.
     joining: Locks<Digest>,
-    /// How many bytes they keep for retries.
+    /// Number of bytes that the turns keep for retries.
     bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
     by_request: HashMap<Digest, Kept>,
-    /// The requests with the numbers of their turns, the oldest first. Of two turns of one request, the later is kept.
+    /// The requests with the numbers of their turns, the oldest first. The later of two turns of one request is kept.
     order: VecDeque<(Digest, u64)>,
-    /// How many turns there were.
+    /// Number of turns so far.
     number: u64,
 }
 
@@ -45,13 +45,13 @@ impl Entries {
         self.order.push_back((request, number));
     }
 
-    /// The turn at this place, unless another has replaced it.
+    /// Returns the turn at this position, unless another one has replaced it.
     fn at(&self, (request, number): &(Digest, u64)) -> Option<&RunningTurn> {
         let kept = self.by_request.get(request)?;
         (kept.number == *number).then_some(&*kept.running)
     }
 
-    /// Removes the turn at this place in the order.
+    /// Removes the turn at this position of the order.
     fn remove(&mut self, place: usize) {
         if let Some(removed) = self.order.remove(place)
             && self.at(&removed).is_some()
@@ -60,7 +60,7 @@ impl Entries {
         }
     }
 
-    /// The place of the oldest turn of which this holds, or that was replaced.
+    /// Returns the position of the oldest turn that is wanted or was replaced.
     fn oldest(&self, mut is_wanted: impl FnMut(&RunningTurn) -> bool) -> Option<usize> {
         let mut order = self.order.iter();
         order.position(|place| self.at(place).is_none_or(&mut is_wanted))
@@ -75,10 +75,10 @@ impl Entries {
         }
     }
 
-    /// Removes turns until there is room for those that are kept, but none that runs.
+    /// Removes turns until the limits hold, but no running one.
     fn make_room(&mut self, bytes: &AtomicUsize) {
         while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
-            // What was done by those whose answer a client has is stored.
+            // The results of a turn whose answer was delivered are stored.
             let is_delivered = |running: &RunningTurn| {
                 matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered()
             };
@@ -91,35 +91,35 @@ impl Entries {
     }
 }
 
-/// How many turns are kept for retries, and how many bytes of what they sent.
+/// Maximum number of turns that are kept for retries, and of the bytes of their output.
 pub(crate) const KEPT: usize = 1_000;
 pub(crate) const KEPT_BYTES: usize = 64 << 20;
 
-/// How long a turn that has ended is kept for retries.
+/// Time for which an ended turn is kept for retries.
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
 
-/// Whether a turn ended so long ago that nobody repeats its request.
+/// Whether a turn ended so long ago that no client repeats its request.
 fn is_expired(running: &RunningTurn) -> bool {
     running.ended_for().is_some_and(|time| time > KEPT_FOR)
 }
 
-/// What a request is to an earlier, equal one.
+/// The result of a request for the turn of an equal one.
 pub(crate) enum Joined {
-    /// A retry of it: it watches the same turn.
+    /// The request is a retry: it watches the turn of the earlier one.
     Same(Watcher),
-    /// The first of its kind, or a new branch; or it goes on after the last complete round of one that failed.
+    /// The request begins a turn, or continues a failed one after its last complete round.
     New(Arc<RunningTurn>, Watcher, Option<Box<Checkpoint>>),
 }
 
-/// What is known of an earlier, equal request.
+/// The turn of an earlier, equal request.
 enum Earlier {
-    /// Its turn is watched.
+    /// The turn, with a new watcher.
     Joined(Watcher),
-    /// It was abandoned, and calls that cannot be stopped still run: when it has ended, a retry goes on from there.
+    /// The turn was abandoned, and calls that cannot be stopped run: at its end, a retry continues from its checkpoint.
     Abandoned(Arc<RunningTurn>),
-    /// A turn that begins is a new branch, or goes on after the last complete round of one that failed.
+    /// The turn has ended: the request begins a new branch, or continues after the last complete round of the failed turn.
     Ended(Option<Box<Checkpoint>>),
-    /// There was none in this process, or too long ago.
+    /// This process has no such turn, or no longer.
     Unknown,
 }
 
@@ -129,29 +129,29 @@ impl TurnTable {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The turns that are kept now.
+    /// Returns the turns that are kept now.
     fn all(&self) -> Vec<Arc<RunningTurn>> {
         let running = |kept: &Kept| Arc::clone(&kept.running);
         self.lock().by_request.values().map(running).collect()
     }
 
-    /// Waits until all turns have ended that run now.
+    /// Waits for the end of all turns that run now.
     pub(crate) async fn until_all_ended(&self) {
         for running in self.all() {
             running.until_ended().await;
         }
     }
 
-    /// Whether a turn of this session runs, or has failed and goes on with a retry.
+    /// Whether a turn of this session runs, or has failed and may continue with a retry.
     pub(crate) fn has_active(&self, session: &SessionId) -> bool {
         let turns = self.lock();
         let mut kept = turns.by_request.values().map(|kept| &kept.running);
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
-    /// Whether a turn that has not ended has shown a call whose id is wanted: what answers it comes too early.
+    /// Whether a running turn has sent a call with a wanted id: the result of the call is early.
     pub(crate) fn show_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
-        // No other request waits while what they have shown is looked through.
+        // No other request waits during the search.
         self.all()
             .iter()
             .any(|running| running.shows_call(&mut is_wanted))
@@ -159,9 +159,9 @@ impl TurnTable {
 
     /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
     ///
-    /// A new turn belongs to `session`; one that goes on after an error, to that of the first.
+    /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of the first.
     ///
-    /// `stored` reads how far it had come in a process before this one; it is awaited only if this one does not know the request.
+    /// `stored` reads the checkpoint of an earlier process; it is awaited only if this process does not know the request.
     pub(crate) async fn join<E>(
         &self,
         request: Digest,
@@ -169,12 +169,12 @@ impl TurnTable {
         session: &SessionId,
         stored: impl Future<Output = Result<Option<Checkpoint>, E>>,
     ) -> Result<Joined, E> {
-        // No equal request begins a turn while `stored` is read: what it does would not be in there, and would be done again.
+        // No equal request begins a turn while `stored` is read: its effects would not be in the checkpoint, and would be repeated.
         let _alone = self.joining.lock(request).await;
         let checkpoint = loop {
             match self.earlier(request, is_retry) {
                 Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
-                // How far it has come by then is looked for anew.
+                // The next look finds its checkpoint at the end.
                 Earlier::Abandoned(running) => running.until_ended().await,
                 Earlier::Ended(checkpoint) => break checkpoint,
                 Earlier::Unknown => {
@@ -191,7 +191,7 @@ impl TurnTable {
         let mut turns = self.lock();
         turns.remove_expired();
         let kept = turns.by_request.get(&request);
-        // It may have expired and still be there: an earlier one that runs keeps those after it.
+        // An expired turn may be in the table: an earlier one that runs keeps the later ones.
         let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
             return Earlier::Unknown;
         };
@@ -206,7 +206,7 @@ impl TurnTable {
         }
     }
 
-    /// Begins a turn; one that is complete has its end already.
+    /// Begins a turn. A complete one ends at once.
     fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
         let (running, watcher) = match &checkpoint {
             Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &self.bytes),
@@ -238,7 +238,7 @@ mod tests {
     use crate::turn::action::Sent;
     use crate::wire::block::Block;
 
-    /// A request may answer as many calls as it has room for: none is looked for on its own.
+    /// A request may answer many calls: one search looks for all of them.
     #[test]
     fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
         let turns = TurnTable::default();
@@ -274,13 +274,13 @@ mod tests {
         assert!(turns.show_call(|id| id == "2-7") && !turns.show_call(|id| id == "0-7"));
     }
 
-    /// Else its request would begin anew, though the store has how far it had come.
+    /// Otherwise its request would begin again, though the store has its checkpoint.
     #[tokio::test(start_paused = true)]
     async fn turns_that_ended_long_ago_are_not_known() {
         let turns = TurnTable::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
-        // While an earlier one runs, those after it are not removed yet.
+        // While an earlier turn runs, the later ones are not removed.
         let other = ChainKey::new([1; 32]).digest(&[b"other"]);
         let _runs = turns.begin(other, &session, None);
         let joined = turns.join(request, false, &session, nothing).await;

@@ -1,4 +1,4 @@
-//! What the file counts: the bytes of what it keeps, the turns of each client, and how many turns there ever were.
+//! The counters of the file: its bytes, the turns of each client, and the number of turns that were ever stored.
 
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -6,7 +6,7 @@ use super::tables::{COUNTERS, TURNS_OF_CLIENT};
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 
-/// How many bytes of turns and of progress there are.
+/// Returns the number of bytes of turns and of progress.
 pub(super) fn count_bytes(transaction: &WriteTransaction) -> Result<u64, Failed> {
     let counters = transaction.open_table(COUNTERS)?;
     Ok(counters.get("bytes")?.map_or(0, |bytes| bytes.value()))
@@ -19,12 +19,12 @@ pub(super) fn add_bytes(transaction: &WriteTransaction, added: usize, removed: u
     Ok(())
 }
 
-/// The number of a new turn among all.
+/// Returns the number of a new turn among all.
 pub(super) fn next_number(transaction: &WriteTransaction) -> Result<u64, Failed> {
     add(transaction, "turns", 1)
 }
 
-/// Adds to a counter, and returns what it has then.
+/// Adds to a counter. Returns its new value.
 fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, Failed> {
     let mut counters = transaction.open_table(COUNTERS)?;
     let before = counters.get(counter)?.map_or(0, |count| count.value());
@@ -33,7 +33,7 @@ fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, 
     Ok(after)
 }
 
-/// How many turns a client has.
+/// Returns the number of a client's turns.
 pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest) -> Result<u64, Failed> {
     let counts = transaction.open_table(TURNS_OF_CLIENT)?;
     Ok(counts.get(client.as_bytes())?.map_or(0, |count| count.value()))

@@ -1,4 +1,4 @@
-//! [`StoreLimits`]: how much the file keeps, and how long.
+//! [`StoreLimits`]: the size of the file, and the time to live.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,10 @@ use crate::session::database::Failed;
 use crate::session::record::SessionId;
 use crate::session::store::SUSPENDED_FACTOR;
 
-/// How many turns and requests a save removes, or as many as it needs for itself: so that no request pays for all.
+/// Maximum number of turns and requests that a save removes, unless it needs more room: no request pays for all.
 const MAX_REMOVED: usize = 8;
 
-/// How much is kept, and how long.
+/// The size of the file, and the time to live.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoreLimits {
     pub(super) ttl: Duration,
@@ -23,23 +23,23 @@ pub(super) struct StoreLimits {
     pub(super) max_turns_per_client: u64,
 }
 
-/// What was saved now, and stays.
+/// The entry that was saved now, and stays.
 pub(super) struct Saved<'s> {
     pub(super) session: Option<&'s SessionId>,
     pub(super) request: Option<Digest>,
-    /// How many bytes there were without it.
+    /// Number of bytes without it.
     pub(super) bytes_before: u64,
 }
 
 impl StoreLimits {
-    /// When what is saved now expires.
+    /// Returns the time at which an entry that is saved now expires.
     pub(super) fn expiry(&self, is_suspended: bool) -> u64 {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let ttl = self.ttl.saturating_mul(factor).as_secs().max(1);
         seconds(SystemTime::now()).saturating_add(ttl)
     }
 
-    /// Removes what would expire first of a client that has too many turns; but not the one that was saved now.
+    /// Removes the turns that expire first of a client with too many turns, except the turn that was saved now.
     pub(super) fn make_room_for_client(
         &self,
         transaction: &WriteTransaction,
@@ -59,13 +59,13 @@ impl StoreLimits {
         Ok(())
     }
 
-    /// Removes what has expired, and what would expire first while there are too many bytes; but not what was saved now.
+    /// Removes expired entries, and the entries that expire first while there are too many bytes, except the entry that was saved now.
     pub(super) fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         let now = seconds(SystemTime::now());
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;
             let is_over = bytes > self.max_bytes;
-            // What is large makes as much room as it takes.
+            // A large entry makes as much room as it takes.
             if removed >= MAX_REMOVED && !(is_over && bytes > saved.bytes_before) {
                 break;
             }
@@ -87,7 +87,7 @@ impl StoreLimits {
     }
 }
 
-/// The session that expires first, and when; not this one.
+/// Returns the session that expires first, with its time, except this one.
 fn first_session(
     transaction: &WriteTransaction,
     but: Option<&SessionId>,
@@ -103,7 +103,7 @@ fn first_session(
     Ok(None)
 }
 
-/// The session of a client that expires first, and when; not this one.
+/// Returns the session of a client that expires first, with its time, except this one.
 fn first_session_of_client(
     transaction: &WriteTransaction,
     client: Digest,
@@ -124,7 +124,7 @@ fn first_session_of_client(
     Ok(None)
 }
 
-/// The request whose progress expires first, and when; not this one.
+/// Returns the request whose progress expires first, with its time, except this one.
 fn first_progress(
     transaction: &WriteTransaction,
     but: Option<Digest>,

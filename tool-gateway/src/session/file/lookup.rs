@@ -48,7 +48,7 @@ impl<'t> TurnReader<'t> {
         Ok(is_known.then(|| Arc::new(turn)))
     }
 
-    /// The turns after a point, the oldest first: the latest, and those of a session.
+    /// Returns the turns after a point, the oldest first: the latest ones, and all of a session.
     pub(super) fn turns_of_point(
         &mut self,
         point: Digest,
@@ -78,7 +78,7 @@ impl<'t> TurnReader<'t> {
     }
 }
 
-/// The turn that has a call.
+/// Returns the turn of a call.
 pub(super) fn turn_of_call(transaction: &ReadTransaction, call: Digest) -> Result<Option<Arc<Turn>>, Failed> {
     let calls = transaction.open_table(CALLS)?;
     let Some(id) = calls.get(call.as_bytes())? else {
@@ -87,7 +87,7 @@ pub(super) fn turn_of_call(transaction: &ReadTransaction, call: Digest) -> Resul
     TurnReader::new(transaction)?.turn(id.value())
 }
 
-/// The session that has a key.
+/// Returns the session of a key.
 pub(super) fn session_of_key(
     transaction: &ReadTransaction,
     key: Digest,
@@ -99,7 +99,7 @@ pub(super) fn session_of_key(
     Ok(session(transaction, id.value())?.map(|session| session.id))
 }
 
-/// A session, unless it has expired.
+/// Returns a session, unless it has expired.
 pub(super) fn session(transaction: &ReadTransaction, id: &str) -> Result<Option<Session>, Failed> {
     let sessions = transaction.open_table(SESSIONS)?;
     let Some(bytes) = sessions.get(id)? else {
@@ -110,7 +110,7 @@ pub(super) fn session(transaction: &ReadTransaction, id: &str) -> Result<Option<
     Ok(is_known.then_some(stored.session))
 }
 
-/// How far a request has come, unless that has expired.
+/// Returns the progress of a request, unless it has expired.
 pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result<Option<Progress>, Failed> {
     let table = transaction.open_table(PROGRESS)?;
     let Some(found) = table.get(request.as_bytes())? else {
@@ -124,7 +124,7 @@ pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result
     }))
 }
 
-/// A session to be changed, also if it has expired.
+/// Returns a session to be changed, even if it has expired.
 pub(super) fn load_session(
     transaction: &WriteTransaction,
     id: &SessionId,

@@ -27,11 +27,11 @@ use super::store::{
     StoreSize,
 };
 
-/// Keeps sessions in a file. What was saved is there after a crash, and no other process can open the file meanwhile. The secret of the
+/// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The secret of the
 /// digests is in the file, too: [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions again after a restart.
 ///
-/// Sessions expire after a time without a new turn, and so does how far requests have come. Over a cap, what would expire first goes
-/// first: the oldest turns of a session, and it with the last of them. The beginning of its history goes up as the client sends it then.
+/// Sessions expire after a time without a new turn, and so does the progress of requests. Over a cap, the first to expire is removed first:
+/// the oldest turns of a session, and the session with its last turn. The beginning of its history then goes up as the client sends it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -58,11 +58,12 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Opens a file, or creates it: for its owner alone, as its folder. Reads all of it, to find what something else has changed.
+    /// Opens or creates a file. The file and a new folder are accessible to the owner alone. All of it is read, to find changes by other
+    /// programs.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened or created, is no such file or a corrupted one, has lost its secret, or another process has it open.
+    /// If the file cannot be opened or created, is of another kind or corrupted, has lost its secret, or is open in another process.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let database = FileDatabase::open(path.as_ref())?;
         let secret = database.write(tables::create)?;
@@ -84,16 +85,16 @@ impl FileStore {
         self
     }
 
-    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default. A session that is larger than all of it loses
-    /// its oldest turns; only what is saved now is kept in any case.
+    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default. A session that is larger loses its oldest turns;
+    /// only the turn that is saved now is always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.limits.max_bytes = bytes;
         self
     }
 
-    /// Sets how many turns of each client are kept, 10,000 by default, so that none displaces those of others. A session that has more
-    /// of them loses its oldest ones; only what is saved now is kept in any case.
+    /// Sets how many turns of each client are kept, 10,000 by default, so that no client displaces the turns of others. A session with more
+    /// turns loses its oldest ones; only the turn that is saved now is always kept.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
         self.limits.max_turns_per_client = turns;
@@ -111,7 +112,7 @@ impl FileStore {
         self.database.write(write)
     }
 
-    /// Reads on a thread for that.
+    /// Reads on a blocking thread.
     fn read<'a, T: Send + 'static>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, Failed> + Send + 'static,
@@ -120,8 +121,8 @@ impl FileStore {
         on_disk(move || store.read_now(read))
     }
 
-    /// Writes on a thread for that. What nobody waits for any more when its turn comes is left out: who waited was told that it failed,
-    /// and what a retry has stored since must not be replaced by something older.
+    /// Writes on a blocking thread. A write that no request waits for any more is left out: the request has failed, and the entries that
+    /// its retry has stored since must not be replaced by older ones.
     fn write<'a>(
         &self,
         write: impl FnOnce(&WriteTransaction, &StoreLimits) -> Result<(), Failed> + Send + 'static,
@@ -147,7 +148,7 @@ impl FileStore {
     }
 }
 
-/// Without the secret.
+/// The secret is left out.
 impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileStore")
@@ -157,7 +158,7 @@ impl fmt::Debug for FileStore {
     }
 }
 
-/// Runs what may wait for the disk on a thread for that.
+/// Runs an operation that may wait for the disk on a blocking thread.
 fn on_disk<'a, T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> StoreFuture<'a, T> {

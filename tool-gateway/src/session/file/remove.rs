@@ -1,4 +1,4 @@
-//! Removes turns and sessions, and how far requests have come, from all tables of the file.
+//! Removes turns, sessions, and the progress of requests from all tables of the file.
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
@@ -13,7 +13,7 @@ use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::SessionId;
 
-/// Removes a turn; says whether it was there.
+/// Removes a turn. Returns whether it was there.
 pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed> {
     let removed: Option<(StoredTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;
@@ -46,7 +46,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bo
     Ok(true)
 }
 
-/// Removes the oldest turn of a session, unless it has no other; says whether it did.
+/// Removes the oldest turn of a session, unless it has no other. Returns whether a turn was removed.
 pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
     let oldest = {
         let name = session.0.as_str();
@@ -116,7 +116,7 @@ pub(super) fn remove_key(
     Ok(())
 }
 
-/// The ids of a session's turns, the oldest first.
+/// Returns the ids of a session's turns, the oldest first.
 fn turns_of_session(transaction: &WriteTransaction, session: &str) -> Result<Vec<String>, Failed> {
     let turns = transaction.open_table(TURNS_OF_SESSION)?;
     let ids = turns.range((session, 0)..=(session, u64::MAX))?;

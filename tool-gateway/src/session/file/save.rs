@@ -1,4 +1,4 @@
-//! Stores turns, and how far requests have come, in the file.
+//! Stores turns, and the progress of requests, in the file.
 
 use std::time::SystemTime;
 
@@ -19,7 +19,7 @@ use crate::session::encoding::encode;
 use crate::session::record::{Session, Turn};
 use crate::session::store::{Progress, SavedTurn, push_key};
 
-/// Stores a turn, and where its request has come to with it.
+/// Stores a turn, and the progress of its request.
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -48,7 +48,7 @@ pub(super) fn save_turn(
     limits.make_room(transaction, &saved)
 }
 
-/// Stores how far a request has come whose turn is not complete.
+/// Stores the progress of a request whose turn is not complete.
 pub(super) fn save_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -64,7 +64,7 @@ pub(super) fn save_progress(
     limits.make_room(transaction, &saved)
 }
 
-/// Stores the session of a turn, which is new or goes on with it. Returns whose it is.
+/// Stores the session of a turn, which is new or continues with it. Returns its client.
 fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,

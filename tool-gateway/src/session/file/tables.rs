@@ -28,19 +28,19 @@ pub(super) const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::
 pub(super) const KEYS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("keys");
 /// Sessions by their id.
 pub(super) const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
-/// The sessions by when they expire, in seconds since 1970.
+/// The sessions by expiration, in seconds since 1970.
 pub(super) const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
-/// The sessions of a client by when they expire.
+/// The sessions of a client by expiration.
 pub(super) const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str), ()> =
     TableDefinition::new("sessions of a client");
-/// How many turns a client has.
+/// Number of turns by client.
 pub(super) const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> =
     TableDefinition::new("turns of a client");
-/// The number of turns that were ever stored, and how many bytes there are.
+/// Number of turns that were ever stored, and number of bytes.
 pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
-/// How far requests have come, with when that expires in seconds since 1970.
+/// Progress of requests, with its expiration in seconds since 1970.
 pub(super) const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
-/// The requests whose progress is known, by when it expires.
+/// The requests by the expiration of their progress.
 pub(super) const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("progress expiry");
 /// The secret of the digests.
@@ -52,7 +52,7 @@ pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::n
 pub(super) struct StoredTurn {
     pub(super) turn: Turn,
     pub(super) calls: Vec<Digest>,
-    /// Its number among all turns.
+    /// The number of the turn among all turns.
     pub(super) number: u64,
 }
 
@@ -64,13 +64,13 @@ pub(super) struct StoredSession {
     pub(super) expires_at: u64,
 }
 
-/// A time as the tables have it.
+/// Returns a time in the form of the tables.
 pub(super) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Creates the tables of a new file, and returns its secret. A file that has others is refused, and one whose secret is lost: a new secret
-/// would find nothing of what is stored, and say nothing.
+/// Creates the tables of a new file, and returns its secret. A file with other tables is refused, and so is one without its secret: with a
+/// new secret, no stored session would be found.
 pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {

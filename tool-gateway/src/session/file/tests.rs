@@ -1,4 +1,4 @@
-//! What look-ups and saves cost as a file grows, files of other versions, and writes that nobody waits for.
+//! Costs of lookups and saves as a file grows, files of other versions, and writes that no request waits for.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Look {
         self.store.write_now(save).unwrap();
     }
 
-    /// How many bytes are read for these points, and how many turns are found.
+    /// Returns the number of bytes that are read for these points, and the number of turns that are found.
     fn at(&self, points: impl Iterator<Item = String>, session: &str) -> (usize, usize) {
         let session = SessionId(session.to_owned());
         let read = || {
@@ -161,7 +161,7 @@ fn file_of_another_version_is_refused() {
     };
     let create = || look.store.write_now(tables::create);
     assert!(create().is_ok());
-    // The first ones had none.
+    // The first versions had none.
     for other in [None, Some(VERSION - 1), Some(VERSION + 1)] {
         write(other);
         let StoreError(error) = create().unwrap_err();
@@ -174,7 +174,7 @@ fn file_of_another_version_is_refused() {
     assert!(create().is_ok());
 }
 
-/// Who waited has been told that it failed, and has stored something newer since.
+/// The request has failed, and its retry has stored a newer turn since.
 #[tokio::test]
 async fn abandoned_write_is_not_executed_later() {
     let folder = std::env::temp_dir().join(format!("tool-gateway-late-{}", std::process::id()));

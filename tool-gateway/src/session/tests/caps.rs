@@ -1,4 +1,4 @@
-//! What goes when there is too much.
+//! Removal of turns and sessions over the caps.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn stores_stay_within_their_caps() {
     caps_the_keys_of_a_session(&file).await;
 }
 
-/// With two turns per client: whatever is over it goes, the oldest first, and never what is saved.
+/// With two turns per client, the oldest turns over the cap are removed, and never the turn that is saved.
 async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     let kept = async || {
         let mut kept = Vec::new();
@@ -40,7 +40,7 @@ async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     // A session alone.
     save("ada/1", &["a1", "a2", "a3"]).await;
     assert_eq!(kept().await, ["a2", "a3"]);
-    // One of two: also of a session that goes, the latest turns are there for longer.
+    // One of two sessions: the latest turns of a session stay longer.
     save("ada/2", &["b1"]).await;
     assert_eq!(kept().await, ["a3", "b1"]);
     let named = async |name| store.session_of_key(digest(name)).await.unwrap();
@@ -78,7 +78,7 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
     }
 }
 
-/// A client may name one session by ever new keys: it is found by the latest.
+/// A client may name one session by many keys: it is found by the latest ones.
 async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     let keys: Vec<_> = (0..=MAX_KEYS_OF_SESSION)
         .map(|key| format!("key {key}"))
@@ -96,7 +96,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     )
     .await;
     assert_eq!(found(0).await.as_deref(), Some("keys/a"));
-    // One that is named again is among the latest; one that another session has taken is that one's.
+    // A key that is named again is among the latest; a key that another session has taken belongs to that session.
     save_with(store, turn("k2", "keys/a", "k"), &[], &keys[..1]).await;
     save_with(store, turn("k3", "keys/b", "k"), &[], &keys[1..2]).await;
     save_with(
@@ -114,7 +114,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     assert_eq!(found(2).await, None);
 }
 
-/// Nobody's suspended turns keep those of others out.
+/// The suspended turns of a client do not displace the turns of others.
 #[tokio::test]
 async fn what_is_saved_has_space_beside_suspended_turns() {
     let folder = Folder::new("suspended-space");
@@ -174,7 +174,7 @@ async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
     assert_eq!(ids(store, "c").await, ["c2", "c3", "c4"]);
 }
 
-/// How far requests have come makes room as their sessions do.
+/// The progress of requests makes room as their sessions do.
 #[tokio::test]
 async fn progress_in_a_file_makes_room() {
     let folder = Folder::new("progress");

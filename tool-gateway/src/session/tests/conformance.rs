@@ -1,4 +1,4 @@
-//! What every session store must do.
+//! The requirements of every session store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +99,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     assert_eq!(known(store).await, ["a", "b"]);
 
-    // How far a request has come, if it matters.
+    // The progress of a request, if the store needs it.
     if store.is_durable() {
         let progress = |record: &str| Progress {
             request: digest("request"),
@@ -128,7 +128,7 @@ async fn conforms(store: &dyn SessionStore) {
     );
 }
 
-/// Of the turns after one point come the latest, and those of a session that is asked for, however many others there are.
+/// The turns after one point are the latest ones, and all of the requested session, with any number of others.
 async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     let id = |number: usize| format!("{number:05}");
     for number in 0..sessions {
@@ -152,7 +152,7 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
 /// The file has whole seconds.
 const TTL: Duration = Duration::from_secs(2);
 
-/// A session is kept for a time after its latest turn, with all of its turns; longer, if that waits for the client. Nothing but a turn
+/// A session is kept for a time after its latest turn, with all of its turns; longer, if the turn waits for the client. Nothing but a turn
 /// renews it.
 async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     save_with(store, turn("1", "read", "1"), &["call"], &["key"]).await;
@@ -178,7 +178,7 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     assert_eq!(store.turn_of_call(digest("call")).await.unwrap(), None);
     assert_eq!(store.session_of_key(digest("key")).await.unwrap(), None);
     assert_eq!(store.session(&read).await.unwrap(), None);
-    // What is gone has made room.
+    // Removed entries have made room.
     save(store, turn("6", "new", "6")).await;
     assert_eq!(store.size().await.unwrap().unwrap().turns, 8);
 }

@@ -1,4 +1,4 @@
-//! Files that are not what a store has written, and whose they are.
+//! Damaged files, and the permissions of files.
 
 use redb::TableDefinition;
 
@@ -7,7 +7,7 @@ use super::{Folder, Random, is_long, save, turn};
 use crate::session::file::FileStore;
 use crate::session::store::StoreError;
 
-/// A file with changed bytes, or a part of one, gives an error or what was stored.
+/// A file with changed bytes, or a part of one, gives an error or the stored turns.
 #[tokio::test]
 async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
     let folder = Folder::new("bytes");

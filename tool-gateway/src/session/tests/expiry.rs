@@ -1,4 +1,4 @@
-//! What goes with time.
+//! Expiration of sessions.
 
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ async fn minted_ids_are_looked_up_in_time_linear_in_the_history() {
     );
 }
 
-/// How often the calls of a turn are looked at in a history with so many answers, none of which has any.
+/// Counts the visits to the calls of turns in a history with so many answers without calls.
 async fn looks_at_calls(answers: usize) -> usize {
     let messages: Vec<_> = (0..answers)
         .map(|at| format!(r#"{{"role":"user","content":"{at}"}},{{"role":"assistant","content":"{at}"}},"#))

@@ -1,4 +1,4 @@
-//! What every session store must do, and what the one in memory and the one in a file do beside that.
+//! The requirements of every session store, and of the stores in memory and in a file.
 
 pub(super) mod work;
 mod conformance;
@@ -86,7 +86,7 @@ async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }
 
-/// Which of the sessions `a` and `b` the store knows; to ask is not to use them.
+/// Returns the known ones of the sessions `a` and `b`; the lookup does not renew them.
 async fn known(store: &dyn SessionStore) -> Vec<String> {
     let mut known = Vec::new();
     for id in ["a", "b"] {

@@ -39,7 +39,7 @@ pub(super) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: 
     model
 }
 
-/// Its clock is the system's, so what is saved since has another time to live.
+/// Its clock is the system's, so turns that are saved later have another time to live.
 #[tokio::test]
 async fn a_file_that_expires_follows_a_model() {
     let folder = Folder::new("model-expiry");
@@ -50,7 +50,7 @@ async fn a_file_that_expires_follows_a_model() {
     expires(&file, &later, second * 5).await;
 }
 
-/// With a clock that stands still between two steps, it is known at each what has expired.
+/// With a clock that is paused between two steps, the expired turns are known at each step.
 #[tokio::test(start_paused = true)]
 async fn sessions_expire_as_in_a_model() {
     let ttl = Duration::from_secs(1000);
@@ -72,7 +72,7 @@ async fn sessions_expire_as_in_a_model() {
     }
 }
 
-/// What expires within this time is gone, what is saved since with `later` is not.
+/// The clock moves by this time: turns that were saved before have expired, turns that are saved with `later` have not.
 async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Duration) {
     let (mut random, mut old, mut new) = (Random(3), Model::default(), Model::default());
     for _ in 0..20 {
@@ -89,29 +89,29 @@ async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Dur
     }
 }
 
-/// What a store should have.
+/// The expected content of a store.
 #[derive(Clone, Default)]
 pub(super) struct Model {
     /// In the order in which they were saved.
     turns: Vec<Turn>,
     calls: HashMap<String, String>,
     keys: HashMap<String, SessionId>,
-    /// When the latest turn of each session was saved.
+    /// The time of the latest save of each session.
     saved_at: HashMap<SessionId, Instant>,
-    /// How many turns have expired.
+    /// Number of expired turns.
     expired: usize,
 }
 
-/// What of it is looked for.
+/// The parts that are looked up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Expect {
     All,
-    /// Some may be missing; what is there is right.
+    /// Some turns may be missing; the others are right.
     Gone,
 }
 
 impl Model {
-    /// Saves a turn in both: a new one that goes on from any point of any session, or one of before with a result.
+    /// Saves a turn in both: a new one that continues from any point of any session, or an earlier one with a result.
     pub(super) async fn save_one(&mut self, store: &dyn SessionStore, random: &mut Random, prefix: &str) {
         let before = self.turns.len();
         let again = before > 0 && random.below(4) == 0;
@@ -125,7 +125,7 @@ impl Model {
         } else {
             let kind = ["suspended", "plain"][random.below(2)];
             let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
-            // No turn goes on from what has expired.
+            // No turn continues from an expired one.
             let session = format!("{prefix}s{}/{}", random.below(5), self.expired);
             // Few points: branches, and sessions with one visible history.
             turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
@@ -147,7 +147,7 @@ impl Model {
         self.turns.push(saved);
     }
 
-    /// Forgets the sessions that are older than this, and four times as old if they wait for the client. Says how many turns they had.
+    /// Forgets the sessions that are older than this, and four times as old if they wait for the client. Returns the number of their turns.
     fn expire(&mut self, ttl: Duration) -> usize {
         let before = self.turns.len();
         let latest: HashMap<_, _> = self
@@ -169,7 +169,7 @@ impl Model {
         expired
     }
 
-    /// Looks for all that there is; says what is wrong.
+    /// Looks up all turns. Returns the differences.
     pub(super) async fn differs(
         &self,
         store: &dyn SessionStore,

@@ -10,7 +10,7 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many steps were counted on this thread meanwhile.
+/// Runs a function. Returns the number of steps that were counted on this thread meanwhile, and the output.
 pub(in crate::session) fn steps<T>(work: impl FnOnce() -> T) -> (usize, T) {
     STEPS.set(0);
     let done = work();

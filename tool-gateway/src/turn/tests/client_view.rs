@@ -1,4 +1,4 @@
-//! [`ClientView`]: what the client has received.
+//! [`ClientView`]: the content that the client has received.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::turn::action::Sent;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 
-/// The client: reads what it is sent as a strict reader of the API does.
+/// The client, a strict reader of the API.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ClientView {
     pub(super) stage: Stage,

@@ -12,7 +12,7 @@ use crate::turn::restore::Restored;
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 
-/// A machine, and what its client has received.
+/// A machine and its client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Exchange {
     pub(super) machine: TurnMachine,
@@ -57,7 +57,7 @@ impl Exchange {
     }
 }
 
-/// Starts a copy of a machine, as a retry does after a break. The copy is where the machine is, so that both go on in the same way.
+/// Starts a copy of a machine, as a retry does after a break. The copy is equal to the machine, so both continue in the same way.
 #[track_caller]
 pub(super) fn restart(machine: &TurnMachine) -> Vec<Action> {
     let mut copy = machine.clone();
@@ -77,9 +77,9 @@ pub(super) struct TurnInProgress {
     pub(super) whole: Exchange,
     /// The messages that the upstream has to see after those of the request, as text.
     pub(super) truth: String,
-    /// How often the upstream was asked.
+    /// Number of requests to the upstream.
     pub(super) rounds: usize,
-    /// The message that is arriving.
+    /// The parts of the incomplete message.
     pub(super) message: Vec<Part>,
 }
 
