@@ -35,7 +35,19 @@ const COVERED: &[&str] = &[
     "tool-macros",
     "tool-repair",
     "tool-runtime/README.md",
+    "tool-runtime/src/allow_rules.rs",
+    "tool-runtime/src/arguments",
+    "tool-runtime/src/call",
     "tool-runtime/src/format",
+    "tool-runtime/src/host",
+    "tool-runtime/src/param",
+    "tool-runtime/src/permission.rs",
+    "tool-runtime/src/private.rs",
+    "tool-runtime/src/registry",
+    "tool-runtime/src/schema",
+    "tool-runtime/src/testing",
+    "tool-runtime/src/tool",
+    "tool-runtime/src/wire",
 ];
 
 /// First words of a doc sentence that hide the noun that a reader would search for.

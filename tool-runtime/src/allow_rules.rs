@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 pub struct AllowRule {
     /// The tool, by the name that the model calls it by: with the prefix of a [nested](crate::ToolRegistry::nest) registry.
     pub tool: String,
-    /// The arguments after coercion, with the defaults of missing ones: a call is allowed if all of its own are equal to them. `None`
+    /// The arguments after coercion, with the defaults of missing ones: a call is allowed if all of the rule's arguments are equal to them. `None`
     /// allows every call.
     // Required: a rule that lost its arguments would allow every call.
     #[serde(deserialize_with = "Option::deserialize")]

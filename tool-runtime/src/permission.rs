@@ -198,7 +198,7 @@ impl Permission {
     }
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 enum Verdict {
     Allowed,
     /// It is passed on with other arguments.
@@ -273,7 +273,7 @@ impl RulesOfSession<'_> {
 }
 
 /// Cancels a call as long as it waits for a decision: an [extension](Context::with_extension) of its context. Afterwards it has no
-/// effect, so that what was begun comes to its end although nobody waits for it any more.
+/// effect, so that what was begun completes although no caller waits for it any more.
 ///
 /// ```
 /// use tool_runtime::permission::WhileUndecided;
@@ -325,7 +325,7 @@ impl fmt::Debug for Permission {
     }
 }
 
-/// What is to happen with a call.
+/// A decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {

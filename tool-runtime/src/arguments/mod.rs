@@ -35,13 +35,13 @@ use report::path::Path;
 use report::{CoercedKeys, Report, advice, messages};
 use root::wrapped::{Envelope, Layout};
 
-/// How the arguments of one call are read.
+/// A reader of the arguments of one call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentReader<'a> {
     pub(crate) compiled: &'a CompiledSchema,
     pub(crate) policy: Policy,
     pub(crate) caller: Caller<'a>,
-    /// Whether arguments that conform to the letter may skip coercion. What comes out is the same without.
+    /// Whether arguments that conform to the letter may skip coercion. The result is the same without it.
     pub(crate) has_fast_path: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> ArgumentReader<'a> {
     }
 }
 
-/// Reads the arguments of a typed tool; `None` when one of the issues is an error. What was found replaces `issues`,
+/// Reads the arguments of a typed tool; `None` when one of the issues is an error. The findings replace `issues`,
 /// once all is read.
 #[inline]
 pub(crate) fn read<P: Params>(
@@ -83,7 +83,7 @@ pub(crate) fn read<P: Params>(
     read_coerced(params, reader, input, host, issues)
 }
 
-/// The same, of arguments that have to be looked at closer.
+/// Reads arguments that do not take the fast path.
 #[cold]
 fn read_coerced<P: Params>(
     params: &P,
@@ -121,7 +121,7 @@ fn read_coerced<P: Params>(
         }
     }
     reader.advise(&mut found);
-    // Not before the types are done: one that panics leaves nothing that could be taken for warnings.
+    // Not before the types are done: one that panics leaves nothing that could be read as warnings.
     *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
 }
@@ -159,7 +159,7 @@ fn add(
     issues.sort_by_cached_key(|issue| compiled.rank(&issue.path));
 }
 
-/// What coercing found.
+/// The findings of the coercion.
 #[derive(Debug)]
 pub(crate) struct Coerced {
     /// The arguments: coerced, unknown ones kept, refused ones as they were sent.
@@ -315,7 +315,7 @@ fn most_values(input: &RawArguments<'_>) -> usize {
     }
 }
 
-/// How many values it is, with all in it; it is not too deep.
+/// Number of values in a node, itself included; it is not too deep.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -324,7 +324,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// What the schema allows and the parameter's type refuses.
+/// Arguments that the schema allows and the parameter's type rejects.
 fn invalid(
     compiled: &CompiledSchema,
     (object, coerced_keys): (&node::Members<'_>, &CoercedKeys),
@@ -350,7 +350,7 @@ fn invalid(
     issue
 }
 
-/// How many characters of a type's own error message are kept.
+/// Maximum number of characters of a type's own error message.
 const MAX_TYPE_ERROR: usize = 256;
 
 #[cfg(test)]

@@ -68,5 +68,5 @@ impl CompiledSchema {
     }
 }
 
-/// How many unions and conjunctions are looked into, one in the other.
+/// Maximum depth of nested unions and conjunctions that are looked into.
 const MAX_LEVELS: usize = 4;

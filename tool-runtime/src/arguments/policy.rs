@@ -1,6 +1,6 @@
 //! The policies: how lenient coercion is.
 
-/// How far arguments are coerced to the schema. `docs/coercion.md` has the table; in short:
+/// The leniency with which arguments are coerced to the schema. `docs/coercion.md` has the table; in short:
 ///
 /// | sent for an integer | `Lenient` | `Lossless` | `Strict` |
 /// |---|---|---|---|

@@ -6,13 +6,13 @@ use crate::schema::compiled::bounds::Width;
 use crate::schema::compiled::decimal::Decimal;
 use crate::wire::issue::Code;
 
-/// How much is let through: the policies, and what conforms as it was sent.
+/// The leniency of a coercion: the policies, and modes for comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     Lenient,
     Lossless,
     Strict,
-    /// What JSON Schema takes: for telling what conforms as it was sent.
+    /// The rules of JSON Schema: for values that must conform as they were sent.
     Schema,
     /// Nothing but what is taken in silence: for telling alternatives apart.
     Exact,
@@ -39,7 +39,7 @@ impl From<Policy> for Mode {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Coercion<'a> {
     AsSent,
-    /// The same value, written in the one way that everybody reads.
+    /// The value in a spelling that every reader accepts.
     Rewritten(Node<'a>),
     Changed(Node<'a>, Code),
     Refused(Code),
@@ -123,7 +123,7 @@ fn coerced_integer<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) ->
     }
 }
 
-/// What an integer holds whose type is not known: 64 bits, of either sign.
+/// The range of an integer of unknown type: 64 bits, of either sign.
 pub(crate) const SIXTY_FOUR_BITS: Width = Width {
     min_text: "-9223372036854775808",
     max_text: "18446744073709551615",
@@ -223,7 +223,7 @@ mod tests {
 
     type Row = fn(&Node<'static>, Mode) -> Coercion<'static>;
 
-    /// What a row makes of JSON text under the three policies: the new text or the code, and the code of a change.
+    /// The result of a row for JSON text under the three policies: the new text or the code, and the code of a change.
     fn under(row: Row, sent: &'static str) -> [String; 3] {
         let sent = parse(sent, 4).unwrap();
         MODES.map(|mode| match row(&sent, mode) {

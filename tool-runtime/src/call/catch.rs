@@ -36,11 +36,11 @@ impl Limits<'_> {
     }
 }
 
-/// How a future completed.
+/// The completion of a future.
 #[derive(Debug)]
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
-    /// Why it was stopped; also set if it was ready within the grace period.
+    /// The reason of a stop; also set if it was ready within the grace period.
     pub(crate) stop_reason: Option<Failure>,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The deadline of a call in layers: one value for whoever stops the call and for the layers, which may pause it.
+/// The deadline of a call in layers: one value for the watcher that stops the call and for the layers, which may pause it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedDeadline {
     deadline: Arc<Mutex<Option<Instant>>>,

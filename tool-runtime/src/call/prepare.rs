@@ -80,7 +80,7 @@ fn issues_of_call(
     input: &RawArguments<'_>,
     policy: Option<Policy>,
 ) -> Option<Vec<Issue>> {
-    // Values of its own, so that a call that is only looked at begins no session.
+    // Separate values, so that a call that is only looked at begins no session.
     let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {

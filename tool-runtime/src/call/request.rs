@@ -37,7 +37,7 @@ pub struct ToolCallRequest {
     pub raw_arguments: RawArguments<'static>,
     /// The arguments after coercion; unknown and invalid ones as they were sent.
     pub arguments: Map<String, Value>,
-    /// The same as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
+    /// The arguments as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
     #[serde(skip)]
     pub arguments_json: String,
     /// The defaults of missing arguments. Empty for a dynamic tool.
@@ -45,7 +45,7 @@ pub struct ToolCallRequest {
     pub defaults: Map<String, Value>,
     /// Arguments that were changed, ignored, or kept although the schema does not declare them.
     pub warnings: Vec<Issue>,
-    /// Why the call would be rejected; empty if it is valid.
+    /// Errors for which the call would be rejected; empty if it is valid.
     pub errors: Vec<Issue>,
 }
 

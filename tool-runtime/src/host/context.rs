@@ -100,7 +100,7 @@ impl Context {
         self.with_extension(Progress::new(sender))
     }
 
-    /// The same context, which does not keep the channel of its progress open: for functions of users, which may keep it.
+    /// Returns the context in a form that does not keep the channel of its progress open: for functions of users, which may keep it.
     pub(crate) fn with_progress_of_call(self) -> Self {
         match self.extension::<Progress>().map(Progress::of_call) {
             Some(progress) => self.with_extension(progress),
@@ -108,7 +108,7 @@ impl Context {
         }
     }
 
-    /// Where a function that takes the whole context, as those of dynamic tools do, says how far it is.
+    /// The progress channel, for functions that take the whole context, as dynamic tools do.
     pub fn progress(&self) -> Progress {
         self.extension::<Progress>().cloned().unwrap_or_default()
     }
@@ -197,7 +197,7 @@ impl fmt::Debug for Context {
 pub struct CancellationToken(tokio_util::sync::CancellationToken);
 
 impl CancellationToken {
-    /// How long a function with a token or the [`Context`] may still run after its call is cancelled or past its deadline.
+    /// The time for which a function with a token or the [`Context`] may still run after its call is cancelled or past its deadline.
     /// Then it is dropped.
     ///
     /// The layers around it have twice as long from the same moment, so that a result from the end of the grace period can

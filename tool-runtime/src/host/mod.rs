@@ -32,7 +32,7 @@ pub struct Host<'a> {
     deadline: Option<Instant>,
     /// The call's own token, created on demand.
     token: OnceCell<CancellationToken>,
-    /// Why a parameter has no value.
+    /// The reason why a parameter has no value.
     error: OnceCell<Box<(&'static str, HostError)>>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Host<'a> {
             .ok_or(HostError::MissingExtension(type_name::<T>()))
     }
 
-    /// Where the function says how far it is.
+    /// The progress channel of the function.
     pub(crate) fn progress(&self) -> Progress {
         self.context.progress().of_call()
     }
@@ -115,7 +115,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Why the host does not supply a value.
+/// The reason why the host does not supply a value.
 #[derive(Debug)]
 pub enum HostError {
     /// The registry has no state of this type.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 /// Says how far a call is, to a host that wants to know.
 ///
 /// A parameter of this type is supplied by the host and is not in the definition. Reporting never waits, and costs next to nothing
-/// while nobody listens: then not even the message is written. The host listens with [`Context::with_progress`](crate::Context::with_progress),
+/// while no host listens: then not even the message is written. The host listens with [`Context::with_progress`](crate::Context::with_progress),
 /// and sees the latest report; earlier ones that it has not read are gone. The channel closes when the call ends, also if a thread or a
 /// task of the function keeps the parameter: reports after that have no effect.
 ///
@@ -62,7 +62,7 @@ impl Progress {
         Self(Channel::Open(Arc::new(sender)))
     }
 
-    /// The same channel, which closes when the call's context is dropped.
+    /// Returns the channel in a form that closes when the call's context is dropped.
     pub(crate) fn of_call(&self) -> Self {
         match &self.0 {
             Channel::Open(sender) => Self(Channel::OfCall(Arc::downgrade(sender))),
@@ -95,15 +95,15 @@ impl Progress {
     }
 }
 
-/// What a function has reported last. Before its first report, nothing is done, of a total that is not known.
+/// The latest report of a function. Before its first report, nothing is done, of a total that is not known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProgressReport {
-    /// How much is done.
+    /// The completed amount.
     pub done: u64,
-    /// How much there is, if that is known.
+    /// The total amount, if it is known.
     pub total: Option<u64>,
-    /// What is done now.
+    /// The current step.
     pub message: String,
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// registry by default, in its own [`SessionStateStore`](crate::SessionStateStore), or with each call in
 /// [`Context::with_session_values`](crate::Context::with_session_values). The gateway stores them with each turn.
 ///
-/// `T` is `Default + Serialize + DeserializeOwned + Send`. Give each state a type of its own: two tools that take the same type
+/// `T` is `Default + Serialize + DeserializeOwned + Send`. Give each state its own type: two tools that take the same type
 /// share its value.
 ///
 /// ```

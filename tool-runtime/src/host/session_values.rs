@@ -15,7 +15,7 @@ use crate::host::session_state::SessionState;
 /// The values of one session, which tools take as [`SessionState<T>`]. Clones share them.
 ///
 /// As JSON it is an object with the path of each type as the key ([`std::any::type_name`]) and its value. So a type that is
-/// renamed or moved starts from its default. What this process has no type for is kept, and written out again unchanged.
+/// renamed or moved starts from its default. Values without a type in this process are kept, and written out again unchanged.
 ///
 /// ```
 /// use tool_runtime::serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ type Entries = BTreeMap<Cow<'static, str>, Entry>;
 
 #[derive(Clone)]
 enum Entry {
-    /// As it was stored, since nobody has asked for it yet.
+    /// The stored JSON, since no call has asked for it yet.
     Stored(Value),
     Typed(Arc<dyn TypedValue>),
 }
@@ -170,7 +170,7 @@ impl<T: Serialize + Send + 'static> TypedValue for Mutex<T> {
     }
 }
 
-/// Why a value of a session cannot be read or written.
+/// The reason why a value of a session cannot be read or written.
 ///
 /// ```
 /// use tool_runtime::SessionValues;
@@ -191,14 +191,14 @@ pub enum SessionValueError {
     Invalid {
         /// The path of the type.
         type_name: &'static str,
-        /// What serde says.
+        /// The error of serde.
         error: serde_json::Error,
     },
     /// The value cannot be serialized.
     NotSerializable {
         /// The path of the type.
         type_name: &'static str,
-        /// What serde says.
+        /// The error of serde.
         error: serde_json::Error,
     },
     /// Two types with the same path are in use, for instance of two versions of a crate.

@@ -12,7 +12,7 @@ pub struct Param<T> {
     pub(crate) default: Option<DefaultValue<T>>,
     /// The keywords that its attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
-    /// Why an attribute is invalid.
+    /// The reason why an attribute is invalid.
     pub(crate) error: Option<String>,
 }
 

@@ -22,7 +22,7 @@ pub trait Params: Send + Sync + 'static {
 
     /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
     /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`; also if the host does not
-    /// supply a value, which it is told instead.
+    /// supply a value, which the host records instead.
     fn read_values<'de, Source: ArgumentSource<'de>>(
         &self,
         source: &Source,
@@ -83,7 +83,7 @@ pub struct ParamSpec {
     pub(crate) optional: bool,
     /// The keywords that its attributes add to the schema.
     pub(crate) keywords: Map<String, Value>,
-    /// Why an attribute is invalid.
+    /// The reason why an attribute is invalid.
     pub(crate) error: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,

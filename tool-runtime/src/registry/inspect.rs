@@ -56,7 +56,7 @@ impl ToolRegistry {
         self.tools.states.sessions.values(session)
     }
 
-    /// Removes the values of a session that has ended, and returns them. Those in memory are never removed otherwise. The values of
+    /// Removes the values of a session that has ended, and returns them. Values in memory are never removed otherwise. The values of
     /// [nested](Self::nest) registries are removed as well, and not returned.
     pub fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
         self.tools.remove_session(session)

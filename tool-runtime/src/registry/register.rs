@@ -26,7 +26,7 @@ use crate::wire::result::ToolOutcome;
 impl ToolRegistry {
     /// Registers an annotated function by its name, which is that of a type: `registry.register::<find_trains>()`.
     ///
-    /// It returns a reference, so that calls can be chained; the registry is a variable of its own:
+    /// It returns a reference, so that calls can be chained; the registry is a separate variable:
     ///
     /// ```
     /// # use tool_runtime::{RegistryError, ToolRegistry, tool};
@@ -156,7 +156,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Registers the tools of one source, for instance of an MCP server, with one handler, which is told the name that the source
+    /// Registers the tools of one source, for instance of an MCP server, with one handler, which receives the name that the source
     /// has for the called tool: all of them, or none if one fails.
     ///
     /// The API takes fewer names than other protocols. A tool with another name is registered as

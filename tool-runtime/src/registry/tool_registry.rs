@@ -23,7 +23,7 @@ pub struct ToolRegistry {
     pub(super) concurrency: Concurrency,
 }
 
-/// How many calls of one batch run at once.
+/// Maximum number of concurrent calls of one batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Concurrency(pub(super) usize);
 

@@ -135,7 +135,7 @@ fn compare(path: &Path, definitions: &Value) -> Result<(), String> {
     ))
 }
 
-/// How many differences a message has.
+/// Maximum number of differences in a message.
 const MAX_SHOWN: usize = 20;
 
 /// One place in which definitions differ.
@@ -247,7 +247,7 @@ impl Comparison {
     }
 }
 
-/// Whether an item has a place of its own.
+/// Whether an item is a list or an object.
 fn has_inner(items: &[Value]) -> bool {
     items.iter().any(|item| item.is_object() || item.is_array())
 }
@@ -279,8 +279,8 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// How many characters of a value a message has.
+/// Maximum number of characters of a value in a message.
 const MAX_EXCERPT: usize = 200;
 
-/// How many characters in front of a difference it has.
+/// Number of characters before a difference.
 const CONTEXT: usize = 60;

@@ -12,7 +12,7 @@ use crate::wire::result::ToolOutput;
 
 /// Runs the function of a `#[tool(blocking)]` and waits for it.
 ///
-/// A thread cannot be stopped. If the call is stopped first, the function goes on: the log says that it does, and when it has
+/// A thread cannot be stopped. If the call is stopped first, the function continues: the log says that it does, and when it has
 /// returned. One that has not begun does not begin. A panic is passed on. Without a tokio runtime the output is an error.
 pub async fn blocking<F, T>(function: F) -> OutputOf<T>
 where
@@ -45,7 +45,7 @@ fn not_run() -> ToolOutput {
     ToolOutput::error("the tool did not run because of an internal error; other calls are not affected")
 }
 
-/// How far the function is; its caller and its thread share it.
+/// The phase of the function; its caller and its thread share it.
 #[derive(Debug, Clone, Default)]
 struct Run(Arc<Mutex<Phase>>);
 
@@ -55,7 +55,7 @@ enum Phase {
     #[default]
     Waiting,
     Running,
-    /// The function goes on, and nobody waits for it.
+    /// The function continues, and no call waits for it.
     Abandoned,
     /// It has returned, or never runs.
     Over,
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// How many functions go on although their calls are over.
+/// Number of functions that continue although their calls are over.
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
 /// The side of the call, which is dropped when the call is over.

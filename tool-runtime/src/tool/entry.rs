@@ -62,7 +62,7 @@ pub struct RegisteredTool {
     pub(crate) handler: Handler,
     /// The annotated function; `None` for a dynamic tool.
     pub(crate) function: Option<TypeId>,
-    /// Where calls go instead of the handler.
+    /// The tool that calls go to instead of the handler.
     pub(crate) nested: Option<NestedTool>,
 }
 
@@ -116,7 +116,7 @@ impl RegisteredTool {
         self.uses_session_state
     }
 
-    /// What is wrong with the structured value of a result, as the log has it; `None` if it is as the schema says, or there is none.
+    /// The error of the structured value of a result, as the log has it; `None` if it is as the schema says, or there is none.
     pub(crate) fn structured_value_error(&self, value: Option<&Value>) -> Option<String> {
         self.output_schema.as_ref()?.error(value?)
     }

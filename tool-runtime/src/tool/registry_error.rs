@@ -5,7 +5,7 @@ use std::fmt;
 use crate::wire::definition::InvalidName;
 use crate::wire::issue::{excerpt, excerpt_path};
 
-/// Why a tool was not registered. The registry is as it was before.
+/// The reason why a tool was not registered. The registry is as it was before.
 ///
 /// ```
 /// use tool_runtime::{RegistryError, ToolRegistry, tool};

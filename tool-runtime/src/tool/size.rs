@@ -8,7 +8,7 @@ use crate::wire::issue::excerpt;
 /// A longer definition is worth a warning: about 8,000 tokens.
 const LONG: usize = 32 * 1024;
 
-/// How many parts a warning names.
+/// Maximum number of parts in a warning.
 const NAMED: usize = 3;
 
 /// The warning about a long definition, with the largest parts of its schema. `schema_of_types` is the schema in which the named types

@@ -256,7 +256,7 @@ impl Invocation<'_> {
         )))
     }
 
-    /// The same for the handler of a dynamic tool, which gets the arguments as one object.
+    /// Starts the handler of a dynamic tool, which gets the arguments as one object.
     pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,

@@ -41,7 +41,7 @@ use serde_json::{Map, Value};
 pub struct ToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
     pub name: String,
-    /// What the tool does and when to use it: the first thing a model judges it by.
+    /// The purpose of the tool and when to use it: the first thing a model judges it by.
     pub description: String,
     /// The JSON Schema of the arguments.
     pub input_schema: Value,
@@ -274,7 +274,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     }
 }
 
-/// Why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
+/// The reason why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
 fn foreign_form(rest: &Map<String, Value>) -> Option<String> {
     const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
     const OPENAI: &str =
@@ -406,7 +406,7 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// Why a string is not a [`ToolName`].
+/// The reason why a string is not a [`ToolName`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
     name: String,
@@ -421,7 +421,7 @@ impl InvalidName {
         }
     }
 
-    /// What is wrong with it.
+    /// The reason, for messages.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }

@@ -288,12 +288,12 @@ pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
     escape_and_truncate(text, EXCERPT_LIMIT)
 }
 
-/// The same for a JSON Pointer, whose keys are untrusted, too.
+/// Excerpts a JSON Pointer, whose keys are untrusted, too.
 pub(crate) fn excerpt_path(path: &str) -> Cow<'_, str> {
     escape_and_truncate(path, PATH_LIMIT)
 }
 
-/// The same with another limit. Control characters are escaped: a line break could forge a line.
+/// Escapes and truncates to another limit. Control characters are escaped: a line break could forge a line.
 pub(crate) fn escape_and_truncate(text: &str, limit: usize) -> Cow<'_, str> {
     let end = text.char_indices().nth(limit).map(|(end, _)| end);
     let kept = end.and_then(|end| text.get(..end)).unwrap_or(text);

@@ -144,7 +144,7 @@ impl Message {
         }
     }
 
-    /// The same message with another content.
+    /// Returns the message with another content.
     #[must_use]
     pub fn with_content(&self, content: MessageContent) -> Self {
         Self {

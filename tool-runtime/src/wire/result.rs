@@ -358,7 +358,7 @@ impl ToolOutput {
     }
 }
 
-/// What the model reads below the text of an error that passes.
+/// The line below the text of a transient error, for the model.
 const RETRY_NOTE: &str = "This may succeed when it is tried again.";
 
 /// A success with text or content blocks.
@@ -435,7 +435,7 @@ pub struct ToolOutcome {
     pub result: ToolResult,
     /// Arguments that were changed, ignored, or kept although the schema does not declare them; the call continued.
     pub warnings: Vec<Issue>,
-    /// Why the arguments were rejected; empty if the function ran.
+    /// Errors for which the arguments were rejected; empty if the function ran.
     pub errors: Vec<Issue>,
     /// The duration of the call, layers included.
     pub duration: Duration,
@@ -486,7 +486,7 @@ impl ToolOutcome {
     }
 }
 
-/// Why a call failed. The result is the function's own with [`Failed`](Self::Failed), and if it still returned within the
+/// The reason why a call failed. The result is the function's own with [`Failed`](Self::Failed), and if it still returned within the
 /// grace period ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)). [`faults`](crate::faults) lists all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -23,7 +23,7 @@ pub(in crate::arguments) enum Trial {
     Type(SchemaId, Types),
 }
 
-/// What is chosen from.
+/// The alternatives of a choice.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) struct Among<'t> {
     /// The schema whose alternatives they are.
@@ -33,7 +33,7 @@ pub(in crate::arguments) struct Among<'t> {
     pub(in crate::arguments) exclusive: bool,
 }
 
-/// What a trial made of a value.
+/// The result of a trial.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Outcome<'a> {
     pub(in crate::arguments) counts: IssueCounts,
@@ -50,7 +50,7 @@ pub(in crate::arguments) enum Choice {
     None(Trial),
 }
 
-/// A result that may be a failure. What fails at some depth fails at greater ones, too: there, fewer alternatives fit.
+/// A result that may be a failure. A failure at some depth is one at greater depths, too: there, fewer alternatives fit.
 pub(in crate::arguments) trait MayFail: Clone {
     fn fails(&self) -> bool;
 }
@@ -168,7 +168,7 @@ impl Add for Depth {
 impl Sub for Depth {
     type Output = Self;
 
-    /// How much deeper it is.
+    /// The additional depth.
     fn sub(self, less: Self) -> Self {
         Self {
             levels: self.levels.saturating_sub(less.levels),
@@ -177,10 +177,10 @@ impl Sub for Depth {
     }
 }
 
-/// What a text holds, and of how many levels it is. Whether that is too deep depends on where it stands.
+/// The value that a text holds, and its depth. Whether that is too deep depends on where it stands.
 pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 
-/// What is known about the nodes of one tree. The keys are addresses, so the tree must outlive it; the trees that it
+/// The known facts about the nodes of one tree. The keys are addresses, so the tree must outlive it; the trees that it
 /// decoded it owns.
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Cache<'a> {
@@ -194,7 +194,7 @@ pub(in crate::arguments) struct Cache<'a> {
 }
 
 impl Cache<'_> {
-    /// Forgets what was worked out. What was decoded stays: nodes inside of it are keys, as long as this lives.
+    /// Forgets what was worked out. Decoded values stay: nodes inside of it are keys, as long as this lives.
     pub(in crate::arguments) fn forget(&mut self) {
         self.outcomes = HashMap::new();
         self.choices = HashMap::new();
@@ -202,7 +202,7 @@ impl Cache<'_> {
     }
 }
 
-/// What a node is known by.
+/// The key of a node.
 pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()
 }

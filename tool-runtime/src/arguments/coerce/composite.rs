@@ -1,4 +1,4 @@
-//! What unions and conjunctions have in common: a limit of their nesting, and the rule that a coerced value, coerced again, does not
+//! Rules that unions and conjunctions share: a limit of their nesting, and the rule that a coerced value, coerced again, does not
 //! change.
 
 use super::cache::Outcome;
@@ -27,7 +27,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Leaves it with what was made of a value. Of the outermost one, that is read again, since several ways of reading
-    /// may lead from one to the next: where they do, none is taken. What was read inside is part of it, but for a
+    /// may lead from one to the next: where they do, none is taken. Inner readings are part of it, but for a
     /// conjunction in an alternative, which answers for itself: were its result not its own reading, another
     /// alternative might take that.
     pub(in crate::arguments) fn leave_composite(

@@ -87,7 +87,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// Reports the unknown keys of the coerced value instead of those of the value that was sent: a key that one part does not know may
-    /// have been renamed or removed by another. What is left of them is removed from what a type is given.
+    /// have been renamed or removed by another. The remaining ones are removed from the value that a type is given.
     #[inline(never)] // not on the stack of the whole walk
     fn finalize_unknown_keys(
         &mut self,

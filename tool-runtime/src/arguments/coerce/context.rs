@@ -3,7 +3,7 @@
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::{Schema, SchemaId};
 
-/// How a value is held against its schema, beyond the two.
+/// The circumstances of a coercion, beyond value and schema.
 #[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
@@ -18,7 +18,7 @@ pub(crate) struct Context {
     /// alternative's.
     pub(in crate::arguments) within: Option<SchemaId>,
     pub(in crate::arguments) stability: Stability,
-    /// Whether it is a key of a map whose assertions (`not`, `if` …) the validation judges later, with a message. Where a match of
+    /// Whether it is a key of a map whose assertions (`not`, `if` …) the validation judges later, with a message. If a match of
     /// an alternative is asked for, they count at once.
     pub(in crate::arguments) defers_assertions: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Stability {
     Own,
     /// The one that it is a part of.
     OfWhole,
-    /// Nobody: this is to see whether something is read in the same way again.
+    /// No caller: the value is read again to see whether the result is the same.
     Unchecked,
 }
 
@@ -66,7 +66,7 @@ impl Context {
         Self { stability, ..self }
     }
 
-    /// What was made of a value and is read again.
+    /// The context in which a coerced value is read again.
     pub(in crate::arguments) fn again(self) -> Self {
         Self {
             stability: Stability::Unchecked,
@@ -100,7 +100,7 @@ impl Context {
         }
     }
 
-    /// The same with another mode.
+    /// Returns the context with another mode.
     pub(in crate::arguments) fn with(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }

@@ -15,7 +15,7 @@ use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 
-/// What a key of a map is.
+/// The kind of a map's key.
 #[derive(Debug)]
 pub(in crate::arguments) enum Key {
     AsSent,
@@ -202,7 +202,7 @@ pub(in crate::arguments) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = 
 /// The pattern of the keys of a map of Rust's whose keys are signed integers.
 const INTEGERS: &str = r"^-?\d+$";
 
-/// What to send for a key, for messages.
+/// The expected key, for messages.
 fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String {
     let mut declared = object
         .properties

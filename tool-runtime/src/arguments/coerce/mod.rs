@@ -57,18 +57,18 @@ pub(crate) struct Coercer<'s, 'a, 'c> {
 /// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
 pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 
-/// What one coercion may take, with all its trials.
+/// The budget of one coercion, with all its trials.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// How many more trials may be made.
+    /// Number of trials that are left.
     work: usize,
-    /// How many unions and conjunctions are being read, one in the other.
+    /// Depth of the unions and conjunctions that are being read.
     composites: usize,
     /// Whether the outermost of them is being read again.
     rereads: bool,
     /// The greatest depth in the trial that is being made.
     reached: Depth,
-    /// Why the arguments were not read to their end. Then nothing else that was found is worth telling.
+    /// The reason why the arguments were not read to their end. Then no other finding is reported.
     pub(crate) stopped: Option<Issue>,
 }
 
@@ -88,10 +88,10 @@ impl Budget {
 /// More trials than honest arguments need: about a second's work.
 const MOST_WORK: usize = 2_000_000;
 
-/// How many items or members take as long as a trial.
+/// Number of items or members that take as long as a trial.
 const PARTS_PER_WORK: usize = 8;
 
-/// The same of large arguments, for each value in them.
+/// Additional trials of large arguments, for each value in them.
 const WORK_PER_VALUE: usize = 16;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -100,7 +100,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.trial(self.gives, read)
     }
 
-    /// The same of what a type is given.
+    /// Coerces on trial, to the value that a type is given.
     fn attempt_as_given(
         &mut self,
         read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
@@ -116,7 +116,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mut report = Report::of_trial();
         let value = read(&mut Coercer {
             compiled: self.compiled,
-            keeps_unknown: !gives, // alternatives are told apart with them
+            keeps_unknown: !gives, // alternatives are distinguished by them
             gives,
             report: &mut report,
             cache: self.cache,
@@ -468,7 +468,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// What was done to get at what a string holds.
+    /// The changes that led to the value in a string.
     pub(in crate::arguments) fn report_decoded(
         &mut self,
         Read { node, repaired, .. }: &Read<'a>,

@@ -35,7 +35,7 @@ enum Slot<'a> {
 struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
-    /// Of properties that another spelling was taken for: the member that has the name and stands for nothing.
+    /// Properties that were read from a key in another spelling: the member that has the name and holds a placeholder.
     replaced: Vec<(usize, usize)>,
 }
 

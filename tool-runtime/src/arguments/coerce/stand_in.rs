@@ -10,7 +10,7 @@ use crate::schema::compiled::{Schema, SchemaId};
 impl<'a> Coercer<'_, 'a, '_> {
     /// Rule 4: whether a text is read as `null` or as a missing value where one of these is allowed.
     ///
-    /// Where the schema has no strings, such a text is nothing else. A string, or the item of a list, could be meant: then the schema
+    /// If the schema has no strings, such a text has no other reading. A string, or the item of a list, could be meant: then the schema
     /// has to refuse it, and only Lenient reads it so. For a `Patch`, `null` and a missing value differ, and a tool that destroys data may do
     /// more without an argument than with it: both keep the error.
     #[inline(never)] // not on the stack of the whole walk

@@ -410,7 +410,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         types.overlaps(node.types())
     }
 
-    /// What a trial makes of a value.
+    /// The outcome of a trial.
     fn outcome(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Outcome<'a> {
         let key = (address(node), trial, context);
         if let Some(known) = self.cache.outcomes.get(&key)
@@ -481,7 +481,7 @@ fn keeps_numbers(sent: &Node<'_>, made: &Node<'_>) -> bool {
     }
 }
 
-/// How well an alternative takes a value, the less the better: its errors, whether `Lossless` refuses it, whether it wraps, the keys
+/// Score of an alternative for a value, the lower the better: its errors, whether `Lossless` refuses it, whether it wraps, the keys
 /// that it leaves out, its warnings, and all that it says.
 type Score = (usize, bool, bool, CountsByDepth, usize, IssueCounts);
 

@@ -11,7 +11,7 @@ use crate::arguments::input::tree::node::{self, Node};
 use crate::param::params::ArgumentSource;
 use crate::schema::CompiledSchema;
 
-/// What came for one parameter; it stays where it is.
+/// The argument of one parameter, by reference.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Argument<'a> {
     /// A scalar in JSON text that conforms to the letter.
@@ -84,7 +84,7 @@ impl<'de> Deserializer<'de> for &Argument<'de> {
     }
 }
 
-/// What came for the properties of the arguments as a whole, as far as there are parameters for them.
+/// The properties of the arguments, as far as there are parameters for them.
 #[derive(Debug)]
 pub(in crate::arguments) struct Arguments<'a> {
     compiled: &'a CompiledSchema,

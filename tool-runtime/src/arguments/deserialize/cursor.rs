@@ -17,9 +17,9 @@ use crate::schema::compiled::types::Types;
 pub(in crate::arguments) trait Cursor<'de>: Copy {
     /// Whether errors have to say what is wrong; those of the fast path are never read.
     const EXPLAINS: bool;
-    /// What is left of a list.
+    /// The rest of a list.
     type Items;
-    /// What is left of an object.
+    /// The rest of an object.
     type Entries;
 
     /// The type of the value; any number is a `NUMBER`.
@@ -74,7 +74,7 @@ pub(crate) enum Number<'de> {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    /// The same, not parsed yet; or an integer of more than 64 bits.
+    /// A number that is not parsed yet, or an integer of more than 64 bits.
     Text(&'de str),
 }
 
@@ -136,7 +136,7 @@ impl<'de> Number<'de> {
     }
 }
 
-/// What is left of a list or an object in text.
+/// The rest of a list or an object in text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) enum Left {
     All,

@@ -28,7 +28,7 @@ impl DeserializeError {
         Self::custom("")
     }
 
-    /// What was wrong, in the type's own words.
+    /// The type's own message.
     pub(crate) fn message(&self) -> &str {
         &self.0.message
     }
@@ -51,14 +51,14 @@ impl DeserializeError {
         self.0.is_of_key
     }
 
-    /// The same, one step further out.
+    /// Adds an outer step to the path.
     #[cold]
     pub(super) fn within(mut self, step: impl Display) -> Self {
         self.0.steps.push(step.to_string());
         self
     }
 
-    /// The same, of a key of a map.
+    /// Marks it as the error of a map's key.
     #[cold]
     pub(super) fn of_key(mut self, key: &str) -> Self {
         self.0.is_of_key = true;

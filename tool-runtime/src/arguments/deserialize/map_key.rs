@@ -37,7 +37,7 @@ fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
     key.parse().ok().filter(|value: &T| value.to_string() == key)
 }
 
-/// What to send for an integer, where a type knows no more than that a text is none.
+/// The expected integer, for a type whose error says only that a text is not one.
 fn wanted_integer<T: Display>(
     error: DeserializeError,
     hint: Option<T>,

@@ -233,7 +233,7 @@ impl<'de, C: Cursor<'de>> SeqAccess<'de> for List<'_, 'de, C> {
 struct Object<'c, 'de, C: Cursor<'de>> {
     cursor: &'c mut C,
     entries: C::Entries,
-    /// Whose value comes next.
+    /// The key whose value comes next.
     key: Option<&'de str>,
     left: Option<usize>,
 }

@@ -6,21 +6,21 @@ use crate::schema::compiled::name::KeyPrefix;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema};
 
-/// What is known about the keys so far.
+/// The keys that were read so far.
 pub(super) struct Keys<'s, 't> {
     compiled: &'s CompiledSchema,
     /// The arguments as a whole: there, a key that is not declared is always worth a word.
     is_root: bool,
     object: Option<&'s Object>,
-    /// What each key has to be.
+    /// The property of each key.
     names: Option<&'s Schema>,
     /// One bit for each declared property that came.
     seen: u64,
-    /// Where the next property is expected: models mostly write in declared order.
+    /// Position of the next expected property: models mostly write in declared order.
     expected: usize,
     /// The declared property that the last key is.
     pub(super) property: Option<usize>,
-    /// Those that no property has; most objects have none.
+    /// Keys without a property; most objects have none.
     others: Vec<&'t str>,
 }
 

@@ -16,7 +16,7 @@ fn compiled(schema: &Value) -> CompiledSchema {
     }
 }
 
-/// How the ways differ, if they do.
+/// The difference between the paths, if there is one.
 fn differences(schema: &Value, texts: &[String]) -> Vec<String> {
     let compiled = compiled(schema);
     let mut found = Vec::new();
@@ -330,7 +330,7 @@ fn missing_tags_take_linear_time() {
     assert!(clock.elapsed() < Duration::from_secs(20), "{:?}", clock.elapsed());
 }
 
-/// The same of values: a union inside of a union inside of a union, around a string that is long to look at.
+/// Nested unions take linear time, too: a union inside of a union inside of a union, around a string that is long to look at.
 #[test]
 fn nested_unions_take_linear_time() {
     let next = json!({ "$ref": "#/$defs/it" });

@@ -36,10 +36,10 @@ pub(super) fn value<'a>(
 /// More than unions need that are worth a look.
 const MOST_WORK: usize = 100_000;
 
-/// The same of text, for each byte in it.
+/// Work for each byte of text.
 const WORK_PER_BYTE: usize = 8;
 
-/// What is walked: text or a value.
+/// Input of the walk: text or a value.
 trait Source<'a>: Cursor<'a> {
     /// Takes a key with its colon, if it is written like this.
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
@@ -50,7 +50,7 @@ trait Source<'a>: Cursor<'a> {
     /// The value between two places, which may be a scalar.
     fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a>;
 
-    /// How much work it was to go from here to there.
+    /// Work between two positions.
     fn work(self, end: Self) -> usize;
 }
 
@@ -125,13 +125,13 @@ struct Walk<'s, 'a, C> {
     json: C,
     /// The last value, if it is a scalar in text: a parameter's need not be read again.
     scalar: Option<Scalar<'a>>,
-    /// How many more may be opened.
+    /// Number of levels that may still be opened.
     levels: usize,
-    /// How many more unions may stand in one another: no more than the tree takes.
+    /// Number of unions that may still be nested: no more than the tree takes.
     composites: usize,
     /// In how many unions that are tried out this is.
     unions: usize,
-    /// How many values, bytes of strings and keys may still be looked at again for the sake of unions.
+    /// Number of values, bytes of strings and keys that may still be looked at again for the sake of unions.
     work: usize,
 }
 
@@ -347,7 +347,7 @@ fn number(schema: &Schema, number: Number<'_>) -> bool {
     conform::integer(schema, whole)
 }
 
-/// The same of a number with a fraction, an exponent or many digits.
+/// Reads a number with a fraction, an exponent or many digits.
 #[cold]
 fn uncommon(schema: &Schema, number: Number<'_>) -> bool {
     let text = match number {

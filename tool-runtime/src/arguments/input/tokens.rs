@@ -13,7 +13,7 @@ pub(crate) struct Tokens<'t> {
     pub(crate) at: usize,
 }
 
-/// Why a text is not JSON, or none that is read. The tokens stand at the fault.
+/// The reason why a text is not JSON, or is not read. The tokens stand at the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Not JSON: what was expected instead.
@@ -128,7 +128,7 @@ impl<'t> Tokens<'t> {
         Ok(decoded)
     }
 
-    /// What stands after a backslash.
+    /// Reads the character after a backslash.
     fn escape(&mut self) -> Result<(), Fault> {
         match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -196,7 +196,7 @@ impl<'t> Tokens<'t> {
         Some(value)
     }
 
-    /// What was read from there on.
+    /// The text that was read since a position.
     #[inline]
     pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
@@ -222,7 +222,7 @@ fn decode(inside: &str) -> Result<String, usize> {
     Ok(text)
 }
 
-/// What an escape means, and the text after it; `None` for half of a surrogate pair.
+/// The character of an escape, and the text after it; `None` for half of a surrogate pair.
 fn unescape(escape: &str) -> Option<(char, &str)> {
     let mut letters = escape.chars();
     let letter = match letters.next()? {

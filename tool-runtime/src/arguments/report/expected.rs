@@ -11,7 +11,7 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, Union, Values};
 use crate::wire::issue::excerpt;
 
-/// What a schema wants: `an integer from 1 to 100`.
+/// The expectation of a schema: `an integer from 1 to 100`.
 pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaId);
 
 impl Display for Expected<'_> {
@@ -33,7 +33,7 @@ impl Display for Expected<'_> {
 /// there may be exponentially many.
 struct ExpectedWriter<'s> {
     compiled: &'s CompiledSchema,
-    /// How many more members of unions may be described.
+    /// Number of members of unions that may still be described.
     left: Cell<usize>,
 }
 
@@ -55,7 +55,7 @@ impl ExpectedWriter<'_> {
         })
     }
 
-    /// What a text of the `format` looks like, where what is sent that way is not refused for another reason.
+    /// The form of a text of the `format`, unless such a text is rejected for another reason.
     fn formatted(&self, schema: &Schema) -> Option<String> {
         let format = schema.format.filter(|_| types(schema) == Types::STRING)?;
         let schemas = match &schema.kind {
@@ -152,7 +152,7 @@ fn types(schema: &Schema) -> Types {
     }
 }
 
-/// What to send for a value that may be `null`, too: listed values have it already.
+/// The expectation of a value that may be `null`, too: listed values have it already.
 pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     let lists_values = schema.plain().is_some_and(|plain| plain.values.is_some());
     match &schema.kind {
@@ -162,7 +162,7 @@ pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     }
 }
 
-/// What to send for a value of these types, of which `null` may be one.
+/// The expectation of a value of these types, of which `null` may be one.
 pub(crate) fn with_null(types: Types, words: String) -> String {
     match types {
         Types::NULL => words,
@@ -236,7 +236,7 @@ pub(in crate::arguments) fn several(
     to.write_str(if count > MAX_LISTED { " and more" } else { "" })
 }
 
-/// The same, and where it stands.
+/// The expectation, with its path.
 pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) SchemaHint<'a>);
 
 impl Display for Within<'_> {
@@ -245,16 +245,16 @@ impl Display for Within<'_> {
     }
 }
 
-/// How many names or values a message lists.
+/// Maximum number of names or values in a message.
 pub(in crate::arguments) const MAX_LISTED: usize = 32;
 
 /// The length of a union's description in bytes; a longer one is replaced by the types.
 const MAX_LENGTH: usize = 180;
 
-/// How many unions are opened inside each other.
+/// Maximum depth of described unions.
 const MAX_UNION_DEPTH: usize = 3;
 
-/// How many members of unions are described in total.
+/// Maximum number of described members of unions.
 const MAX_MEMBERS: usize = 64;
 
 #[cfg(test)]

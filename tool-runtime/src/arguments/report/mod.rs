@@ -35,7 +35,7 @@ impl CoercedKeys {
     }
 }
 
-/// How many bytes of findings are still kept, of either severity.
+/// Number of bytes of findings that are still kept, of either severity.
 ///
 /// A path has all the keys on its way and may come as often as the text has values: without a limit, a text of
 /// 100 kB has findings of a gigabyte.
@@ -45,7 +45,7 @@ struct Allowance {
     warnings: usize,
 }
 
-/// Nobody reads more issues than this.
+/// Maximum size of issues; a host and a model read less.
 const MAX_BYTES: usize = 16 << 20;
 
 impl Default for Report {
@@ -71,7 +71,7 @@ pub(crate) struct Mark {
     allowance: Allowance,
 }
 
-/// How many findings there are: the fewer, the better something fits.
+/// Number of findings: the fewer, the better something fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct IssueCounts {
     pub(crate) errors: usize,
@@ -80,7 +80,7 @@ pub(crate) struct IssueCounts {
     pub(crate) warnings: usize,
     /// The warnings about unknown keys.
     pub(crate) overlooked: usize,
-    /// The same, by how deep these keys are.
+    /// Number of unknown keys, by their depth.
     pub(crate) overlooked_at: CountsByDepth,
     /// The warnings about duplicate keys.
     pub(crate) repeated: usize,
@@ -126,7 +126,7 @@ impl AddAssign for IssueCounts {
     }
 }
 
-/// How many keys there are in no object, in one, in two …: in comparisons, the first difference counts. Who loses an
+/// Number of keys in no object, in one, in two …: in comparisons, the first difference counts. Who loses an
 /// object with all that is in it loses more than who loses some of that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CountsByDepth([u16; DEPTHS]);
@@ -221,12 +221,12 @@ impl Report {
         };
     }
 
-    /// What was found since.
+    /// The findings since then.
     pub(crate) fn since(&mut self, mark: Mark) -> &mut [Issue] {
         self.issues.get_mut(mark.kept..).unwrap_or_default()
     }
 
-    /// Forgets some of what was found since. What was found before is not looked at: it may be much.
+    /// Forgets some of what was found since. Earlier findings are not looked at: they may be many.
     pub(crate) fn retain(&mut self, mark: Mark, keeps: impl FnMut(&Issue) -> bool) {
         if mark.kept < self.issues.len() {
             let mut found = self.issues.split_off(mark.kept);

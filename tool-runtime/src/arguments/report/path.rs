@@ -16,7 +16,7 @@ pub(crate) enum Path<'p> {
 }
 
 impl Path<'_> {
-    /// How many steps it has.
+    /// Number of steps.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Root => 0,
@@ -24,7 +24,7 @@ impl Path<'_> {
         }
     }
 
-    /// How many keys it has. Unlike its steps, they are the same in a list that was made for a single value.
+    /// Number of keys. Unlike its steps, they are the same in a list that was made for a single value.
     pub(crate) fn keys(&self) -> usize {
         match self {
             Self::Root => 0,

@@ -281,10 +281,10 @@ impl Write for Line {
     }
 }
 
-/// How many bytes a hint has at most: a line of an error message contains more than the hint.
+/// Maximum size of a hint in bytes: a line of an error message contains more than the hint.
 const MAX_LENGTH: usize = 140;
 
-/// How many objects and lists a hint opens inside each other.
+/// Maximum depth of objects and lists in a hint.
 const MAX_LEVELS: usize = 3;
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ fn parse_error(text: &str, error: &ParseError) -> Issue {
     }
 }
 
-/// Where a text stops being JSON, and at what.
+/// The place at which a text stops being JSON, and the character there.
 fn not_json(text: &str, offset: usize, expected: &str) -> String {
     let (line, column) = line_column(text, offset);
     let rest = text.get(offset..).unwrap_or_default();

@@ -35,7 +35,7 @@ const ENVELOPES: [&str; 7] = [
 /// The key of the tool's name beside the arguments.
 const NAME: &str = "name";
 
-/// How the parameters are placed in the arguments.
+/// Placement of the parameters in the arguments.
 #[derive(Debug)]
 pub(crate) enum Layout<'a> {
     /// At the top level, or nowhere.

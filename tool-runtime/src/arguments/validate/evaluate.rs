@@ -21,7 +21,7 @@ pub(in crate::arguments) struct Criteria {
 }
 
 impl Criteria {
-    /// Those of JSON Schema.
+    /// The keywords of JSON Schema.
     pub(in crate::arguments) const ALL: Self = Self {
         assertions: true,
         unexpected: true,
@@ -31,7 +31,7 @@ impl Criteria {
 /// The parts of a list or an object that keywords have evaluated, by position.
 pub(in crate::arguments) type Evaluated = Vec<bool>;
 
-/// What is known about the values of one tree, by their addresses: the tree must outlive it.
+/// The known facts about the values of one tree, by their addresses: the tree must outlive it.
 pub(in crate::arguments) type Verdicts = HashMap<(usize, SubschemaId, Criteria, bool), Verdict>;
 
 /// Whether a list or an object is valid.
@@ -42,23 +42,23 @@ pub(in crate::arguments) struct Verdict {
     evaluated: Option<Rc<Evaluated>>,
 }
 
-/// Why a value could not be judged.
+/// The reason why a value could not be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) enum Stop {
     TooDeep,
     TooComplex,
 }
 
-/// How many subschemas may apply within one another: the stack has space for no more.
+/// Maximum depth of nested subschemas: the stack has space for no more.
 pub(in crate::arguments) const MAX_NESTED: usize = 400;
 
 #[derive(Debug)]
 pub(in crate::arguments) struct Evaluator<'v, 'm> {
     pub(in crate::arguments) validation: &'v Validation,
     pub(in crate::arguments) verdicts: &'m mut Verdicts,
-    /// How many subschemas may still be applied.
+    /// Number of subschemas that may still be applied.
     pub(in crate::arguments) work: usize,
-    /// How many subschemas are being applied within one another.
+    /// Depth of the subschemas that are being applied.
     pub(in crate::arguments) nested: usize,
     pub(in crate::arguments) stopped: Option<Stop>,
     /// The values that coercion or a type has refused.
@@ -90,7 +90,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         self.evaluate(id, node, by, None)
     }
 
-    /// The same; of a valid list or object, adds what was evaluated.
+    /// Judges a value; adds the evaluated items or members of a valid list or object.
     pub(in crate::arguments) fn evaluate(
         &mut self,
         id: SubschemaId,
@@ -257,7 +257,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         count >= contains.min && contains.max.is_none_or(|max| count <= max)
     }
 
-    /// How many items are valid, as JSON Schema has it.
+    /// Number of valid items, as JSON Schema counts them.
     pub(in crate::arguments) fn count_valid(&mut self, items: &[Node<'_>], schema: SubschemaId) -> u64 {
         let valid = items
             .iter()
@@ -379,7 +379,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         is_valid
     }
 
-    /// Exactly one is valid. Where properties may be unexpected, one that has none comes first.
+    /// Exactly one is valid. If properties may be unexpected, a schema without any comes first.
     fn one_of(
         &mut self,
         schemas: &[SubschemaId],
@@ -396,7 +396,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         }
     }
 
-    /// How many of the schemas of a `oneOf` a value matches, without unexpected properties.
+    /// Number of the schemas of a `oneOf` that a value matches, without unexpected properties.
     pub(in crate::arguments) fn count_matches(
         &mut self,
         schemas: &[SubschemaId],
@@ -497,7 +497,7 @@ pub(in crate::arguments) fn unevaluated(schema: &Subschema, node: &Node<'_>) -> 
     }
 }
 
-/// How many items or members there are.
+/// Number of items or members.
 pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
     match node {
         Node::List(items) => items.len(),
@@ -506,7 +506,7 @@ pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
     }
 }
 
-/// What a value is known by.
+/// The key of a value.
 pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()
 }

@@ -47,7 +47,7 @@ pub(super) fn list<'a>(items: &[Node<'a>]) -> Node<'a> {
     Node::List(Rc::new(items.to_vec()))
 }
 
-/// What to send for a value that may be `null`, too: listed values have it already.
+/// The expectation of a value that may be `null`, too: listed values have it already.
 pub(super) fn or_null(schema: &Subschema, words: String) -> String {
     match schema.types {
         Types::ALL => words,
@@ -68,7 +68,7 @@ pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> S
     format!("{word} {limit} {noun}{kind}")
 }
 
-/// What a schema wants. Limits without a type are about numbers or texts alone.
+/// The expectation of a schema. Limits without a type are about numbers or texts alone.
 pub(super) fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
     match (schema.types, &schema.number, &schema.text) {
         (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
@@ -127,7 +127,7 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
     }
 }
 
-/// What is left, if a schema that must not match is only about texts or lists values.
+/// The expected types, if a schema that must not match is only about texts or lists values.
 fn another(schema: &Subschema) -> Option<String> {
     if let Some(values) = &schema.values {
         let count = values.texts.len() + values.others.len();
@@ -146,7 +146,7 @@ fn another(schema: &Subschema) -> Option<String> {
     Some(format!("a string that does not match `{}`", excerpt(pattern)))
 }
 
-/// What to send for a key that `propertyNames` does not allow; `not` is a schema that it excludes.
+/// The expectation of a key that `propertyNames` does not allow; `not` is a schema that it excludes.
 pub(super) fn key(
     names: &Subschema,
     not: Option<&Subschema>,
@@ -207,12 +207,12 @@ pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expecte
     )
 }
 
-/// Why something is required: a key was sent.
+/// The reason why something is required: a key was sent.
 pub(super) fn was_sent(name: &str) -> String {
     format!(" (since `{}` was sent)", excerpt(name))
 }
 
-/// Why the schema of a condition applies.
+/// The reason why the schema of a condition applies.
 pub(super) fn tested(test: &Subschema, sent: &Node<'_>) -> Option<String> {
     let reasons = reasons(test, sent);
     (!reasons.is_empty()).then(|| format!(" (since {})", reasons.join(" and ")))
@@ -236,5 +236,5 @@ fn reasons(schema: &Subschema, sent: &Node<'_>) -> Vec<String> {
     names.map(|name| reason(name)).collect()
 }
 
-/// How many of the values that a condition looks at are named.
+/// Maximum number of values of a condition that are named.
 const MAX_REASONS: usize = 3;

@@ -20,7 +20,7 @@ use crate::wire::issue::{Code, Issue, Severity};
 use evaluate::{Evaluator, Stop, Verdicts, address};
 use walk::Walk;
 
-/// How much work a call may take: so many subschemas are applied, and for each value in the arguments so many more.
+/// Maximum work of a call: the number of applied subschemas, and the additional number for each value in the arguments.
 const MAX_WORK: usize = 2_000_000;
 const WORK_PER_VALUE: usize = 64;
 
@@ -188,7 +188,7 @@ impl Places {
     }
 }
 
-/// How many values there are.
+/// Number of values.
 fn count(node: &Node<'_>) -> usize {
     1 + match node {
         Node::List(items) => items.iter().map(count).sum(),

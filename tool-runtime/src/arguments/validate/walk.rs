@@ -17,7 +17,7 @@ use crate::schema::compiled::validation::{
 };
 use crate::wire::issue::{Code, Issue};
 
-/// A walk over the arguments. Where coercion has enforced a schema, only the other keywords are looked at; in the schemas that
+/// A walk over the arguments. If coercion has enforced a schema, only the other keywords are looked at; in the schemas that
 /// coercion knows nothing of, such as those of `then`, all are.
 pub(super) struct Walk<'v, 'm> {
     compiled: &'v CompiledSchema,
@@ -31,7 +31,7 @@ pub(super) struct Walk<'v, 'm> {
     pub(super) known: HashSet<String>,
     /// The lists and objects that were looked at, by their addresses.
     visited: HashSet<(usize, SubschemaId, bool)>,
-    /// How many bytes of findings are still kept.
+    /// Number of bytes of findings that are still kept.
     allowance: usize,
 }
 
@@ -100,7 +100,7 @@ impl<'v, 'm> Walk<'v, 'm> {
         }
     }
 
-    /// What a subschema wants, for a message.
+    /// The expectation of a subschema, for a message.
     fn expected(&self, id: SubschemaId) -> Option<Expected<'v>> {
         Some(Expected(self.compiled, self.compiled.described(id)?))
     }
@@ -515,7 +515,7 @@ impl<'v, 'm> Walk<'v, 'm> {
         }
     }
 
-    /// What no other keyword has evaluated.
+    /// Checks the properties and items that no other keyword has evaluated.
     #[inline(never)]
     fn unevaluated(&mut self, (id, rest): (SubschemaId, SubschemaId), node: &Node<'_>, at: &Path<'_>) {
         let by = self.criteria();

@@ -29,7 +29,7 @@ pub(crate) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
     has_limits.then_some(limits)
 }
 
-/// The same with the `format`, if it can be enforced.
+/// Limits of strings, with the `format` if it can be enforced.
 pub(crate) fn text_with_format(keywords: &Map<String, Value>) -> Option<TextLimits> {
     let format = keywords.get("format").and_then(Value::as_str);
     match format.and_then(TextFormat::named) {

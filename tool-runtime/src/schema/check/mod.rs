@@ -14,7 +14,7 @@ use super::keywords::{marks, pointer};
 use crate::wire::depth;
 use crate::wire::issue::{excerpt, excerpt_path};
 
-/// Why a schema cannot be compiled.
+/// The reason why a schema cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaError {
     /// A JSON Pointer into the schema.

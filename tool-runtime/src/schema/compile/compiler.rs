@@ -20,7 +20,7 @@ pub(super) struct Compiler<'s> {
     pub(super) queue: Vec<(SchemaId, Value)>,
     pub(super) by_pointer: HashMap<String, SchemaId>,
     pub(super) by_text: HashMap<String, SchemaId>,
-    /// How many schemas were merged.
+    /// Number of merged schemas.
     pub(super) merged: Cell<usize>,
 }
 

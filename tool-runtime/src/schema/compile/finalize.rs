@@ -34,7 +34,7 @@ enum State {
     Done,
 }
 
-/// How deep `anyOf`, `oneOf` and `allOf` may nest without a property or an item between.
+/// Maximum depth to which `anyOf`, `oneOf` and `allOf` may nest without a property or an item between.
 const MAX_NESTED_UNIONS: usize = 16;
 
 impl CompiledSchema {

@@ -18,7 +18,7 @@ use crate::schema::text_formats::{FormatPolicy, TextFormat};
 /// A schema that is compiled for validation, too.
 pub(super) struct Validated {
     pub(super) validation: Validation,
-    /// The same schema with a mark in each subschema that has such a keyword.
+    /// The schema with a mark in each subschema that has such a keyword.
     pub(super) marked: Value,
     /// The pointers of the subschemas.
     pointers: Vec<String>,
@@ -450,7 +450,7 @@ fn spread(
     found
 }
 
-/// A copy of a schema in which each subschema with an assertion of its own has its id as a mark.
+/// A copy of a schema in which each subschema with its own assertion has its id as a mark.
 fn mark(schema: &Value, subschemas: &[Subschema], pointers: &[String]) -> Value {
     let mut marked = schema.clone();
     subschemas::visit_mut(&mut marked, |keywords| {

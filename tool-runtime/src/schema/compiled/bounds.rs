@@ -73,7 +73,7 @@ impl Bound {
 pub(crate) struct Width {
     pub(crate) min_text: &'static str,
     pub(crate) max_text: &'static str,
-    /// The same limits as numbers, clamped to `i128`: values compared with them are `i128`, too.
+    /// The limits as numbers, clamped to `i128`: values compared with them are `i128`, too.
     pub(crate) range: (i128, i128),
 }
 

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 pub(crate) struct Decimal<'a> {
     negative: bool,
     digits: Cow<'a, str>,
-    /// Where the decimal point is, counted from the first digit.
+    /// Position of the decimal point, counted from the first digit.
     point: i64,
 }
 

@@ -20,7 +20,7 @@ enum Engine {
     },
 }
 
-/// Why a pattern cannot be enforced.
+/// The reason why a pattern cannot be enforced.
 #[derive(Debug)]
 pub(crate) enum PatternError {
     Ascii(regex_lite::Error),

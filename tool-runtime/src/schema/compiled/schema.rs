@@ -27,7 +27,7 @@ pub(crate) struct CompiledSchema {
     is_typed: bool,
     /// Whether the tool may destroy data.
     is_destructive: bool,
-    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    /// The schema for the keywords that coercion does not enforce, if it has one of them.
     pub(crate) validation: Option<Arc<Validation>>,
     /// The schemas that describe subschemas of the validation in messages.
     pub(crate) described: HashMap<SubschemaId, SchemaId>,
@@ -59,7 +59,7 @@ impl CompiledSchema {
         }
     }
 
-    /// The same schema for the keywords that coercion does not enforce, if it has one of them.
+    /// The schema for the keywords that coercion does not enforce, if it has one of them.
     #[inline]
     pub(crate) fn validation(&self) -> Option<&Validation> {
         self.validation.as_deref()
@@ -214,7 +214,7 @@ impl List {
         &UNLIMITED
     }
 
-    /// The schema of the item at a position; `None` if it has none of its own (see [`List::additional`]).
+    /// The schema of the item at a position; `None` if it has no separate one (see [`List::additional`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
         self.prefix.get(position).copied().or(match self.additional {
             Additional::Of(schema) => Some(schema),
@@ -385,7 +385,7 @@ pub(crate) enum Tag {
         values: Vec<(Box<str>, SchemaId)>,
         case_sensitive: bool,
     },
-    /// Each has a single property, with a name of its own (externally tagged).
+    /// Each has a single property, with a unique name (externally tagged).
     Key(Vec<(Box<str>, SchemaId)>),
 }
 

@@ -103,7 +103,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// The same with `_` between its words.
+/// The letters of a text in lower case, with `_` between its words.
 fn words(text: &str) -> impl Iterator<Item = char> {
     let before = std::iter::once(None).chain(text.chars().map(Some));
     let after = text.chars().map(Some).skip(1).chain(std::iter::once(None));

@@ -18,7 +18,7 @@ pub(super) fn read_name(word: &str) -> Option<String> {
     }
 }
 
-/// How deep the arguments of types may nest.
+/// Maximum depth of the arguments of types.
 const MAX_NESTING: usize = 8;
 
 fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {

@@ -1,6 +1,6 @@
 //! Cleans the schema that schemars generates, so that a model can read it. Private marks remain in it.
 //!
-//! The same values stay valid, with two exceptions: `null` for optional properties, which can be omitted instead, and map
+//! All values stay valid, with two exceptions: `null` for optional properties, which can be omitted instead, and map
 //! keys that serde rejects.
 
 use serde_json::{Map, Value, json};

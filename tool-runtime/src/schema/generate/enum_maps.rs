@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::schema::keywords::{reference, subschemas};
 
 /// Returns the JSON Pointers to the maps in `T`, whose schema is in `root` at a JSON Pointer. A map is not found if a value
-/// made up from the schema is not one of `T`, which may have rules of its own.
+/// made up from the schema is not one of `T`, which may have additional rules.
 pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<String> {
     if !contains_candidate(root) {
         return Vec::new();
@@ -306,7 +306,7 @@ mod tests {
 
     type Map = BTreeMap<Colour, f32>;
 
-    /// What a value must have beside a map.
+    /// The required members of a value beside a map.
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only deserialized")]
     struct Required {

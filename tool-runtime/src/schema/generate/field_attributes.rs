@@ -68,7 +68,7 @@ fn count_in_place(root: &Value, names: &Names, definitions: &[Value]) -> usize {
     count
 }
 
-/// The same for one schema. Recursive: Rust types do not nest deeply.
+/// Counts the subschemas of one schema in place. Recursive: Rust types do not nest deeply.
 fn count_schema(schema: &Value, names: &Names, definitions: &[Value], counts: &mut [Option<usize>]) -> usize {
     let target = schema.as_object().and_then(|keywords| names.target(keywords));
     let mut count = 1_usize;

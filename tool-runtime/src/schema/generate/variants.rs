@@ -179,7 +179,7 @@ impl Tracer<'_> {
         Ok((*branch, self))
     }
 
-    /// The same for named fields or variants.
+    /// Reads named fields or variants.
     fn descend_named<V>(self, name: &str, names: Names) -> Result<(&'static str, Self), TraceError> {
         let (branch, tracer) = self.descend::<V>(name, names, names.len())?;
         Ok((names.get(branch).ok_or_else(TraceError::default)?, tracer))
@@ -477,7 +477,7 @@ impl<'de> VariantAccess<'de> for SingleAccess<'_> {
 
 #[derive(Debug, Default)]
 struct TraceError {
-    /// What a type expected instead of an object.
+    /// The kind of value that a type expected instead of an object.
     instead_of_map: Option<String>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) enum Target<'s> {
     Schema(&'s Value, String),
     /// No schema, or more than one.
     Missing,
-    /// A schema with a URI of its own, in this document or another.
+    /// A schema with a separate URI, in this document or another.
     Remote,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn is_date_time(text: &str) -> bool {
 /// The minutes of a day.
 const DAY: i32 = 24 * 60;
 
-/// What follows the fraction of a second, if there is one.
+/// The text after the fraction of a second, if there is one.
 fn without_fraction(text: &[u8]) -> Option<&[u8]> {
     let Some(fraction) = text.strip_prefix(b".") else {
         return Some(text);

@@ -43,7 +43,7 @@ impl TextFormat {
         })
     }
 
-    /// What to send, for a message.
+    /// The expected text, for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Date => "a date of the calendar, for example 2025-01-31",

@@ -61,7 +61,7 @@ fn is_retryable(error: &(dyn Error + 'static)) -> bool {
         .any(<dyn Error>::is::<Retryable>)
 }
 
-/// The same in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
+/// Whether an error is transient, in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
 fn has_retryable_cause(alternate: &str, text: &str) -> bool {
     strip_text(text, alternate)
         .and_then(|causes| causes.strip_suffix(Retryable::TEXT))

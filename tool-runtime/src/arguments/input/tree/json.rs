@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
     }
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error, with its position.
 #[derive(Debug)]
 pub(crate) struct ParseError {
     pub(crate) fault: Fault,
@@ -32,7 +32,7 @@ pub(crate) struct ParseError {
 }
 
 impl ParseError {
-    /// Where the value is.
+    /// The path of the value.
     pub(crate) fn path(&self) -> String {
         let mut path = String::new();
         for step in self.steps.iter().rev() {

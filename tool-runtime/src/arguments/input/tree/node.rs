@@ -92,7 +92,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// How many lists and objects stand in one another. Recursive: no tree is deeper than its reader went.
+    /// Depth of nested lists and objects. Recursive: no tree is deeper than its reader went.
     pub(crate) fn levels(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::levels).max().unwrap_or_default(),
@@ -130,7 +130,7 @@ impl<'a> Node<'a> {
         Some(node)
     }
 
-    /// The same, borrowing nothing.
+    /// Returns the node without borrowed text.
     pub(crate) fn into_owned<'b>(self) -> Node<'b> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {

@@ -10,7 +10,7 @@ use crate::arguments::input::tokens::Fault;
 use crate::arguments::policy::Policy;
 use crate::wire::issue::{Code, Issue, excerpt};
 
-/// What a text became, and what was done to get there.
+/// The tree of a text, and the changes that led to it.
 #[derive(Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) node: Node<'a>,
@@ -21,7 +21,7 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// What a text of JSON is.
+    /// The tree of a JSON text.
     fn json(node: Node<'a>) -> Self {
         Self {
             node,
@@ -31,7 +31,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Why a text is no tree.
+/// The reason why a text has no tree.
 pub(crate) enum Unread {
     /// It is JSON, repaired or not, that is not read; or no repair was tried.
     Unreadable(ParseError),
@@ -39,7 +39,7 @@ pub(crate) enum Unread {
     NotJson {
         /// The first byte that has no place.
         offset: usize,
-        /// What has one there.
+        /// The expected syntax.
         expected: &'static str,
         obstacle: ParseFailure,
     },
@@ -47,7 +47,7 @@ pub(crate) enum Unread {
     Truncated(ParseFailure),
 }
 
-/// What stands in the way of a repair, and at which byte.
+/// The obstacle to a repair, and its byte.
 pub(crate) struct ParseFailure {
     pub(crate) offset: usize,
     pub(crate) message: Cow<'static, str>,
@@ -142,7 +142,7 @@ fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCod
     })
 }
 
-/// What a string holds nests deeper than is read.
+/// A string holds a value that nests deeper than is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TooDeep;
 
