@@ -1,6 +1,6 @@
 //! The spans of a turn: names and fields of OpenTelemetry's `GenAI` conventions, one inside the other, and nothing of what was said.
 //!
-//! A suite of its own, with one subscriber for the process: turns are tasks, on whichever thread.
+//! A separate suite, with one subscriber for the process: turns are tasks, on whichever thread.
 
 #![allow(
     clippy::unwrap_used,

@@ -58,7 +58,7 @@ pub(crate) async fn serve(
     connections.shutdown().await;
 }
 
-/// There is always a timer that ends before those of requests: for one that ends first, the runtime would wake the thread that waits for
+/// Period of a timer that ends before the timers of requests: for a timer that ends first, the runtime would wake the thread that waits for
 /// the network, once for each request.
 const EARLIEST: Duration = Duration::from_secs(1);
 

@@ -1,4 +1,4 @@
-//! What `serve` logs, and how.
+//! [`start_log`]: the log of `serve`.
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::serve::log_lines::LogLines;
 
-/// Logs on standard error: for people on a terminal, else as JSON. What is beside it has filters of its own.
+/// Logs on standard error: for people on a terminal, else as JSON. The layer `beside` the log has separate filters.
 pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
@@ -24,7 +24,7 @@ pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) 
         level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
     });
     let lines = LogLines::new(|line: &[u8]| {
-        // That nobody reads it stops nothing.
+        // A closed standard error stops nothing.
         let _ = io::stderr().write_all(line);
     });
     let is_terminal = io::stderr().is_terminal();

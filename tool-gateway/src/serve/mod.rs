@@ -42,7 +42,7 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failur
     })
 }
 
-/// How long threads that block may go on when all else has ended.
+/// Time that blocked threads have when all else has ended.
 const LAST: Duration = Duration::from_secs(1);
 
 /// Runs a future to its end, and the program with it: a runtime that is dropped would wait for threads of tools, or for a disk that hangs.
@@ -113,7 +113,7 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     Ok(gateway.with_client_keys(keys).with_any_host())
 }
 
-/// Tells the operator what is served.
+/// Prints the address and the settings for the operator.
 fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) {
     let names = gateway.tool_names();
     let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
@@ -157,7 +157,7 @@ async fn serve_until_stopped(
     }
 }
 
-/// Tells the operator; that nobody reads it stops nothing.
+/// Prints a message for the operator. A closed standard error stops nothing.
 fn print(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -13,7 +13,7 @@ use crate::settings::unknown_tool::UnknownTool;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsOptions {
-    /// Whose form the definitions have
+    /// API whose form the definitions have
     #[arg(long, value_name = "API", default_value = "anthropic")]
     pub(crate) format: Format,
 }

@@ -200,7 +200,7 @@ impl Settings {
         keys
     }
 
-    /// Checks the names of tools, of which the gateway has those of a registry.
+    /// Checks the names of tools against the registry of the gateway.
     pub(crate) fn check_tools(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
         // Without offloading or with other tools, names would be unknown that are none.
         if !mistakes.is_correct("offload") {

@@ -11,9 +11,9 @@ use tool_runtime::{RegistryError, ToolRegistry};
 use super::units;
 use super::unknown_tool::UnknownTool;
 
-/// Where long results of the gateway's tools go, and which of them.
+/// Directory for long results of the gateway's tools, and the tools that it is for.
 ///
-/// Each session has a directory of its own, for the owner of the process alone. The model reads what is in there with `ReadOffloaded`.
+/// Each session has a separate directory, for the owner of the process alone. The model reads its files with `ReadOffloaded`.
 ///
 /// ```
 /// use tool_gateway::{Gateway, Offload};
@@ -96,7 +96,7 @@ impl Offload {
     }
 }
 
-/// Why a gateway cannot offload as configured.
+/// An error in the configuration of offloading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOffload {

@@ -12,19 +12,19 @@ use super::upstream::UpstreamKind;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
-    /// The configuration; other options come before what it says
+    /// The configuration file; other options have precedence over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Check the configuration and end
     #[arg(long, requires = "config")]
     pub(crate) check_config: bool,
-    /// Where to listen [default: 127.0.0.1:8484]
+    /// Address to listen on [default: 127.0.0.1:8484]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
     /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
-    /// What kind of upstream it is; without it `script` with --script, else `anthropic`
+    /// Kind of the upstream; without it `script` with --script, else `anthropic`
     #[arg(long, value_name = "KIND")]
     pub(crate) upstream_kind: Option<UpstreamKind>,
     /// The turns that the upstream `script` plays; without it a built-in conversation
@@ -36,7 +36,7 @@ pub(crate) struct ServeOptions {
     /// The former name of `--tools`, which is refused with the new one.
     #[arg(long = "internal", value_name = "NAMES", hide = true, value_parser = renamed)]
     _internal: Option<Infallible>,
-    /// Where sessions are kept: `memory`, the default, or `file:PATH`, which outlives the program
+    /// Store of the sessions: `memory`, the default, or `file:PATH`, which outlives the program
     #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
     pub(crate) store: Option<StoreLocation>,
     /// Which of the gateway's tools take part in a turn [default: declared]

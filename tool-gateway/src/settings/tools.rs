@@ -41,10 +41,10 @@ struct ToolTable {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OfferName {
-    /// Those that the client declares
+    /// The tools that the client declares
     #[default]
     Declared,
-    /// All, whatever the client declares
+    /// All tools, whatever the client declares
     Always,
 }
 
@@ -96,7 +96,7 @@ impl ToolSettings {
         registry.subset(names)
     }
 
-    /// Checks the names of tools, of which the gateway has those of a registry.
+    /// Checks the names of tools against the registry of the gateway.
     pub(crate) fn check(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
         mistakes.check_names(registry, ["tools", "internal"], self.ownership.internal());
         mistakes.check_names(registry, ["tools", "deferred"], &self.deferred);

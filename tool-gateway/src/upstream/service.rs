@@ -17,7 +17,7 @@ use super::error::UpstreamError;
 /// the headers that are for one connection only and adds its own credentials. An error status is a response. An error means that
 /// there was none.
 ///
-/// A server of the Messages API needs [`send`](Self::send) alone. A translated one also has a [`turn`](Self::turn) of its own, and no
+/// A server of the Messages API needs [`send`](Self::send) alone. A translated server also has its own [`turn`](Self::turn), and no
 /// messages that [pass](Self::passes_messages):
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! What `tool-gateway serve --check-config` says of a configuration that cannot be meant.
+//! Mistakes of a configuration that `tool-gateway serve --check-config` reports.
 
 use crate::program::{Directory, command};
 
@@ -105,7 +105,7 @@ fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);
 }
 
-/// A rule with a slip in its pattern would forbid nothing, and nobody would notice.
+/// A rule with a slip in its pattern would forbid nothing, and seem to.
 #[test]
 fn rejects_rules_about_unknown_tools_with_their_line() {
     let deny = |tool: &str| format!("[[permissions]]\ntool = \"{tool}\"\ndecision = \"deny\"\n");
@@ -152,7 +152,7 @@ fn rejects_invalid_keys_and_values_of_format_fixing() {
         &[],
         "gateway.toml:2: format_fixing.target_tools: invalid value \"Edit\"; expected a list of tool names, or \"*\" for every tool",
     );
-    // Whose tools they are nobody knows: the client's have any names.
+    // The client's tools have any names.
     is_accepted("[format_fixing]\ntarget_tools = [\"Edit\", \"Bash\"]", &[]);
     is_accepted("format_fixing.target_tools = \"*\"", &[]);
     is_accepted("format_fixing.enabled = false", &[]);

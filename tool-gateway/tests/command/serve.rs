@@ -215,7 +215,7 @@ fn call_prints_its_result_and_its_warnings_separately() {
 }
 
 #[cfg(unix)]
-/// The log of a turn, as JSON since nobody reads it on a terminal: one line, with nothing of what was said and no key.
+/// The log of a turn, as JSON since standard error is no terminal: one line, without content and keys.
 ///
 /// R-GW-19
 #[test]
@@ -315,7 +315,7 @@ fn script_answers_chat_completions() {
     assert!(answer.contains("data: [DONE]"), "{answer}");
 }
 
-/// What waits for the program to listen may stop it at once.
+/// A supervisor that waits for the program to listen may stop it at once.
 #[cfg(unix)]
 #[test]
 fn ends_in_order_as_soon_as_it_listens() {

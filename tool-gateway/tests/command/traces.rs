@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::program::command;
 
-/// What a collector was sent: the head of a request, and its body.
+/// A request to a collector: its head and its body.
 type Sent = (String, Vec<u8>);
 
 /// A collector that takes what it is sent.
@@ -54,7 +54,7 @@ fn request(connection: &mut TcpStream) -> Option<Sent> {
 struct Server {
     program: Child,
     address: String,
-    /// What it says at its start.
+    /// The lines printed at the start.
     started: String,
     log: BufReader<std::process::ChildStderr>,
 }

@@ -1,4 +1,4 @@
-//! What holds of every request and of every response of an upstream. The fuzz targets of `fuzz/` look for one of which it does not.
+//! Properties of every request and of every response of an upstream. The fuzz targets of `fuzz/` look for one of which it does not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,7 +93,7 @@ impl Upstream for Bytes {
     }
 }
 
-/// Whatever an upstream answers, the client's message ends, or there is an error. How many calls were run.
+/// Asserts that the client's message ends or is an error, whatever an upstream answers. Returns the number of calls that were run.
 pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usize {
     let counter = Arc::new(AtomicUsize::new(0));
     let gateway = Gateway::new(registry(&counter), Bytes(bytes.to_vec(), is_stream))

@@ -269,7 +269,7 @@ fn converse(client: &mut Command, way: &str, echo: &str) {
     unbroken(&upstream, way, echo);
 }
 
-/// Each request goes on from the one before, byte for byte, and every call has its result.
+/// Each request continues the one before, byte for byte, and every call has its result.
 fn unbroken(upstream: &TestScript, way: &str, echo: &str) {
     let mut before: Vec<String> = Vec::new();
     let requests = upstream.requests();

@@ -1,4 +1,4 @@
-//! Crashes: a process ends at any moment, and the next one goes on with the same file.
+//! Crashes: a process ends at any moment, and the next one continues with the same file.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 /// A file with sessions, and the processes that had it.
 struct Processes {
     folder: PathBuf,
-    /// What the upstream says.
+    /// The upstream's answers.
     turns: Value,
     ended: Vec<Lab>,
 }
@@ -90,7 +90,7 @@ impl Processes {
         begun
     }
 
-    /// How often the upstream was asked.
+    /// Number of requests to the upstream.
     fn asked(&self) -> usize {
         self.ended.iter().map(|lab| lab.seen().len()).sum()
     }
@@ -149,7 +149,7 @@ fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
         let answer = answer.unwrap_or_else(|| retry(&mut processes, &chat));
         assert_eq!(answer.text(), "Four.\nDone.", "{step}");
 
-        // Only what reads is repeated; each other call began once, or is told to be interrupted.
+        // Only calls that read are repeated; each other call began once, or its result says that it was interrupted.
         let mut begun = processes.begun();
         begun.dedup_by(|one, other| one == other && one.starts_with("lookup"));
         let seen: Vec<_> = processes.ended.iter().flat_map(Lab::seen).collect();

@@ -84,7 +84,7 @@ impl FailingStore {
         permits
     }
 
-    /// How many bytes it was given of how far requests have come.
+    /// Number of bytes of progress that it was given.
     pub(crate) fn written(&self) -> usize {
         self.written.load(Ordering::Relaxed)
     }

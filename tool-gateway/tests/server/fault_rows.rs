@@ -35,7 +35,7 @@ pub(crate) fn row(test: &str) -> Row {
 }
 
 impl Row {
-    /// The same without some code that the client sees.
+    /// Returns the row without a code that the client sees.
     pub(crate) fn without(&self, code: &str) -> Self {
         let client = self.client.iter().filter(|seen| *seen != code);
         Self {
@@ -44,7 +44,7 @@ impl Row {
         }
     }
 
-    /// What a client got is what the row has. Where its stream has begun, an error has lost its status and headers.
+    /// Asserts that a client got what the row has. After the beginning of a stream, an error has no status and no headers.
     #[track_caller]
     pub(crate) fn client_sees(&self, reply: &Reply) {
         let mut seen = Vec::new();
@@ -68,7 +68,7 @@ impl Row {
         );
     }
 
-    /// The same of an error in the form of `OpenAI`'s APIs.
+    /// Asserts the row of an error in the form of `OpenAI`'s APIs.
     #[track_caller]
     pub(crate) fn client_sees_openai_error(&self, status: StatusCode, error: &Value) {
         let text = |field: &str| error["error"][field].as_str().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Row {
     }
 }
 
-/// How many turns ended in a way, of a line of the metrics about that.
+/// Number of turns in a line of the metrics about the ends of turns.
 fn turn_count(line: &str) -> Option<(&str, usize)> {
     let line = line.strip_prefix("tool_gateway_turns_total{end=\"")?;
     let (end, count) = line.split_once("\"} ")?;
@@ -281,5 +281,5 @@ fn each_row_has_one_test_and_each_test_a_row() {
     );
 }
 
-/// How many rows there are.
+/// Number of rows.
 const ROWS: usize = 41;

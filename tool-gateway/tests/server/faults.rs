@@ -1,4 +1,4 @@
-//! What goes wrong with the gateway, row by row as `docs/faults.md` has it. `fault_rows.rs` holds the document and these tests together.
+//! Faults of the gateway, row by row as `docs/faults.md` has them. `fault_rows.rs` holds the document and these tests together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn later_chat(is_stream: bool, content: &str) -> Chat {
     chat
 }
 
-/// A request that is sent again is answered whole, `write` ran once, and the conversation goes on.
+/// A request that is sent again is answered whole, `write` ran once, and the conversation continues.
 async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
     let reply = lab.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(
@@ -117,7 +117,7 @@ async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     }
 }
 
-/// The same of a fault before the answer, also where the gateway has no part.
+/// Asserts the row of a fault before the answer, also where the gateway has no part.
 async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     upstream_fails(row, &fault).await;
     for is_stream in [false, true] {
@@ -179,7 +179,7 @@ impl Upstream for Silent {
     }
 }
 
-/// What comes first of a body; nothing more does.
+/// The first piece of a body, which has no other.
 fn stalled(first: &'static str) -> Body {
     let first = stream::once(async move { Ok::<_, std::io::Error>(Bytes::from_static(first.as_bytes())) });
     Body::from_stream(first.chain(stream::pending()))

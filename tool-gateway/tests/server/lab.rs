@@ -314,7 +314,7 @@ impl Chat {
 }
 
 impl Lab {
-    /// The same, for conversations with system messages between the others; one stands nowhere between a call and its result.
+    /// Asserts that requests without their system messages are well-formed, and that no system message is between a call and its result.
     #[track_caller]
     pub(crate) fn assert_well_formed_without_systems(&self) {
         for body in self.seen() {

@@ -47,7 +47,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the tool `long` returns: more than the threshold, on one line.
+/// The text that the tool `long` returns: more than the threshold, on one line.
 fn long_text() -> String {
     let items: Vec<_> = (0..2_000).map(|n| format!("item {n};")).collect();
     items.concat()

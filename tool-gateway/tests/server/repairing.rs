@@ -175,7 +175,7 @@ async fn requests_and_responses_pass_byte_for_byte_without_repair() {
     }
 }
 
-/// What is not UTF-8 is the upstream's to refuse.
+/// A request that is not UTF-8 is refused by the upstream, not by the gateway.
 #[tokio::test]
 async fn requests_pass_whatever_their_bytes() {
     for path in [CHAT, RESPONSES] {
@@ -259,7 +259,7 @@ async fn what_was_held_arrives_before_the_connection_breaks() {
     assert!(!received.ends_with("0\r\n\r\n"), "it is not complete: {received}");
 }
 
-/// What the client is sent arrives before the rest of the stream has come.
+/// A piece of a stream reaches the client before the rest of the stream has arrived.
 #[tokio::test]
 async fn pieces_pass_as_they_arrive() {
     use futures_util::StreamExt as _;

@@ -1,4 +1,4 @@
-//! What a client gets, read as a strict client reads it.
+//! [`Reply`]: a response, read as a strict client reads it.
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, Response, StatusCode};
@@ -95,7 +95,7 @@ pub(crate) async fn bytes(body: Body) -> Bytes {
     until_broken(body).await.0
 }
 
-/// What came, and whether the body broke off after it.
+/// The text of a body, and whether the body broke off after it.
 pub(crate) async fn until_broken(mut body: Body) -> (Bytes, bool) {
     let mut all = Vec::new();
     loop {

@@ -554,7 +554,7 @@ async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
     assert_eq!(runs.begun(), ["write a"]);
 }
 
-/// What a store says of a request is old by the time that a turn of an equal one has begun and ended.
+/// The progress that a store returns is outdated when a turn of an equal request has begun and ended.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_run_again() {
     let store = FailingStore::durable();

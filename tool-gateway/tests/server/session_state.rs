@@ -27,7 +27,7 @@ struct Notes(Vec<String>);
 async fn note(
     /// The key.
     key: String,
-    /// How long it takes once the key is noted, in milliseconds.
+    /// Milliseconds that it takes after the key was noted.
     #[arg(default = 0)]
     ms: u64,
     notes: SessionState<Notes>,
@@ -79,7 +79,7 @@ fn chat() -> Chat {
     chat
 }
 
-/// What the model read of the last calls.
+/// Results of the last calls, as the model reads them.
 fn results(lab: &Lab) -> Vec<String> {
     let sent = lab.last_seen();
     let blocks = sent["messages"].as_array().unwrap().last().unwrap()["content"].clone();
@@ -239,7 +239,7 @@ impl Drop for File {
     }
 }
 
-/// Runs a conversation in a process of its own, which ends as a crash does: when there is an answer, or earlier if `crash` is ready.
+/// Runs a conversation in a separate process, which ends as a crash does: when there is an answer, or earlier if `crash` is ready.
 fn process<T: Send + 'static>(
     lab: Lab,
     work: impl Future<Output = T> + Send + 'static,
@@ -267,7 +267,7 @@ fn ask(lab: &Lab, chat: &Chat, headers: &'static [(&str, &str)]) -> impl Future<
     }
 }
 
-/// How often the store was given how far a request has come.
+/// Number of writes of progress.
 async fn saves_of_progress(app: &axum::Router) -> usize {
     let request = Request::get("/metrics").body(Body::empty()).unwrap();
     let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
@@ -282,7 +282,7 @@ async fn saves_of_progress(app: &axum::Router) -> usize {
 fn state_survives_a_restart_and_a_move_to_another_process() {
     let file = File::new("state-restart");
     let mut chat = chat();
-    // It ends while the client has a call of its own.
+    // It ends while the client has an open call.
     let todos = json!([{ "content": "Ask", "status": "pending", "activeForm": "Asking" }]);
     let write = json!({ "type": "tool_use", "id": "up_t", "name": "TodoWrite", "input": { "todos": todos } });
     let lab = file.open(json!([says(&[call("note", "a"), write, call("weather", "w")])]));

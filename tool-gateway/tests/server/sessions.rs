@@ -35,7 +35,7 @@ fn of_type(fields: &Map<String, Value>, kind: &str) -> bool {
     fields.get("type").is_some_and(|found| found == kind)
 }
 
-/// What a client makes of the messages that it has.
+/// Changes that a client makes to its messages.
 type Drift = fn(&mut Value);
 
 /// The drifts that were measured.
@@ -241,7 +241,7 @@ async fn principals_with_the_same_history_have_their_own_sessions() {
         json!(bo.body["messages"].as_array().unwrap()[..3]).to_string(),
         "as sent"
     );
-    // And Ada goes on.
+    // Ada continues.
     assert_eq!(
         ada.say(&lab, results).await.session(),
         (first.session().0, "minted".to_owned())
@@ -455,7 +455,7 @@ async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
         sent["messages"],
         json!(ada.body["messages"].as_array().unwrap()[..3])
     );
-    // It is a session of its own from there.
+    // It is a separate session from there.
     let last = ada.say(&lab, "and now?").await;
     assert_eq!(last.session(), (reply.session().0, "chain".to_owned()));
     assert!(!lab.last_seen().to_string().contains("lookup of"));

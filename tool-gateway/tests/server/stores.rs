@@ -190,7 +190,7 @@ async fn results_that_come_while_others_are_stored_are_stored_at_once() {
     assert!(written < 4 * CALLS * LENGTH, "{written} bytes");
 }
 
-/// What only reads may run again, so its result is not worth a write of the whole turn.
+/// A call that only reads may run again, so its result is not worth a write of the whole turn.
 #[tokio::test(start_paused = true)]
 async fn results_of_what_only_reads_are_stored_with_the_round() {
     let written = bytes_of_a_long_round(true, |call| 100 * call).await;
@@ -202,7 +202,7 @@ async fn results_of_what_only_reads_are_stored_with_the_round() {
 const LENGTH: usize = 10_000;
 const CALLS: usize = 60;
 
-/// How many bytes the store is given in a turn with one round of calls, the results of which come after so many milliseconds.
+/// Number of bytes that the store is given in a turn with one round of calls, each of which takes some milliseconds.
 async fn bytes_of_a_long_round(only_reads: bool, ms: impl Fn(u64) -> u64) -> usize {
     let store = FailingStore::durable().with_latency(Duration::from_millis(10));
     let runs = Runs::default();

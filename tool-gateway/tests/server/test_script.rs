@@ -63,7 +63,7 @@ impl TestScript {
         }
     }
 
-    /// What it received, in order.
+    /// The requests received, in order.
     pub(crate) fn requests(&self) -> Vec<Recorded> {
         self.requests.lock().unwrap().clone()
     }
@@ -107,7 +107,7 @@ impl Upstream for TestScript {
 /// The header by which the turn of a response is known.
 const TURN: &str = "x-test-turn";
 
-/// What is broken about a turn.
+/// The fault of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Faults {
     chunk: Option<usize>,

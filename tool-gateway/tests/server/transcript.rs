@@ -1,4 +1,4 @@
-//! What the upstream sees over a whole conversation, and that the client sees one message for each of its requests.
+//! The upstream's view of a whole conversation, and the client's: one message for each of its requests.
 
 use std::time::Duration;
 

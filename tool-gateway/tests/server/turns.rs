@@ -786,7 +786,7 @@ async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays
                 json!([both[0], both[1], both[0]]),
                 format!("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {}", ids[0]),
             ),
-            // The upstream's ids are nobody's business.
+            // The upstream's ids are not shown to clients.
             (json!([both[0], both[1], result("up_c", "3")]), "unexpected `tool_use_id`".to_owned()),
         ] {
             let mut wrong = chat.clone();

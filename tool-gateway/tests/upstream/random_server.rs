@@ -18,7 +18,7 @@ use crate::random::Random;
 /// The header that numbers a request, and its response.
 pub(crate) const ID: &str = "x-id";
 
-/// What the server may do.
+/// Behaviours of the server.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Manners {
     /// Whatever a client has to understand. Every request is answered.

@@ -76,7 +76,7 @@ async fn cut_breaks_the_connection_after_that_many_events() {
     assert!(serde_json::from_slice::<Value>(&pieces.concat()).is_err_and(|error| error.is_eof()));
 }
 
-/// What a script answers arrives over a connection as it does in the process.
+/// The answer of a script arrives over a connection as it does in the process.
 #[tokio::test]
 async fn cut_and_chunked_streams_arrive_over_a_connection() {
     for fields in [

@@ -1,5 +1,5 @@
 //! Many requests at once to a server whose every response is another: whatever it does, no request gets the response of another, or a part
-//! of its own that looks whole. `GATEWAY_LONG=1` sends many more.
+//! of its response that looks whole. `GATEWAY_LONG=1` sends many more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ enum Client {
     LeavesInside,
 }
 
-/// What has arrived in full; an error if that is not all.
+/// The data that has arrived; an error if it is incomplete.
 async fn read(mut body: Body, client: Client) -> Result<Vec<u8>, String> {
     let mut read = Vec::new();
     let mut pauses = 10;

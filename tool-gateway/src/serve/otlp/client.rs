@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use crate::upstream::transport::connector::Connector;
 use crate::upstream::transport::first_cause::first_cause;
 
-/// A client on the runtime of the program: the exporter has a thread of its own, which has none.
+/// An HTTP client on the runtime of the program: the exporter's thread has no runtime.
 pub(super) struct OtlpClient {
     client: Client<Connector, Full<Bytes>>,
     runtime: Handle,

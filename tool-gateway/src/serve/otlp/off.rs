@@ -19,7 +19,7 @@ impl Traces {
         Ok(None)
     }
 
-    /// What the operator should know of a collector.
+    /// Describes the collector for the operator.
     pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         if let Some(traces) = traces {
             match *traces {}

@@ -57,7 +57,7 @@ impl Traces {
         Ok(Some(Self { provider, collector }))
     }
 
-    /// What the operator should know of a collector.
+    /// Describes the collector for the operator.
     pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         let Collector { variable, url } = &traces?.collector;
         Some(format!("to {url} ({variable})"))
@@ -93,7 +93,7 @@ impl Traces {
     }
 }
 
-/// How long the last spans may take.
+/// Maximum time for the export of the last spans.
 const LAST: Duration = Duration::from_secs(5);
 
 /// The span of a request, with the names of OpenTelemetry's HTTP conventions.
@@ -120,7 +120,7 @@ async fn traced(request: Request, next: Next) -> Response {
     response
 }
 
-/// What the spans are of: this program, unless the variables say otherwise.
+/// Resource of the spans: this program, unless the variables name another.
 fn resource() -> Resource {
     let resource = Resource::builder().build();
     let name = resource.get(&Key::from_static_str("service.name"));
@@ -161,7 +161,7 @@ fn protocol() -> Result<Protocol, Failure> {
     }
 }
 
-/// How long an export may take.
+/// Maximum time of an export.
 fn timeout() -> Result<Duration, Failure> {
     let variables = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"];
     for variable in variables {

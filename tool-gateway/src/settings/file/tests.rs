@@ -182,7 +182,7 @@ fn mistakes_in_values_name_line_key_and_expectation() {
 #[test]
 fn mistakes_of_sections_name_their_lines() {
     for (text, wanted) in [
-        // Each client has mistakes of its own, and the second key of one is missing only there.
+        // Each client has its own mistakes, and the second key of one is missing only there.
         (
             "[[clients]]\nname = 1\nkey_env = 2\n[[clients]]\nkey_env = \"ADA\"\n[[clients]]\nnme = \"bob\"",
             &[

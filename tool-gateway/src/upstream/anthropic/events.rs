@@ -27,7 +27,7 @@ use crate::wire::message::WholeMessage;
 #[derive(Debug)]
 pub(crate) struct MessageReader {
     form: Form,
-    /// How many more bytes are read.
+    /// Number of bytes that are still read.
     rest: usize,
 }
 
@@ -169,7 +169,7 @@ fn turn_body_with_limit(response: Response<Body>, limit: usize) -> Response<Turn
 struct BodyEvents {
     body: Body,
     reader: MessageReader,
-    /// What has been read. Events that append to one text are together.
+    /// The bytes read so far. Events that append to one text are together.
     ready: VecDeque<Result<MessageEvent, UpstreamError>>,
     is_over: bool,
 }
@@ -255,7 +255,7 @@ impl BodyEvents {
     }
 }
 
-/// How many pieces a response may have after its message, and how long they may take; else its connection is closed.
+/// Maximum number of pieces of a response after its message, and the time for them; beyond either, the connection is closed.
 const MAX_REST: usize = 16;
 const REST_TIME: Duration = Duration::from_secs(1);
 

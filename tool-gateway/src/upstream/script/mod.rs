@@ -111,9 +111,9 @@ struct ScriptState {
     name: String,
     order: Order,
     turns: Vec<Prepared>,
-    /// How many requests came, of any kind: ids contain it.
+    /// Number of requests of any kind; ids contain it.
     requests: AtomicU64,
-    /// How many turns were played; counts if they are played in the order of requests.
+    /// Number of turns played in the order of requests.
     played: AtomicUsize,
 }
 
@@ -221,7 +221,7 @@ impl fmt::Debug for ScriptUpstream {
     }
 }
 
-/// What a script needs of a request.
+/// The parts of a request that a script needs.
 #[derive(Deserialize)]
 struct ScriptedRequest<'a> {
     #[serde(borrow)]
@@ -389,7 +389,7 @@ impl Prepared {
     }
 }
 
-/// Why a text is not a script: the place, and what is expected there.
+/// An error in a script: the place, and the expected value.
 #[derive(Debug)]
 pub struct ScriptError(String);
 
@@ -481,7 +481,7 @@ fn request_id(number: u64) -> String {
     format!("req_script_{number:04}")
 }
 
-/// How many tokens a request has, about.
+/// Estimated number of tokens of a request.
 fn tokens(body: &[u8]) -> usize {
     (body.len() / 4).max(1)
 }

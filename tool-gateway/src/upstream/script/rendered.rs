@@ -17,7 +17,7 @@ pub(super) struct Rendered {
     content: Template,
 }
 
-/// What the script does not know of a response.
+/// The parts of a response that the script does not set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Response<'a> {
     /// Counts from 1.

@@ -1,6 +1,6 @@
 //! [`Connection`]: a connection to the upstream, which the request that has it drives.
 //!
-//! `hyper` leaves it to its caller who polls a connection. In a task of its own, as `hyper-util` has it, each piece of a response wakes
+//! `hyper` leaves it to its caller who polls a connection. In a separate task, as in `hyper-util`, each piece of a response wakes
 //! that task, which wakes the one that waits for the piece, often on another thread; that costs more than all else that is done with the
 //! piece. Polled by the request itself, a connection wakes it once for all that has arrived.
 
@@ -79,7 +79,7 @@ impl Connection {
     }
 }
 
-/// What reads and writes when it is polled; `None` after its end, of which `hyper` tells the response or its body.
+/// The future that reads and writes; `None` after its end, which `hyper` reports to the response or its body.
 struct Io(Option<Pin<Box<Http1>>>);
 
 type Http1 = http1::Connection<Stream, Full<Bytes>>;

@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-/// How long name resolution, TCP and TLS may take together.
+/// Maximum time for name resolution, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// After so long without a byte, the operating system asks whether the other side is still there. Responses have no

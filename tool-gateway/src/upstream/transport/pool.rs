@@ -29,7 +29,8 @@ const IDLE_TIME: Duration = Duration::from_secs(90);
 /// So many are kept: each takes a file descriptor, of which a process often has no more than 1,024.
 const MAX_IDLE: usize = 256;
 
-/// How often it is looked whether the server has closed them. Many do after a few seconds, and their sockets stay until both sides have.
+/// Interval of the checks for connections that the server has closed. Many servers close after a few seconds, and a socket stays
+/// until both sides have closed it.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
@@ -39,7 +40,7 @@ pub(super) struct Pool {
     idle: Arc<IdleTable>,
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 pub(super) enum SendError {
     Connecting(BoxError),
     /// The connection ended before it.
