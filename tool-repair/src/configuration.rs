@@ -11,7 +11,7 @@ use super::format_fixing::{EVERY, FormatFixing, TargetTools};
 
 impl<'de> Deserialize<'de> for FormatFixing {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Block)
+        deserializer.deserialize_map(FormatFixingVisitor)
     }
 }
 
@@ -34,9 +34,9 @@ struct Keys {
     debug_logging: bool,
 }
 
-struct Block;
+struct FormatFixingVisitor;
 
-impl<'de> Visitor<'de> for Block {
+impl<'de> Visitor<'de> for FormatFixingVisitor {
     type Value = FormatFixing;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -190,7 +190,7 @@ pub struct Repairer {
     limits: Limits,
     validate: bool,
     tool: Option<String>,
-    state: State,
+    state: RepairState,
     /// The original text from `dropped` on: passed bytes, as far as they are kept, and held bytes.
     text: String,
     /// Number of bytes of the text that are not kept any more.
@@ -202,7 +202,7 @@ pub struct Repairer {
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum RepairState {
     Scanning(Scanner),
     /// Everything from here on is held.
     Deviated(Box<Deviation>),
@@ -239,7 +239,7 @@ impl Repairer {
             limits,
             validate: true,
             tool: None,
-            state: State::Scanning(Scanner::new(limits)),
+            state: RepairState::Scanning(Scanner::new(limits)),
             text: String::new(),
             dropped: 0,
             sent: 0,
@@ -289,18 +289,18 @@ impl Repairer {
         self.forget();
         let received = self.dropped + self.text.len() + piece.len();
         self.text.push_str(piece);
-        if let State::Scanning(scanner) = &mut self.state
+        if let RepairState::Scanning(scanner) = &mut self.state
             && let Err(deviation) = scanner.scan(piece)
         {
-            self.state = State::Deviated(deviation);
+            self.state = RepairState::Deviated(deviation);
             self.text.reserve(USUAL); // a small call is kept without growing six times
         }
         self.room = 0;
         let safe = match &self.state {
-            State::Scanning(scanner) => scanner.safe(),
-            State::Deviated(deviation) => {
+            RepairState::Scanning(scanner) => scanner.safe(),
+            RepairState::Deviated(deviation) => {
                 if let Some(reason) = deviation.too_late(received, self.limits) {
-                    self.state = State::GivenUp(reason);
+                    self.state = RepairState::GivenUp(reason);
                     received
                 } else {
                     // Only once `forget` has nothing left to drop.
@@ -310,7 +310,7 @@ impl Repairer {
                     deviation.at
                 }
             }
-            State::GivenUp(_) => received,
+            RepairState::GivenUp(_) => received,
         };
         let from = self.sent - self.dropped;
         self.sent = safe;
@@ -319,13 +319,13 @@ impl Repairer {
 
     /// Returns whether the text stopped being JSON, so that all that follows is held until its end.
     pub fn is_repairing(&self) -> bool {
-        !matches!(self.state, State::Scanning(_))
+        !matches!(self.state, RepairState::Scanning(_))
     }
 
     /// Returns whether the text is JSON so far, and a complete object or list.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
-        matches!(&self.state, State::Scanning(scanner) if scanner.closed())
+        matches!(&self.state, RepairState::Scanning(scanner) if scanner.closed())
     }
 
     /// Ends the text: held bytes are repaired, or come back unchanged.
@@ -336,12 +336,12 @@ impl Repairer {
 
     fn finish_by(self, parse: impl Parse) -> Finished {
         let (status, reason) = match &self.state {
-            State::Scanning(scanner) => match scanner.finish() {
+            RepairState::Scanning(scanner) => match scanner.finish() {
                 Ok(()) => (Status::Valid, None),
                 Err(reason) => (Status::Truncated, Some(reason)),
             },
-            State::GivenUp(reason) => (Status::Refused, Some(reason.clone())),
-            State::Deviated(deviation) => {
+            RepairState::GivenUp(reason) => (Status::Refused, Some(reason.clone())),
+            RepairState::Deviated(deviation) => {
                 let (sent, held) = self.text.split_at(self.sent - self.dropped);
                 let sent_kept = (self.sent <= self.limits.sent).then_some(sent);
                 let repaired = finalize(held, sent_kept, deviation, self.limits, self.validate, parse);
@@ -396,7 +396,7 @@ impl Repairer {
 
     /// Drops bytes that were passed on, once there are more than the limit or they are not needed again.
     fn forget(&mut self) {
-        let given_up = matches!(self.state, State::GivenUp(_));
+        let given_up = matches!(self.state, RepairState::GivenUp(_));
         if given_up || self.sent > self.limits.sent {
             // The rest is held while the text is JSON, a gap or a number: no byte is moved often.
             self.text.drain(..self.sent - self.dropped);

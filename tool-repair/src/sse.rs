@@ -46,7 +46,7 @@ pub struct SseDecoder {
     at: usize,
     /// Whether a part of the current line has already left.
     line_left: bool,
-    kind: Kind,
+    kind: FrameKind,
     /// The line before this one ended in a carriage return alone.
     bare_return: bool,
     /// The current frame is over the limit, and a part of it has already left.
@@ -57,7 +57,7 @@ pub struct SseDecoder {
 
 /// Kind of the current frame, known from its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FrameKind {
     Unknown,
     /// A comment or a blank line.
     Ignored,
@@ -110,7 +110,7 @@ impl SseDecoder {
             line: 0,
             at: 0,
             line_left: false,
-            kind: Kind::Unknown,
+            kind: FrameKind::Unknown,
             bare_return: false,
             oversized: false,
             begun: false,
@@ -150,7 +150,7 @@ impl SseDecoder {
             match self.buffer.get(..BYTE_ORDER_MARK.len()) {
                 Some(bytes) if bytes == BYTE_ORDER_MARK => {
                     self.begun = true;
-                    self.kind = Kind::Ignored;
+                    self.kind = FrameKind::Ignored;
                     return Some(self.leave(BYTE_ORDER_MARK.len(), true));
                 }
                 None if BYTE_ORDER_MARK.starts_with(&self.buffer) && !self.finished => return None,
@@ -159,10 +159,10 @@ impl SseDecoder {
         }
         while let Some((content_end, end)) = self.line_end() {
             let blank = content_end == self.line && !self.line_left;
-            if self.kind == Kind::Unknown {
+            if self.kind == FrameKind::Unknown {
                 self.kind = self.kind_of_line();
             }
-            if blank || self.kind == Kind::Ignored {
+            if blank || self.kind == FrameKind::Ignored {
                 return Some(self.leave(end, true));
             }
             self.line = end;
@@ -203,18 +203,18 @@ impl SseDecoder {
         }
     }
 
-    fn kind_of_line(&self) -> Kind {
+    fn kind_of_line(&self) -> FrameKind {
         match self.buffer.get(self.line) {
-            Some(b':' | b'\n' | b'\r') => Kind::Ignored,
-            Some(_) => Kind::Event,
-            None => Kind::Unknown,
+            Some(b':' | b'\n' | b'\r') => FrameKind::Ignored,
+            Some(_) => FrameKind::Event,
+            None => FrameKind::Unknown,
         }
     }
 
     /// Returns the current frame up to `end`: the whole of it, its last part, or an earlier part.
     fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
         let complete = last && !self.oversized && end - self.start <= self.limit;
-        if self.kind == Kind::Unknown {
+        if self.kind == FrameKind::Unknown {
             self.kind = self.kind_of_line();
         }
         let kind = self.kind;
@@ -225,12 +225,12 @@ impl SseDecoder {
         self.line = end;
         self.at = end;
         if last {
-            self.kind = Kind::Unknown;
+            self.kind = FrameKind::Unknown;
             self.bare_return = false;
         }
         let raw = self.buffer.get(span).unwrap_or_default();
         match kind {
-            Kind::Ignored => Frame::Ignored(raw),
+            FrameKind::Ignored => Frame::Ignored(raw),
             _ if complete => Frame::Event(Event { raw, ended: true }),
             _ => Frame::Oversized { raw, last },
         }

@@ -64,7 +64,7 @@ struct Token<'t> {
 }
 
 /// A text that differs by one bracket.
-struct Edit {
+struct BracketEdit {
     at: usize,
     bracket: char,
     inserts: bool,
@@ -105,11 +105,11 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
 }
 
 /// The edit that turns the tokens into JSON, if all such edits give one value.
-fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
+fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     let kinds: String = tokens.iter().map(|token| token.kind).collect();
     let readable = length_of_json(&kinds);
     let doubtful = tokens.iter().any(|token| token.beside_bracket);
-    let mut found: Option<(Edit, String)> = None;
+    let mut found: Option<(BracketEdit, String)> = None;
     let (mut at, mut last_end) = (0, 0);
     for token in tokens {
         // An edit after a syntax error does not help.
@@ -136,7 +136,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<Edit> {
                 return None;
             }
             // The last of the equivalent edits: bytes that were passed on do not change.
-            found = Some((Edit { at, bracket, inserts }, text));
+            found = Some((BracketEdit { at, bracket, inserts }, text));
         }
     }
     let (edit, _) = found?;

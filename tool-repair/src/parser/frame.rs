@@ -22,7 +22,7 @@ impl Kind {
 
 /// An open container.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct OpenContainer {
     pub(super) kind: Kind,
     /// Offset of its opening bracket from the start of the rest; 0 if it was opened before.
     pub(super) opened: usize,

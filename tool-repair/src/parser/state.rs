@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::evidence::{Evidence, Objection};
 use super::failure::Failure;
-use super::frame::{Frame, Kind};
+use super::frame::{Kind, OpenContainer};
 use super::literal::Literal;
 use super::number::{self, Number};
 use crate::equality::Original;
@@ -36,7 +36,7 @@ pub(super) struct Parser<'t> {
     pub(super) slip: Option<(FixCode, usize)>,
     /// A reading that is certain only in a text without a slip.
     pub(super) needs_no_slip: Option<Objection>,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<OpenContainer>,
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         limits: Limits,
         slip: Option<(FixCode, usize)>,
     ) -> Self {
-        let frames = deviation.stack.iter().map(|container| Frame {
+        let frames = deviation.stack.iter().map(|container| OpenContainer {
             kind: match container {
                 Container::Array => Kind::Array,
                 Container::Object => Kind::Object,

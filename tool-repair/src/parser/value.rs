@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::evidence::Level;
 use super::failure::Failure;
-use super::frame::{Frame, Kind, State};
+use super::frame::{Kind, OpenContainer, State};
 use super::literal;
 use super::state::Parser;
 use crate::fixes::FixCode;
@@ -62,7 +62,7 @@ impl Parser<'_> {
         } else {
             self.copy(1);
         }
-        self.frames.push(Frame {
+        self.frames.push(OpenContainer {
             kind,
             opened,
             contents: self.out.len(),

@@ -5,7 +5,7 @@ use crate::limits::{Limits, TOO_DEEP};
 use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ScannerState {
     // Nothing is held in these states, nor white space that follows.
     String,
     Value,
@@ -45,7 +45,7 @@ pub(crate) enum State {
 /// State of the scanner. Offsets are counted from the start of the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
-    pub(crate) state: State,
+    pub(crate) state: ScannerState,
     pub(crate) stack: Stack,
     pub(crate) limits: Limits,
     /// Position of the next byte.
@@ -72,12 +72,12 @@ pub(crate) struct Machine {
 }
 
 /// State of the machine, if the byte is unexpected. Held bytes are before it: see [`Machine::resume`].
-type Step = Result<(), Place>;
+type StepResult = Result<(), Place>;
 
 impl Machine {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            state: State::Root,
+            state: ScannerState::Root,
             stack: Stack::default(),
             limits,
             at: 0,
@@ -95,27 +95,29 @@ impl Machine {
     }
 
     /// Takes the next byte.
-    pub(crate) fn step(&mut self, byte: u8) -> Step {
+    pub(crate) fn step(&mut self, byte: u8) -> StepResult {
         match self.state {
             // It may be the first byte of a tag, `[TOOL_CALLS]`.
-            State::Root if byte == b'[' && self.limits.depth > 0 => self.token(State::RootArray, Place::Root),
-            State::Root => self.value(byte, Place::Root),
-            State::RootArray => self.root_array(byte),
-            State::Value => self.value(byte, Place::Value),
-            State::FirstItem => self.value(byte, Place::FirstItem),
-            State::Item => self.value(byte, Place::Item),
-            State::FirstKey | State::Key => self.key(byte),
-            State::Colon => match byte {
+            ScannerState::Root if byte == b'[' && self.limits.depth > 0 => {
+                self.token(ScannerState::RootArray, Place::Root)
+            }
+            ScannerState::Root => self.value(byte, Place::Root),
+            ScannerState::RootArray => self.root_array(byte),
+            ScannerState::Value => self.value(byte, Place::Value),
+            ScannerState::FirstItem => self.value(byte, Place::FirstItem),
+            ScannerState::Item => self.value(byte, Place::Item),
+            ScannerState::FirstKey | ScannerState::Key => self.key(byte),
+            ScannerState::Colon => match byte {
                 b' ' | b'\n' | b'\r' | b'\t' => self.space(),
-                b':' => self.go(State::Value),
+                b':' => self.go(ScannerState::Value),
                 _ => Err(Place::Colon),
             },
-            State::String => self.string(byte),
-            State::Escape | State::Unicode => self.escape(byte),
-            State::Closed => self.closed(byte),
-            State::After => self.after(byte),
-            State::EmptyRoot | State::ScalarRoot | State::Done => self.after_root(byte),
-            State::Literal => self.literal(byte),
+            ScannerState::String => self.string(byte),
+            ScannerState::Escape | ScannerState::Unicode => self.escape(byte),
+            ScannerState::Closed => self.closed(byte),
+            ScannerState::After => self.after(byte),
+            ScannerState::EmptyRoot | ScannerState::ScalarRoot | ScannerState::Done => self.after_root(byte),
+            ScannerState::Literal => self.literal(byte),
             _ => self.number(byte),
         }?;
         self.at += 1;
@@ -124,25 +126,25 @@ impl Machine {
     }
 
     /// Handles the byte after the bracket of an array that is the whole text; the bracket is held until then.
-    fn root_array(&mut self, byte: u8) -> Step {
+    fn root_array(&mut self, byte: u8) -> StepResult {
         if byte == b'T' {
             return Err(self.resume);
         }
         self.stack.push(Container::Array);
-        self.release(State::FirstItem)?;
+        self.release(ScannerState::FirstItem)?;
         self.value(byte, Place::FirstItem)
     }
 
-    fn value(&mut self, byte: u8, place: Place) -> Step {
+    fn value(&mut self, byte: u8, place: Place) -> StepResult {
         match byte {
             b' ' | b'\n' | b'\r' | b'\t' => self.space(),
             b'{' => self.open(Container::Object, place),
             b'[' => self.open(Container::Array, place),
-            b']' if self.state == State::FirstItem => self.close(),
+            b']' if self.state == ScannerState::FirstItem => self.close(),
             b'"' => self.open_string(false),
-            b'-' => self.token(State::Minus, place),
-            b'0' => self.token(State::Zero, place),
-            b'1'..=b'9' => self.token(State::Integer, place),
+            b'-' => self.token(ScannerState::Minus, place),
+            b'0' => self.token(ScannerState::Zero, place),
+            b'1'..=b'9' => self.token(ScannerState::Integer, place),
             b't' => self.open_literal(b"rue", place),
             b'f' => self.open_literal(b"alse", place),
             b'n' => self.open_literal(b"ull", place),
@@ -150,50 +152,50 @@ impl Machine {
         }
     }
 
-    fn key(&mut self, byte: u8) -> Step {
+    fn key(&mut self, byte: u8) -> StepResult {
         match byte {
             b' ' | b'\n' | b'\r' | b'\t' => self.space(),
             b'"' => self.open_string(true),
-            b'}' if self.state == State::FirstKey && self.stack.depth() == 1 => {
+            b'}' if self.state == ScannerState::FirstKey && self.stack.depth() == 1 => {
                 self.hold(Place::FirstKey);
                 self.stack.pop();
-                self.go(State::EmptyRoot)
+                self.go(ScannerState::EmptyRoot)
             }
-            b'}' if self.state == State::FirstKey => self.close(),
+            b'}' if self.state == ScannerState::FirstKey => self.close(),
             _ => Err(Place::FirstKey),
         }
     }
 
-    fn string(&mut self, byte: u8) -> Step {
+    fn string(&mut self, byte: u8) -> StepResult {
         let place = Place::String { key: self.key };
         match byte {
             b'"' => {
                 self.hold(place);
                 self.after_digit = self.last.is_ascii_digit();
-                self.go(State::Closed)
+                self.go(ScannerState::Closed)
             }
             b'\\' => {
                 self.hold(place);
-                self.go(State::Escape)
+                self.go(ScannerState::Escape)
             }
             0..=0x1F => Err(place),
             _ => Ok(()),
         }
     }
 
-    fn escape(&mut self, byte: u8) -> Step {
+    fn escape(&mut self, byte: u8) -> StepResult {
         match (self.state, byte) {
-            (State::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.release(State::String)
+            (ScannerState::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.release(ScannerState::String)
             }
-            (State::Escape, b'u') => {
+            (ScannerState::Escape, b'u') => {
                 self.digits = 0;
-                self.go(State::Unicode)
+                self.go(ScannerState::Unicode)
             }
-            (State::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            (ScannerState::Unicode, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.digits += 1;
                 if self.digits == 4 {
-                    self.release(State::String)
+                    self.release(ScannerState::String)
                 } else {
                     Ok(())
                 }
@@ -203,19 +205,19 @@ impl Machine {
     }
 
     /// Handles the byte after a closing quote, which is held.
-    fn closed(&mut self, byte: u8) -> Step {
+    fn closed(&mut self, byte: u8) -> StepResult {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
-            (b':', _) if self.key => self.release(State::Value),
+            (b':', _) if self.key => self.release(ScannerState::Value),
             // It may be an inch mark, unless a key follows.
             (b',', Some(Container::Object)) if !self.key && self.after_digit => {
                 self.gap = self.at + 1;
-                self.go(State::Key)
+                self.go(ScannerState::Key)
             }
             (b',', Some(_)) | (b'}', Some(Container::Object)) | (b']', Some(Container::Array))
                 if !self.key =>
             {
-                self.release(State::After)?;
+                self.release(ScannerState::After)?;
                 self.after(byte)
             }
             _ => Err(self.resume),
@@ -223,14 +225,14 @@ impl Machine {
     }
 
     /// Handles the byte after a value in a container.
-    fn after(&mut self, byte: u8) -> Step {
+    fn after(&mut self, byte: u8) -> StepResult {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => Ok(()),
             (b',', Some(container)) => {
                 self.hold(Place::After);
                 self.go(match container {
-                    Container::Object => State::Key,
-                    Container::Array => State::Item,
+                    Container::Object => ScannerState::Key,
+                    Container::Array => ScannerState::Item,
                 })
             }
             (b'}', Some(Container::Object)) | (b']', Some(Container::Array)) => self.close(),
@@ -239,25 +241,25 @@ impl Machine {
     }
 
     /// Handles the byte after the value of the whole text.
-    fn after_root(&mut self, byte: u8) -> Step {
+    fn after_root(&mut self, byte: u8) -> StepResult {
         match (byte, self.state) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
-            (_, State::EmptyRoot) => {
+            (_, ScannerState::EmptyRoot) => {
                 self.stack.push(Container::Object);
                 Err(self.resume)
             }
-            (_, State::ScalarRoot) => Err(self.resume),
+            (_, ScannerState::ScalarRoot) => Err(self.resume),
             _ => Err(Place::Done),
         }
     }
 
-    fn literal(&mut self, byte: u8) -> Step {
+    fn literal(&mut self, byte: u8) -> StepResult {
         match self.word {
             [last] if *last == byte && self.stack.depth() == 0 => {
                 self.gap = self.at + 1;
-                self.go(State::ScalarRoot)
+                self.go(ScannerState::ScalarRoot)
             }
-            [last] if *last == byte => self.release(State::After),
+            [last] if *last == byte => self.release(ScannerState::After),
             [next, rest @ ..] if *next == byte => {
                 self.word = rest;
                 Ok(())
@@ -266,8 +268,8 @@ impl Machine {
         }
     }
 
-    fn number(&mut self, byte: u8) -> Step {
-        use State::{Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Zero};
+    fn number(&mut self, byte: u8) -> StepResult {
+        use ScannerState::{Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Zero};
         let next = match (self.state, byte) {
             (Minus, b'0') => Zero,
             (Minus, b'1'..=b'9') | (Integer, b'0'..=b'9') => Integer,
@@ -286,15 +288,15 @@ impl Machine {
         self.go(next)
     }
 
-    fn after_number(&mut self, byte: u8) -> Step {
+    fn after_number(&mut self, byte: u8) -> StepResult {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', None) => {
                 self.gap = self.at;
-                self.state = State::ScalarRoot;
+                self.state = ScannerState::ScalarRoot;
                 self.space()
             }
             (b' ' | b'\n' | b'\r' | b'\t' | b',' | b'}' | b']', Some(_)) => {
-                self.release(State::After)?;
+                self.release(ScannerState::After)?;
                 self.after(byte)
             }
             _ => Err(self.resume),
@@ -303,7 +305,7 @@ impl Machine {
 
     /// Handles white space after a held byte: its amount is limited.
     #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
-    fn space(&mut self) -> Step {
+    fn space(&mut self) -> StepResult {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
             self.held = None;
             self.over_limit = Some("more white space than is held");
@@ -311,40 +313,40 @@ impl Machine {
         Ok(())
     }
 
-    fn open(&mut self, container: Container, place: Place) -> Step {
+    fn open(&mut self, container: Container, place: Place) -> StepResult {
         if self.stack.depth() >= self.limits.depth {
             self.over_limit = Some(TOO_DEEP);
             return Err(place);
         }
         self.stack.push(container);
         self.release(match container {
-            Container::Object => State::FirstKey,
-            Container::Array => State::FirstItem,
+            Container::Object => ScannerState::FirstKey,
+            Container::Array => ScannerState::FirstItem,
         })
     }
 
-    fn close(&mut self) -> Step {
+    fn close(&mut self) -> StepResult {
         self.stack.pop();
         self.release(if self.stack.depth() == 0 {
-            State::Done
+            ScannerState::Done
         } else {
-            State::After
+            ScannerState::After
         })
     }
 
-    fn open_string(&mut self, key: bool) -> Step {
+    fn open_string(&mut self, key: bool) -> StepResult {
         self.key = key;
         self.opening_quote = self.at;
-        self.release(State::String)
+        self.release(ScannerState::String)
     }
 
-    fn open_literal(&mut self, word: &'static [u8], place: Place) -> Step {
+    fn open_literal(&mut self, word: &'static [u8], place: Place) -> StepResult {
         self.word = word;
-        self.token(State::Literal, place)
+        self.token(ScannerState::Literal, place)
     }
 
     /// Begins a number or a literal: a comma before it may leave, the token itself is held.
-    fn token(&mut self, state: State, place: Place) -> Step {
+    fn token(&mut self, state: ScannerState, place: Place) -> StepResult {
         self.hold(place);
         self.go(state)
     }
@@ -357,14 +359,14 @@ impl Machine {
         self.over_limit = None;
     }
 
-    fn release(&mut self, state: State) -> Step {
+    fn release(&mut self, state: ScannerState) -> StepResult {
         self.held = None;
         self.over_limit = None;
         self.go(state)
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
-    fn go(&mut self, state: State) -> Step {
+    fn go(&mut self, state: ScannerState) -> StepResult {
         self.state = state;
         Ok(())
     }

@@ -6,7 +6,7 @@ mod machine;
 mod plain;
 mod skim;
 
-use machine::{Machine, State};
+use machine::{Machine, ScannerState};
 
 pub(super) use deviation::{Deviation, Place};
 pub use plain::plain;
@@ -30,18 +30,18 @@ impl Scanner {
         machine.stack = deviation.stack.clone();
         machine.at = deviation.at;
         machine.state = match deviation.place {
-            Place::Root => State::Root,
-            Place::FirstKey => State::FirstKey,
-            Place::FirstItem => State::FirstItem,
-            Place::Item => State::Item,
-            Place::Colon => State::Colon,
-            Place::Value => State::Value,
+            Place::Root => ScannerState::Root,
+            Place::FirstKey => ScannerState::FirstKey,
+            Place::FirstItem => ScannerState::FirstItem,
+            Place::Item => ScannerState::Item,
+            Place::Colon => ScannerState::Colon,
+            Place::Value => ScannerState::Value,
             Place::String { key } => {
                 machine.key = key;
-                State::String
+                ScannerState::String
             }
-            Place::After => State::After,
-            Place::Done => State::Done,
+            Place::After => ScannerState::After,
+            Place::Done => ScannerState::Done,
         };
         Self(machine)
     }
@@ -77,14 +77,20 @@ impl Scanner {
     /// Returns an error if the text is incomplete.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         let missing = match self.0.state {
-            State::Done | State::EmptyRoot | State::ScalarRoot => return Ok(()),
-            State::Closed | State::Zero | State::Integer | State::Fraction | State::ExponentDigits
+            ScannerState::Done | ScannerState::EmptyRoot | ScannerState::ScalarRoot => return Ok(()),
+            ScannerState::Closed
+            | ScannerState::Zero
+            | ScannerState::Integer
+            | ScannerState::Fraction
+            | ScannerState::ExponentDigits
                 if self.0.stack.depth() == 0 =>
             {
                 return Ok(());
             }
-            State::Root => "the text is empty",
-            State::String | State::Escape | State::Unicode => "the text ends inside a string",
+            ScannerState::Root => "the text is empty",
+            ScannerState::String | ScannerState::Escape | ScannerState::Unicode => {
+                "the text ends inside a string"
+            }
             _ => "the text ends before the value does",
         };
         Err(Reason::new(self.0.at, missing))
@@ -93,7 +99,7 @@ impl Scanner {
     /// Returns whether an object or a list that is the whole text has ended: only white space may follow.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
-        matches!(self.0.state, State::Done | State::EmptyRoot)
+        matches!(self.0.state, ScannerState::Done | ScannerState::EmptyRoot)
     }
 
     fn deviation(&self, place: Place) -> Deviation {

@@ -3,7 +3,7 @@
 //! Only simple tokens are skimmed. At any other (a piece that ends inside a token, a limit, a slip) the skimming stops
 //! after the last byte that is certain, and the machine continues with steps.
 
-use super::machine::{Machine, State};
+use super::machine::{Machine, ScannerState};
 use super::plain::plain;
 use crate::stack::Container;
 
@@ -44,7 +44,7 @@ impl Machine {
     }
 }
 
-impl State {
+impl ScannerState {
     /// Returns whether no byte before this state is held, nor white space that follows.
     #[inline]
     fn is_sure(self) -> bool {
@@ -58,7 +58,7 @@ impl State {
 struct Skim<'s> {
     bytes: &'s [u8],
     at: usize,
-    state: State,
+    state: ScannerState,
     /// Offset of `bytes` from the start of the text.
     start: usize,
     machine: &'s mut Machine,
@@ -69,25 +69,25 @@ impl Skim<'_> {
     ///
     /// Only brackets change the stack; they are certain, and so are the quotes that open a string.
     #[inline]
-    fn token(&mut self, sure: &mut usize) -> Option<State> {
-        if self.state == State::String {
+    fn token(&mut self, sure: &mut usize) -> Option<ScannerState> {
+        if self.state == ScannerState::String {
             return self.string(sure);
         }
         let byte = self.solid()?;
         match self.state {
-            State::FirstItem if byte == b']' => Some(self.close()),
-            State::Value | State::FirstItem => self.value(byte),
-            State::Closed if self.machine.key => (byte == b':').then(|| self.go(State::Value)),
-            State::Closed | State::After => self.after(byte),
-            State::FirstKey if byte == b'"' => Some(self.open_string(true)),
+            ScannerState::FirstItem if byte == b']' => Some(self.close()),
+            ScannerState::Value | ScannerState::FirstItem => self.value(byte),
+            ScannerState::Closed if self.machine.key => (byte == b':').then(|| self.go(ScannerState::Value)),
+            ScannerState::Closed | ScannerState::After => self.after(byte),
+            ScannerState::FirstKey if byte == b'"' => Some(self.open_string(true)),
             // An empty object that is the whole text is held.
-            State::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
+            ScannerState::FirstKey if byte == b'}' && self.machine.stack.depth() > 1 => Some(self.close()),
             _ => None,
         }
     }
 
     #[inline]
-    fn string(&mut self, sure: &mut usize) -> Option<State> {
+    fn string(&mut self, sure: &mut usize) -> Option<ScannerState> {
         loop {
             self.at += plain(self.bytes.get(self.at..)?);
             *sure = self.at;
@@ -104,7 +104,7 @@ impl Skim<'_> {
                     self.at += 3;
                     self.open_string(key);
                 }
-                (b'"', ..) => return Some(self.go(State::Closed)),
+                (b'"', ..) => return Some(self.go(ScannerState::Closed)),
                 _ => return None,
             }
         }
@@ -125,14 +125,14 @@ impl Skim<'_> {
 
     /// Skips the token after a value in a container.
     #[inline]
-    fn after(&mut self, byte: u8) -> Option<State> {
+    fn after(&mut self, byte: u8) -> Option<ScannerState> {
         match (byte, self.machine.stack.top()?) {
             (b',', Container::Object) => {
-                self.state = self.go(State::Key);
+                self.state = self.go(ScannerState::Key);
                 (self.solid()? == b'"').then(|| self.open_string(true))
             }
             (b',', Container::Array) => {
-                self.state = self.go(State::Item);
+                self.state = self.go(ScannerState::Item);
                 let byte = self.solid()?;
                 self.value(byte)
             }
@@ -142,20 +142,20 @@ impl Skim<'_> {
     }
 
     #[inline]
-    fn value(&mut self, byte: u8) -> Option<State> {
+    fn value(&mut self, byte: u8) -> Option<ScannerState> {
         match byte {
             b'"' => Some(self.open_string(false)),
-            b'{' => self.open(Container::Object, State::FirstKey),
-            b'[' => self.open(Container::Array, State::FirstItem),
+            b'{' => self.open(Container::Object, ScannerState::FirstKey),
+            b'[' => self.open(Container::Array, ScannerState::FirstItem),
             _ => {
                 self.at += self.scalar(byte)?;
-                Some(State::After)
+                Some(ScannerState::After)
             }
         }
     }
 
     #[inline]
-    fn open(&mut self, container: Container, state: State) -> Option<State> {
+    fn open(&mut self, container: Container, state: ScannerState) -> Option<ScannerState> {
         let stack = &mut self.machine.stack;
         if stack.depth() >= self.machine.limits.depth {
             return None;
@@ -165,22 +165,22 @@ impl Skim<'_> {
     }
 
     #[inline]
-    fn close(&mut self) -> State {
+    fn close(&mut self) -> ScannerState {
         let stack = &mut self.machine.stack;
         stack.pop();
         let state = if stack.depth() > 0 {
-            State::After
+            ScannerState::After
         } else {
-            State::Done
+            ScannerState::Done
         };
         self.go(state)
     }
 
     #[inline]
-    fn open_string(&mut self, key: bool) -> State {
+    fn open_string(&mut self, key: bool) -> ScannerState {
         self.machine.key = key;
         self.machine.opening_quote = self.start + self.at;
-        self.go(State::String)
+        self.go(ScannerState::String)
     }
 
     /// Length of the literal or the number.
@@ -208,7 +208,7 @@ impl Skim<'_> {
 
     /// Skips one byte, after which the state changes.
     #[inline]
-    fn go(&mut self, state: State) -> State {
+    fn go(&mut self, state: ScannerState) -> ScannerState {
         self.at += 1;
         state
     }

@@ -10,12 +10,12 @@ pub(crate) struct Block {
     /// The index of its last piece, if that was another.
     pub(crate) changed_index: Option<String>,
     pub(crate) call: Call,
-    pub(crate) stop: Stop,
+    pub(crate) stop: BlockEnd,
 }
 
 /// Progress of the end of a block.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum BlockEnd {
     /// No `content_block_stop` was received.
     Open,
     /// The `content_block_stop` was received, and has left. The outcome is known, unless the stream reports that the
@@ -32,7 +32,7 @@ impl Block {
     }
 
     pub(crate) fn is_open_as(&self, index: &str, id: Option<&str>) -> bool {
-        matches!(self.stop, Stop::Open) && self.index == index && self.call.id.as_deref() == id
+        matches!(self.stop, BlockEnd::Open) && self.index == index && self.call.id.as_deref() == id
     }
 
     /// Handles a repeated beginning of the block. Returns whether its arguments are complete; otherwise they pass.
@@ -50,15 +50,15 @@ impl Block {
 
     /// Ends the block. Held arguments leave, then the held events.
     pub(crate) fn end(mut self, cut: bool, reading: &mut Reading<'_>) {
-        let stop = std::mem::replace(&mut self.stop, Stop::Open);
+        let stop = std::mem::replace(&mut self.stop, BlockEnd::Open);
         let kept = match stop {
-            Stop::Kept(size) => Some(size),
+            BlockEnd::Kept(size) => Some(size),
             _ => None,
         };
         let (outcome, has_left) = match stop {
-            Stop::Left(outcome) if cut => (Some(outcome.cut_off()), true),
-            Stop::Left(outcome) => (Some(*outcome), true),
-            Stop::Open | Stop::Kept(_) => (self.call.end(cut, reading.state), false),
+            BlockEnd::Left(outcome) if cut => (Some(outcome.cut_off()), true),
+            BlockEnd::Left(outcome) => (Some(*outcome), true),
+            BlockEnd::Open | BlockEnd::Kept(_) => (self.call.end(cut, reading.state), false),
         };
         let ending = Ending::from(outcome.as_ref());
         if let Some(mut outcome) = outcome {

@@ -1,6 +1,6 @@
 //! Encodes events of Anthropic's Messages.
 
-use super::event::Located;
+use super::event::AnthropicEvent;
 use crate::sse::Event;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
@@ -9,7 +9,7 @@ use crate::stream::json::payload::{Payload, line_end};
 pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let event = Event::whole(last);
     if let Some(payload) = Payload::parse(&event)
-        && let Some(value) = Located::parse(payload.text()).and_then(|located| located.partial_json)
+        && let Some(value) = AnthropicEvent::parse(payload.text()).and_then(|located| located.partial_json)
     {
         payload.replace(value.span, rest.to_owned(), out);
     }

@@ -6,7 +6,7 @@ use crate::stream::json::cursor::{Cursor, Spanned};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
-pub(crate) struct Located<'a> {
+pub(crate) struct AnthropicEvent<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,
     pub(crate) index: Option<&'a str>,
     pub(crate) block_type: Option<Cow<'a, str>>,
@@ -16,7 +16,7 @@ pub(crate) struct Located<'a> {
     pub(crate) stop_reason: Option<Cow<'a, str>>,
 }
 
-impl<'a> Located<'a> {
+impl<'a> AnthropicEvent<'a> {
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         Cursor::new(text).object(|key, cursor| match key {

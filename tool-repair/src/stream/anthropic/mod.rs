@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use self::block::{Block, Stop};
-use self::event::Located;
+use self::block::{Block, BlockEnd};
+use self::event::AnthropicEvent;
 use crate::stream::call::Call;
 use crate::stream::call::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
@@ -42,7 +42,7 @@ impl Anthropic {
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::parse(event.text) else {
+        let Some(located) = AnthropicEvent::parse(event.text) else {
             return false;
         };
         match located.kind.as_deref().or(event.name).unwrap_or_default() {
@@ -74,7 +74,7 @@ impl Anthropic {
 
     /// Begins a block. Blocks that stopped before are complete; so is a block with this index. If it also has this id,
     /// the block is a repetition.
-    fn start(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+    fn start(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let index = located.index.unwrap_or_default();
         let is_call = located.block_type.as_deref() == Some("tool_use");
         if let Some(begun) = self.begun.iter_mut().find(|begun| begun.index == index) {
@@ -88,7 +88,7 @@ impl Anthropic {
             .iter_mut()
             .filter(|block| block.is_open_as(index, located.id.as_deref()));
         let again = same.any(|block| !block.conclude(reading));
-        let complete = |block: &Block| !matches!(block.stop, Stop::Open) || block.index == index;
+        let complete = |block: &Block| !matches!(block.stop, BlockEnd::Open) || block.index == index;
         let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
         self.blocks = others;
         let complete: Vec<Block> = complete;
@@ -107,7 +107,7 @@ impl Anthropic {
                 index: index.to_owned(),
                 changed_index: None,
                 call,
-                stop: Stop::Open,
+                stop: BlockEnd::Open,
             });
             if self.blocks.len() > reading.state.limits.calls {
                 let reason = reading.state.too_many_calls();
@@ -120,8 +120,8 @@ impl Anthropic {
         }
     }
 
-    fn delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
-        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_));
+    fn delta(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+        let kept = |block: &Block| matches!(block.stop, BlockEnd::Kept(_));
         let is_kept = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
         let stray = located.partial_json.is_some() && self.open(located.index).is_none();
         if stray || self.blocks.iter().any(is_kept) {
@@ -158,7 +158,7 @@ impl Anthropic {
         }
     }
 
-    fn stop(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+    fn stop(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let Some(at) = self.position(located.index) else {
             if !event.ended {
                 return self.end(false, reading);
@@ -177,7 +177,7 @@ impl Anthropic {
             reading.state.held += reading.size;
             let call = block.call.serial;
             reading.steps.push(Step::Keep { call });
-            block.stop = Stop::Kept(reading.size);
+            block.stop = BlockEnd::Kept(reading.size);
             return self.blocks.insert(at, block);
         }
         match block.call.end(false, reading.state) {
@@ -185,7 +185,7 @@ impl Anthropic {
                 let rest = std::mem::take(&mut outcome.rest);
                 block.release(rest, reading);
                 block.call.drop_carrier(reading);
-                block.stop = Stop::Left(Box::new(outcome));
+                block.stop = BlockEnd::Left(Box::new(outcome));
                 self.blocks.insert(at, block);
             }
             None => block.call.ended(Ending::default(), reading),
@@ -193,7 +193,12 @@ impl Anthropic {
     }
 
     /// Handles the `stop_reason`, if the event has one: it shows whether the output was cut off.
-    fn message_delta(&mut self, located: &Located<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+    fn message_delta(
+        &mut self,
+        located: &AnthropicEvent<'_>,
+        event: Incoming<'_>,
+        reading: &mut Reading<'_>,
+    ) {
         if let Some(reason) = &located.stop_reason {
             return self.end(is_cut_off(reason), reading);
         }
@@ -205,7 +210,7 @@ impl Anthropic {
 
     /// Holds an event without news about the held events, which it must not overtake.
     fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
-        let kept = |block: &Block| matches!(block.stop, Stop::Kept(_)) && whose(block);
+        let kept = |block: &Block| matches!(block.stop, BlockEnd::Kept(_)) && whose(block);
         let Some(at) = self.blocks.iter().rposition(kept) else {
             return;
         };
@@ -213,7 +218,7 @@ impl Anthropic {
             return self.give_up(HELD_TOO_MUCH, reading);
         }
         if let Some(Block {
-            stop: Stop::Kept(size),
+            stop: BlockEnd::Kept(size),
             call,
             ..
         }) = self.blocks.get_mut(at)
@@ -226,7 +231,7 @@ impl Anthropic {
 
     /// The open block of an index. A piece with an index without a block continues the only open block.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
-        let open = |block: &&Block| matches!(block.stop, Stop::Open);
+        let open = |block: &&Block| matches!(block.stop, BlockEnd::Open);
         let only = self.blocks.iter().filter(open).count() == 1;
         let goes_on = index.is_none_or(|index| only && !self.has_begun(index));
         let last = || self.position(None).filter(|_| goes_on);
@@ -240,9 +245,9 @@ impl Anthropic {
     }
 
     fn position(&self, index: Option<&str>) -> Option<usize> {
-        self.blocks
-            .iter()
-            .rposition(|block| matches!(block.stop, Stop::Open) && index.is_none_or(|index| block.has(index)))
+        self.blocks.iter().rposition(|block| {
+            matches!(block.stop, BlockEnd::Open) && index.is_none_or(|index| block.has(index))
+        })
     }
 }
 

@@ -56,7 +56,7 @@ impl RepairRecord {
                     call,
                     choice,
                     index,
-                    fixes = %Counts(&self.fixes),
+                    fixes = %CountsByCode(&self.fixes),
                     offset,
                     validated = self.validated,
                     "arguments were repaired"
@@ -85,10 +85,10 @@ impl RepairRecord {
 
 /// The codes, each with its number: `single_quotes×9 python_literal×1`.
 #[cfg(feature = "tracing")]
-struct Counts<'a>(&'a Fixes);
+struct CountsByCode<'a>(&'a Fixes);
 
 #[cfg(feature = "tracing")]
-impl fmt::Display for Counts<'_> {
+impl fmt::Display for CountsByCode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (code, count)) in self.0.counts().enumerate() {
             let space = if at == 0 { "" } else { " " };

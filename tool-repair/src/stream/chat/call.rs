@@ -9,7 +9,7 @@ use crate::stream::call::step::{Address, ChatAddress, Reading};
 use crate::stream::call::{Call, Position};
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ChatCall {
     pub(crate) choice: String,
     /// The `index` of its last piece.
     pub(crate) index: Option<String>,
@@ -47,7 +47,7 @@ impl End {
     }
 }
 
-impl Entry {
+impl ChatCall {
     /// Returns whether a delta with this `index` begins another call: by another id, or by its name. Another id beside
     /// arguments but without a name is part of this call: some servers change ids.
     pub(crate) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {

@@ -8,7 +8,7 @@ use crate::stream::json::cursor::{Cursor, contents};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
-pub(crate) struct Located<'a> {
+pub(crate) struct ChatEvent<'a> {
     pub(crate) deltas: Vec<Delta<'a>>,
     /// The `index` and `finish_reason` of each choice that ends here.
     pub(crate) finished: Vec<(&'a str, &'a str)>,
@@ -30,7 +30,7 @@ pub(crate) struct Delta<'a> {
     pub(crate) piece: Option<Piece<'a>>,
 }
 
-impl<'a> Located<'a> {
+impl<'a> ChatEvent<'a> {
     /// Reads an event; `None` if it is not one of this dialect.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();

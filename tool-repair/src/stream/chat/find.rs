@@ -1,6 +1,6 @@
 //! Finds the call of a Chat Completions stream to which a piece belongs.
 
-use super::call::Entry;
+use super::call::ChatCall;
 use super::event::Delta;
 use super::history::ChoiceHistories;
 
@@ -16,12 +16,12 @@ pub(crate) enum Found {
 
 /// Finds the call of a delta: the last one with its `index`, or, without one, the call with its id. A delta without
 /// both continues the call with the last piece.
-pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
-    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
+pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
+    let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     if delta.legacy {
         return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
     }
-    let same_id = |entry: &Entry| delta.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+    let same_id = |entry: &ChatCall| delta.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
     let anew = |at: &usize| {
         calls
             .get(*at)
@@ -67,8 +67,8 @@ pub(crate) fn find(calls: &[Entry], histories: &ChoiceHistories, delta: &Delta<'
 }
 
 /// Finds the call with the last piece, if a delta without a name of a tool seems to continue it.
-fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
-    let position = |wanted: &dyn Fn(&Entry) -> bool| position(calls, delta, wanted);
+fn gone_on_with(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
+    let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     let at = position(&|_| true)?;
     let entry = calls.get(at)?;
     let nameless = delta.index.is_none() && delta.id.is_none();
@@ -93,7 +93,7 @@ fn gone_on_with(calls: &[Entry], delta: &Delta<'_>, known_index: bool) -> Option
 }
 
 /// Finds the last call with a delta's choice and kind that is `wanted`.
-fn position(calls: &[Entry], delta: &Delta<'_>, wanted: &dyn Fn(&Entry) -> bool) -> Option<usize> {
-    let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+fn position(calls: &[ChatCall], delta: &Delta<'_>, wanted: &dyn Fn(&ChatCall) -> bool) -> Option<usize> {
+    let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
     calls.iter().rposition(|entry| own(entry) && wanted(entry))
 }

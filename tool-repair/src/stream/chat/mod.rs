@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use self::call::{Entry, NamedBy};
-use self::event::{Delta, Located};
+use self::call::{ChatCall, NamedBy};
+use self::event::{ChatEvent, Delta};
 use self::find::{Found, find};
 use self::history::ChoiceHistories;
 use crate::stream::call::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
@@ -25,7 +25,7 @@ use crate::stream::call::{Call, Conclusion};
 #[derive(Debug, Default)]
 pub(crate) struct Chat {
     /// Calls in the order of their last pieces.
-    calls: Vec<Entry>,
+    calls: Vec<ChatCall>,
     histories: ChoiceHistories,
 }
 
@@ -38,7 +38,7 @@ impl Chat {
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::parse(event.text) else {
+        let Some(located) = ChatEvent::parse(event.text) else {
             return false;
         };
         let limit = reading.state.limits.calls;
@@ -135,7 +135,7 @@ impl Chat {
     /// Finalizes the call of the last piece: clients treat it as complete when a piece of another call arrives, so all
     /// of it must have left.
     fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, reading: &mut Reading<'_>) {
-        let own = |entry: &Entry| entry.choice == delta.choice && entry.legacy == delta.legacy;
+        let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
         let last = self.calls.iter().rposition(own);
         let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
         if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
@@ -148,9 +148,9 @@ impl Chat {
 
     /// Handles the first arguments of a call that may be more of an open one. While that one is not complete, only a
     /// piece that begins like arguments may be another call; this is decided when that one ends.
-    fn conclude_earlier(&mut self, next: &mut Entry, piece: Piece<'_>, reading: &mut Reading<'_>) {
-        let own = |entry: &&mut Entry| entry.choice == next.choice && entry.legacy == next.legacy;
-        let mut before: Vec<&mut Entry> = self.calls.iter_mut().filter(own).collect();
+    fn conclude_earlier(&mut self, next: &mut ChatCall, piece: Piece<'_>, reading: &mut Reading<'_>) {
+        let own = |entry: &&mut ChatCall| entry.choice == next.choice && entry.legacy == next.legacy;
+        let mut before: Vec<&mut ChatCall> = self.calls.iter_mut().filter(own).collect();
         before.sort_by_key(|entry| entry.call.serial);
         let (mut incomplete, mut waits) = (false, false);
         let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
@@ -184,7 +184,7 @@ impl Chat {
     /// Returns whether no open call has any of the names in a delta.
     fn is_identified(&self, delta: &Delta<'_>) -> bool {
         let known =
-            |entry: &Entry| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
+            |entry: &ChatCall| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
@@ -209,7 +209,7 @@ impl Chat {
 
     /// The names by which clients will identify the pieces of the call that a delta begins.
     fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
-        let same_key = |entry: &Entry| {
+        let same_key = |entry: &ChatCall| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
             let same_id = delta.index.is_none()
                 && delta.id.is_some()
@@ -229,7 +229,7 @@ impl Chat {
 
     fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, reading: &mut Reading<'_>) {
         let ended = self.histories.get_mut(delta.choice).ended;
-        self.calls.push(Entry {
+        self.calls.push(ChatCall {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
@@ -263,13 +263,13 @@ impl Chat {
 
     /// Ends calls, in the order in which they began: the outcome of one may depend on earlier ones. An error follows
     /// everything that can leave.
-    fn end_where(&mut self, ended: impl Fn(&Entry) -> bool, cut: bool, reading: &mut Reading<'_>) {
+    fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, reading: &mut Reading<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
-        let ended: Vec<Entry> = ended;
+        let ended: Vec<ChatCall> = ended;
         let last = leaves_first(&ended);
         let mut ends = Vec::with_capacity(ended.len());
-        let mut ended: Vec<(Entry, bool)> = ended.into_iter().zip(last).collect();
+        let mut ended: Vec<(ChatCall, bool)> = ended.into_iter().zip(last).collect();
         ended.sort_by_key(|(entry, _)| entry.call.serial);
         for (mut entry, last) in ended {
             let history = self.histories.get_mut(&entry.choice);
@@ -287,13 +287,13 @@ impl Chat {
 /// Returns whether the rest of each call leaves first: it does for the call with the last piece of its choice, since
 /// clients treat a call as complete when a piece of another one arrives. After a call that waits, the calls leave in
 /// the order in which they began.
-fn leaves_first(ended: &[Entry]) -> Vec<bool> {
+fn leaves_first(ended: &[ChatCall]) -> Vec<bool> {
     // The last call of each choice, or `None` if one of its calls waits.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();
-    for Entry { choice, call, .. } in ended {
+    for ChatCall { choice, call, .. } in ended {
         let last = last.entry(choice).or_insert(Some(call.serial));
         *last = last.filter(|_| !call.waits()).and(Some(call.serial));
     }
-    let is_last = |entry: &Entry| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
+    let is_last = |entry: &ChatCall| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
     ended.iter().map(is_last).collect()
 }

@@ -10,7 +10,7 @@ use crate::stream::call::{Call, Position};
 use crate::stream::json::cursor::Spanned;
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ResponsesCall {
     /// Id of the item; `call.id` is the id that a result names.
     pub(crate) id: Option<String>,
     pub(crate) output_index: Option<String>,
@@ -21,12 +21,12 @@ pub(crate) struct Entry {
     pub(crate) named: bool,
     /// Whether all of its arguments were in the announcement of its item, complete and JSON.
     announced: bool,
-    pub(crate) stop: Stop,
+    pub(crate) stop: CallEnd,
 }
 
 /// Progress of the end of a call.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum CallEnd {
     /// The arguments are not done.
     Open,
     /// The arguments are done, and have left. The outcome is known, unless the stream reports that they were cut off.
@@ -45,7 +45,7 @@ pub(crate) struct Kept {
     size: usize,
 }
 
-impl Entry {
+impl ResponsesCall {
     pub(crate) fn new(item: &Item<'_>, reading: &mut Reading<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let tool = item.name.as_deref().unwrap_or_default().to_owned();
@@ -58,7 +58,7 @@ impl Entry {
             in_pieces: false,
             named: false,
             announced: false,
-            stop: Stop::Open,
+            stop: CallEnd::Open,
         }
     }
 
@@ -66,7 +66,7 @@ impl Entry {
     pub(crate) fn is_meant_by(&self, item: &Item<'_>) -> bool {
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         let both = self.call.id.as_deref().zip(item.call_id.as_deref());
-        if !matches!(self.stop, Stop::Open) && both.is_some_and(|(own, said)| own != said) {
+        if !matches!(self.stop, CallEnd::Open) && both.is_some_and(|(own, said)| own != said) {
             return false;
         }
         same(self.id.as_deref(), item.id.as_deref())
@@ -105,7 +105,7 @@ impl Entry {
 
     /// Takes all of the arguments, if no pieces were sent.
     pub(crate) fn take_whole(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
-        if !matches!(self.stop, Stop::Open) {
+        if !matches!(self.stop, CallEnd::Open) {
             return;
         }
         if self.announced && item.arguments.is_some() {
@@ -133,27 +133,27 @@ impl Entry {
     /// is held; otherwise the outcome is known.
     pub(crate) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
         match &mut self.stop {
-            Stop::Open if !self.call.is_repairing() => {
+            CallEnd::Open if !self.call.is_repairing() => {
                 self.stop = match self.call.end(false, reading.state) {
                     None => {
                         self.call.ended(Ending::default(), reading);
-                        Stop::Finalized(None)
+                        CallEnd::Finalized(None)
                     }
                     Some(mut outcome) => {
                         let rest = std::mem::take(&mut outcome.rest);
                         self.release(rest, reading);
                         self.call.drop_carrier(reading);
-                        Stop::Left(Box::new(outcome))
+                        CallEnd::Left(Box::new(outcome))
                     }
                 };
                 return false;
             }
-            Stop::Open => self.stop = Stop::Kept(Kept::default()),
-            Stop::Kept(_) => {}
-            Stop::Left(_) | Stop::Finalized(_) => return false,
+            CallEnd::Open => self.stop = CallEnd::Kept(Kept::default()),
+            CallEnd::Kept(_) => {}
+            CallEnd::Left(_) | CallEnd::Finalized(_) => return false,
         }
         match &mut self.stop {
-            Stop::Kept(kept) if kept.events < EVENTS_KEPT && reading.state.may_hold(reading.size) => {
+            CallEnd::Kept(kept) if kept.events < EVENTS_KEPT && reading.state.may_hold(reading.size) => {
                 kept.events += 1;
                 kept.size += reading.size;
                 reading.state.held += reading.size;
@@ -173,13 +173,13 @@ impl Entry {
     /// Handles the beginning of another call that may be more of this one. Returns whether it may be a separate call.
     pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         match &self.stop {
-            Stop::Open | Stop::Kept(_) => {
+            CallEnd::Open | CallEnd::Kept(_) => {
                 let (rest, complete) = self.call.leave_or_pass(reading.state);
                 self.release(rest, reading);
                 complete
             }
-            Stop::Left(outcome) => outcome.status == Status::Valid,
-            Stop::Finalized(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
+            CallEnd::Left(outcome) => outcome.status == Status::Valid,
+            CallEnd::Finalized(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
         }
     }
 
@@ -192,26 +192,26 @@ impl Entry {
     /// Finalizes the call, once it is known whether the arguments were cut off. Held arguments leave, then the held
     /// events.
     pub(crate) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
-        let kept = match std::mem::replace(&mut self.stop, Stop::Finalized(None)) {
-            Stop::Finalized(status) => {
-                self.stop = Stop::Finalized(status);
+        let kept = match std::mem::replace(&mut self.stop, CallEnd::Finalized(None)) {
+            CallEnd::Finalized(status) => {
+                self.stop = CallEnd::Finalized(status);
                 return;
             }
-            Stop::Left(outcome) => {
+            CallEnd::Left(outcome) => {
                 let outcome = if cut { outcome.cut_off() } else { *outcome };
                 let ending = Ending::from(Some(&outcome));
-                self.stop = Stop::Finalized(ending.status);
+                self.stop = CallEnd::Finalized(ending.status);
                 self.record(outcome, reading);
                 return self.call.ended(ending, reading);
             }
-            Stop::Open => None,
-            Stop::Kept(kept) => Some(kept),
+            CallEnd::Open => None,
+            CallEnd::Kept(kept) => Some(kept),
         };
         reading.state.held -= kept.as_ref().map_or(0, |kept| kept.size);
         let mut ending = Ending::default();
         if let Some(mut outcome) = self.call.end(cut, reading.state) {
             ending = Ending::from(Some(&outcome));
-            self.stop = Stop::Finalized(ending.status);
+            self.stop = CallEnd::Finalized(ending.status);
             let rest = std::mem::take(&mut outcome.rest);
             if let Some(message) = self.record(outcome, reading) {
                 return reading.fail(self.call.serial, message);
@@ -229,9 +229,9 @@ impl Entry {
     /// Replaces a copy of the arguments in the event.
     pub(crate) fn copy(&self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let status = match &self.stop {
-            Stop::Finalized(status) => *status,
-            Stop::Left(outcome) => Some(outcome.status),
-            Stop::Open | Stop::Kept(_) => None,
+            CallEnd::Finalized(status) => *status,
+            CallEnd::Left(outcome) => Some(outcome.status),
+            CallEnd::Open | CallEnd::Kept(_) => None,
         };
         reading.steps.extend(item.copy(status, reading.state));
     }

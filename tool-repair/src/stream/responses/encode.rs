@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::event::Located;
+use super::event::ResponsesEvent;
 use crate::repairer::Status;
 use crate::sse::Event;
 use crate::stream::call::state::StreamState;
@@ -16,7 +16,7 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let Some(payload) = Payload::parse(&event) else {
         return;
     };
-    let Some(located) = Located::parse(payload.text()) else {
+    let Some(located) = ResponsesEvent::parse(payload.text()) else {
         return;
     };
     if let Some(value) = &located.item.delta {
@@ -33,7 +33,7 @@ pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out:
     let payload = status.and_then(|_| Payload::parse(&event));
     let located = payload
         .as_ref()
-        .and_then(|payload| Located::parse(payload.text()));
+        .and_then(|payload| ResponsesEvent::parse(payload.text()));
     let copy = located.and_then(|located| located.item.copy(status, state));
     match (payload, copy) {
         (Some(payload), Some(Step::Copy { span, contents })) => payload.replace(span, contents, out),
@@ -45,7 +45,7 @@ pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out:
 ///
 /// The event repeats the `sequence_number` of `last`, as if that had been sent in two halves: all other events keep
 /// theirs, and a client that resumes the stream after it misses nothing.
-fn delta(last: &Located<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
+fn delta(last: &ResponsesEvent<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name
         .map(|_| format!("event: {KIND}{line_end}"))
@@ -72,7 +72,7 @@ pub(crate) fn error(message: &str, last: &[u8]) -> String {
     let payload = Payload::parse(&event);
     let located = payload
         .as_ref()
-        .and_then(|payload| Located::parse(payload.text()));
+        .and_then(|payload| ResponsesEvent::parse(payload.text()));
     let sequence_number = located.and_then(|located| located.sequence_number);
     let end = line_end(last);
     let mut contents = String::new();

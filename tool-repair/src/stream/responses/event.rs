@@ -6,7 +6,7 @@ use crate::stream::json::cursor::{Cursor, Spanned};
 
 /// The fields of an event that concern calls.
 #[derive(Debug, Default)]
-pub(crate) struct Located<'a> {
+pub(crate) struct ResponsesEvent<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,
     pub(crate) sequence_number: Option<&'a str>,
     /// The fields of one call: at the top level, or in its `item`.
@@ -30,7 +30,7 @@ pub(crate) struct Item<'a> {
     pub(crate) delta: Option<Spanned<'a>>,
 }
 
-impl<'a> Located<'a> {
+impl<'a> ResponsesEvent<'a> {
     /// Reads an event; `None` if it is not one of this dialect.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use self::call::{Entry, Stop};
-use self::event::{Item, Located};
+use self::call::{CallEnd, ResponsesCall};
+use self::event::{Item, ResponsesEvent};
 use crate::stream::call::outcome::{AFTER_END, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
@@ -19,20 +19,20 @@ use crate::stream::call::step::{Incoming, Reading, Step};
 /// All calls of a Responses stream, also those that have ended: copies of their arguments follow until the end.
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
-    entries: Vec<Entry>,
-    names: Names,
+    entries: Vec<ResponsesCall>,
+    names: CallNames,
 }
 
 /// Position of the last call of each name among the entries: a whole response names all of them again.
 #[derive(Debug, Default)]
-struct Names {
+struct CallNames {
     ids: HashMap<String, usize>,
     call_ids: HashMap<String, usize>,
     output_indexes: HashMap<String, usize>,
 }
 
-impl Names {
-    fn add(&mut self, entry: &Entry, at: usize) {
+impl CallNames {
+    fn add(&mut self, entry: &ResponsesCall, at: usize) {
         for (names, name) in [
             (&mut self.ids, &entry.id),
             (&mut self.call_ids, &entry.call.id),
@@ -47,13 +47,13 @@ impl Responses {
     /// Returns whether an event may concern calls.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("function_call"));
-        let is_over = |entry: &Entry| matches!(entry.stop, Stop::Finalized(_));
+        let is_over = |entry: &ResponsesCall| matches!(entry.stop, CallEnd::Finalized(_));
         !self.entries.iter().all(is_over) || CALL.find(raw).is_some()
     }
 
     /// Reads an event. Returns whether it is one of this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
-        let Some(located) = Located::parse(event.text) else {
+        let Some(located) = ResponsesEvent::parse(event.text) else {
             return false;
         };
         let limit = reading.state.limits.calls;
@@ -104,12 +104,13 @@ impl Responses {
         for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
             doubtful |= !entry.conclude(reading);
         }
-        let complete = |entry: &Entry| !matches!(entry.stop, Stop::Open) || entry.is_meant_by(item);
+        let complete =
+            |entry: &ResponsesCall| !matches!(entry.stop, CallEnd::Open) || entry.is_meant_by(item);
         for entry in self.entries.iter_mut().filter(|entry| complete(entry)) {
             entry.finalize(false, reading);
         }
         if item.is_call() {
-            let mut entry = Entry::new(item, reading);
+            let mut entry = ResponsesCall::new(item, reading);
             if doubtful {
                 entry.call.pass(MORE_OF_ANOTHER, reading.state);
             }
@@ -129,12 +130,12 @@ impl Responses {
             return;
         };
         match &entry.stop {
-            Stop::Open => entry.push(item.delta.as_ref(), reading),
-            Stop::Kept(_) => {
+            CallEnd::Open => entry.push(item.delta.as_ref(), reading),
+            CallEnd::Kept(_) => {
                 entry.give_up(AFTER_END, reading);
                 entry.finalize(false, reading);
             }
-            Stop::Left(_) | Stop::Finalized(_) => {
+            CallEnd::Left(_) | CallEnd::Finalized(_) => {
                 let piece = item
                     .delta
                     .as_ref()
@@ -184,7 +185,7 @@ impl Responses {
     }
 
     /// Handles the end of the response, which repeats everything.
-    fn whole(&mut self, cut: bool, located: &Located<'_>, reading: &mut Reading<'_>) {
+    fn whole(&mut self, cut: bool, located: &ResponsesEvent<'_>, reading: &mut Reading<'_>) {
         self.end(cut, reading);
         for item in &located.output {
             let at = self.find(item).unwrap_or_else(|| self.begin(item, reading));
@@ -205,7 +206,7 @@ impl Responses {
         let last = || {
             self.entries
                 .iter()
-                .rposition(|entry| matches!(entry.stop, Stop::Open))
+                .rposition(|entry| matches!(entry.stop, CallEnd::Open))
         };
         let found = found.or_else(|| last().filter(|_| nameless));
         let found = found.or_else(|| self.only_open(item, reading));
@@ -215,7 +216,7 @@ impl Responses {
     /// Finds the only open call for an item with an unknown id and without position, if the call was announced, is not
     /// complete, and no piece named it.
     fn only_open(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> Option<usize> {
-        let open = |entry: &Entry| matches!(entry.stop, Stop::Open);
+        let open = |entry: &ResponsesCall| matches!(entry.stop, CallEnd::Open);
         let at = self.entries.iter().position(open)?;
         let only = self.entries.iter().rposition(open) == Some(at);
         let entry = self.entries.get_mut(at)?;
@@ -244,11 +245,11 @@ impl Responses {
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         let other =
             |own: Option<&str>, said: Option<&str>| own.zip(said).is_some_and(|(own, said)| own != said);
-        let is_another = |entry: &Entry| {
+        let is_another = |entry: &ResponsesCall| {
             let ids = other(entry.call.id.as_deref(), call_id) && other(entry.id.as_deref(), id);
             ids || other(entry.output_index.as_deref(), item.output_index)
         };
-        let crosswise = |entry: &Entry| {
+        let crosswise = |entry: &ResponsesCall| {
             let crossed = same(entry.call.id.as_deref(), id) || same(entry.id.as_deref(), call_id);
             crossed && !is_another(entry)
         };
@@ -263,10 +264,10 @@ impl Responses {
     }
 
     fn begin(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> usize {
-        self.add(Entry::new(item, reading))
+        self.add(ResponsesCall::new(item, reading))
     }
 
-    fn add(&mut self, entry: Entry) -> usize {
+    fn add(&mut self, entry: ResponsesCall) -> usize {
         let at = self.entries.len();
         self.names.add(&entry, at);
         self.entries.push(entry);
