@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tool_runtime::{Issue, Policy, ToolCall};
 
+use crate::check::issue_counts::IssueCounts;
 use crate::check::progress::Progress;
 use crate::check::schemas::{NAME, Schemas};
-use crate::check::tally::Tally;
 use crate::jsonl::{self, Answers, Line, LineError, present};
 use crate::options::{CheckOptions, Deny};
 use crate::outcome::{Failure, Outcome};
@@ -21,16 +21,16 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Outcome,
         terminal,
         progress: Progress::new(terminal, source.length),
         schemas: Schemas::default(),
-        tally: Tally::default(),
+        counts: IssueCounts::default(),
     };
     let unread = jsonl::answer_each(source, |line, answers| check.answer(line, answers));
     check.progress.clear();
-    let (unread, tally) = (unread?, check.tally);
-    terminal.print(&tally.summary(unread, terminal.palette));
+    let (unread, counts) = (unread?, check.counts);
+    terminal.print(&counts.summary(unread, terminal.palette));
     let denied = match options.deny {
         None => false,
-        Some(Deny::Errors) => tally.has_errors(),
-        Some(Deny::Warnings) => tally.has_errors() || tally.has_warnings(),
+        Some(Deny::Errors) => counts.has_errors(),
+        Some(Deny::Warnings) => counts.has_errors() || counts.has_warnings(),
     };
     Ok(Outcome::success_if(unread == 0 && !denied))
 }
@@ -43,13 +43,13 @@ struct Check {
     terminal: Terminal,
     progress: Progress,
     schemas: Schemas,
-    tally: Tally,
+    counts: IssueCounts,
 }
 
 impl Check {
     fn answer(&mut self, line: Line<'_>, answers: &mut Answers) -> Result<(), LineError> {
         self.progress.step(line.number, line.end);
-        let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
+        let sent: CheckedLine<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(schema) = sent.schema else {
             return Err(LineError::of(id, format!("there is no `schema`; send {WANTED}")));
@@ -62,10 +62,10 @@ impl Check {
             .as_ref()
             .map_err(|error| LineError::of(id, error))?;
         let request = registry.prepare(ToolCall::new("", NAME, input).with_policy(self.policy));
-        self.tally.add(&request);
+        self.counts.add(&request);
         let arguments = RawValue::from_string(request.arguments_json)
             .map_err(|error| LineError::of(id, format!("the arguments cannot be written: {error}")))?;
-        Ok(answers.write(&Answer {
+        Ok(answers.write(&CheckReport {
             id,
             arguments: &arguments,
             warnings: &request.warnings,
@@ -88,7 +88,7 @@ impl Check {
 }
 
 /// The arguments as text: what a model wrote, or how their JSON stands in the line, with its numbers and keys.
-fn input(id: &RawValue, sent: &Sent<'_>) -> Result<String, LineError> {
+fn input(id: &RawValue, sent: &CheckedLine<'_>) -> Result<String, LineError> {
     match (sent.arguments, sent.raw) {
         (Some(arguments), None) => Ok(arguments.get().to_owned()),
         (None, Some(raw)) => jsonl::string(id, "raw", raw),
@@ -106,7 +106,7 @@ fn input(id: &RawValue, sent: &Sent<'_>) -> Result<String, LineError> {
 }
 
 #[derive(Deserialize)]
-struct Sent<'a> {
+struct CheckedLine<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -118,7 +118,7 @@ struct Sent<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CheckReport<'a> {
     id: &'a RawValue,
     arguments: &'a RawValue,
     warnings: &'a [Issue],

@@ -3,6 +3,6 @@
 // Dependencies first: a module uses only modules declared before it.
 mod log_warnings;
 mod schemas;
-mod tally;
+mod issue_counts;
 mod progress;
 pub(crate) mod lines;

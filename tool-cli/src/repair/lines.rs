@@ -15,14 +15,14 @@ use crate::terminal::Terminal;
 pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;
     let unread = jsonl::answer_each(source, |line, answers| {
-        let sent: Sent<'_> = jsonl::record(line.text, WANTED)?;
+        let sent: TextLine<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(text) = sent.text else {
             return Err(LineError::of(id, format!("there is no `text`; send {WANTED}")));
         };
         let text = jsonl::string(id, "text", text)?;
         let repaired = repair(&text);
-        Ok(answers.write(&Answer {
+        Ok(answers.write(&RepairReport {
             id,
             status: repaired.status,
             text: &repaired.text,
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
 }
 
 #[derive(Deserialize)]
-struct Sent<'a> {
+struct TextLine<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -44,7 +44,7 @@ struct Sent<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RepairReport<'a> {
     id: &'a RawValue,
     status: Status,
     text: &'a str,

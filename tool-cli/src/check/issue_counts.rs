@@ -1,4 +1,4 @@
-//! How often each code was found, and calls of each kind: what a report comes down to.
+//! [`IssueCounts`]: numbers of calls and of issue codes, for the summary of a report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use tool_runtime::issue::{Code, Issue};
 
 use crate::terminal::{Palette, counted};
 
-/// What was found in all calls.
+/// Numbers of calls by outcome, and of issues by code.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct IssueCounts {
     clean: usize,
     with_warnings: usize,
     refused: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Tally {
     errors: BTreeMap<Code, usize>,
 }
 
-impl Tally {
+impl IssueCounts {
     pub(crate) fn add(&mut self, request: &ToolCallRequest) {
         *match (request.errors.is_empty(), request.warnings.is_empty()) {
             (false, _) => &mut self.refused,
