@@ -44,6 +44,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::schema;
+use crate::schema::compiled::pattern::Patterns;
 use crate::wire::definition::ToolDefinition;
 
 pub use convert::Note;
@@ -105,7 +106,7 @@ pub(super) fn strict(
         .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
     // A schema that registration rejects has no strict form either: below an `$id`, for example, `#/$defs/…` would change its
     // meaning.
-    schema::check(&schema).map_err(|error| not_strict(error.path, error.reason))?;
+    schema::check(&schema, &Patterns::default()).map_err(|error| not_strict(error.path, error.reason))?;
     Ok(StrictTool {
         tool: wrap(converted),
         notes,

@@ -6,21 +6,21 @@ use serde_json::{Map, Value};
 
 use crate::schema::compiled::bounds::{Bound, NumberLimits, Width};
 use crate::schema::compiled::decimal::Decimal;
-use crate::schema::compiled::pattern::Pattern;
+use crate::schema::compiled::pattern::{Pattern, Patterns};
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::values::{TextLimits, Values};
 use crate::schema::keywords::marks;
 use crate::schema::text_formats::TextFormat;
 
 /// `minLength`, `maxLength`, `pattern`, `x-not-blank`.
-pub(crate) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
+pub(crate) fn text(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let limits = TextLimits {
         min: count_limit(keywords, "minLength"),
         max: count_limit(keywords, "maxLength"),
         pattern: keywords
             .get("pattern")
             .and_then(Value::as_str)
-            .and_then(|pattern| Pattern::new(pattern).ok()),
+            .and_then(|pattern| patterns.compile(pattern).ok()),
         not_blank: flag(keywords, marks::NOT_BLANK),
         format: None,
     };
@@ -30,13 +30,13 @@ pub(crate) fn text(keywords: &Map<String, Value>) -> Option<TextLimits> {
 }
 
 /// Limits of strings, with the `format` if it can be enforced.
-pub(crate) fn text_with_format(keywords: &Map<String, Value>) -> Option<TextLimits> {
+pub(crate) fn text_with_format(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let format = keywords.get("format").and_then(Value::as_str);
     match format.and_then(TextFormat::named) {
-        None => text(keywords),
+        None => text(keywords, patterns),
         format => Some(TextLimits {
             format,
-            ..text(keywords).unwrap_or_default()
+            ..text(keywords, patterns).unwrap_or_default()
         }),
     }
 }
@@ -164,10 +164,12 @@ pub(crate) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
 }
 
 /// `patternProperties`; `None` for an unsupported pattern.
-pub(crate) fn key_patterns(keywords: &Map<String, Value>) -> Vec<(Option<Pattern>, &Value)> {
-    let patterns = named(keywords, "patternProperties");
-    patterns
-        .map(|(pattern, schema)| (Pattern::new(pattern).ok(), schema))
+pub(crate) fn key_patterns<'k>(
+    keywords: &'k Map<String, Value>,
+    patterns: &Patterns,
+) -> Vec<(Option<Pattern>, &'k Value)> {
+    named(keywords, "patternProperties")
+        .map(|(pattern, schema)| (patterns.compile(pattern).ok(), schema))
         .collect()
 }
 

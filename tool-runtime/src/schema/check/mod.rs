@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::compiled::pattern::Pattern;
+use super::compiled::pattern::Patterns;
 use super::compiled::types::NAMES;
 use super::keywords::reference::{self, Target};
 use super::keywords::{marks, pointer};
@@ -76,7 +76,7 @@ impl fmt::Display for SchemaWarning {
 }
 
 /// Checks a schema with all its subschemas, and returns the keywords that cannot be enforced.
-pub(crate) fn check(schema: &Value) -> Result<Vec<SchemaWarning>, SchemaError> {
+pub(crate) fn check(schema: &Value, patterns: &Patterns) -> Result<Vec<SchemaWarning>, SchemaError> {
     if depth::is_too_deep(schema) {
         let reason = format!(
             "nested deeper than {} levels; move parts of it to `$defs`",
@@ -86,6 +86,7 @@ pub(crate) fn check(schema: &Value) -> Result<Vec<SchemaWarning>, SchemaError> {
     }
     let mut check = Check {
         root: schema,
+        patterns,
         pending: vec![(String::new(), schema)],
         unenforced: Vec::new(),
     };
@@ -125,6 +126,7 @@ fn deepest_path(schema: &Value) -> String {
 
 struct Check<'s> {
     root: &'s Value,
+    patterns: &'s Patterns,
     pending: Vec<(String, &'s Value)>,
     unenforced: Vec<SchemaWarning>,
 }
@@ -251,12 +253,8 @@ impl<'s> Check<'s> {
     }
 
     fn regex(&mut self, path: &str, pattern: &str) {
-        if let Err(error) = Pattern::new(pattern) {
-            let reason = format!(
-                "the pattern `{}` is not enforced: {}",
-                excerpt(pattern),
-                error.reason()
-            );
+        if let Err(reason) = self.patterns.compile(pattern) {
+            let reason = format!("the pattern `{}` is not enforced: {reason}", excerpt(pattern));
             self.unenforced(path, reason);
         }
     }

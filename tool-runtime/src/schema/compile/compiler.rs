@@ -10,12 +10,14 @@ use serde_json::{Map, Value};
 
 use super::merge;
 use crate::schema::check::{SchemaError, is_annotation, is_assertion};
+use crate::schema::compiled::pattern::Patterns;
 use crate::schema::compiled::{Schema, SchemaId};
 use crate::schema::keywords::marks;
 use crate::schema::keywords::reference::{self, Target};
 
 pub(super) struct Compiler<'s> {
     pub(super) root: &'s Value,
+    pub(super) patterns: &'s Patterns,
     pub(super) schemas: Vec<Schema>,
     pub(super) queue: Vec<(SchemaId, Value)>,
     pub(super) by_pointer: HashMap<String, SchemaId>,

@@ -22,7 +22,7 @@ use super::check::limits;
 use super::check::{SchemaError, SchemaWarning, check, is_annotation};
 use super::compiled::format_description::Format;
 use super::compiled::name::{KeyPrefix, fold};
-use super::compiled::pattern::Pattern;
+use super::compiled::pattern::{Pattern, Patterns};
 use super::compiled::spelling;
 use super::compiled::types::{Types, declared_types};
 use super::compiled::validation::SubschemaId;
@@ -51,7 +51,8 @@ impl CompiledSchema {
     ) -> Result<(CompiledSchema, Vec<SchemaWarning>), SchemaError> {
         let written = schema;
         let schema = &*nullable::expand_nullable(written);
-        let mut warnings = check(schema).map_err(|error| SchemaError {
+        let patterns = Patterns::default();
+        let mut warnings = check(schema, &patterns).map_err(|error| SchemaError {
             path: nullable::original_pointer(written, &error.path),
             ..error
         })?;
@@ -62,10 +63,11 @@ impl CompiledSchema {
             path: nullable::original_pointer(written, existing_prefix(schema, &error.path)),
             ..error
         };
-        let validated = validation::compile(schema, formats).map_err(original_path)?;
+        let validated = validation::compile(schema, formats, &patterns).map_err(original_path)?;
         let schema = validated.as_ref().map_or(schema, |validated| &validated.marked);
         let mut compiler = Compiler {
             root: schema,
+            patterns: &patterns,
             schemas: Vec::new(),
             queue: Vec::new(),
             by_pointer: HashMap::new(),
@@ -212,8 +214,8 @@ impl Compiler<'_> {
         });
         let text = match values {
             // A listed value is one, whatever the `format`.
-            Some(_) => limits::text(keywords),
-            None => limits::text_with_format(keywords),
+            Some(_) => limits::text(keywords, self.patterns),
+            None => limits::text_with_format(keywords, self.patterns),
         };
         let plain = Plain {
             values,
@@ -280,7 +282,7 @@ impl Compiler<'_> {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
-        let patterns = limits::key_patterns(keywords);
+        let patterns = limits::key_patterns(keywords, self.patterns);
         let mut object = Object {
             additional: self.compile_additional(keywords.get("additionalProperties"))?,
             names: match keywords.get("propertyNames") {
@@ -539,5 +541,26 @@ mod tests {
                 .1
                 .contains("deeper")
         );
+    }
+
+    #[test]
+    fn compiles_a_pattern_once() {
+        let class = if cfg!(feature = "unicode-patterns") {
+            r"^\p{L}+$"
+        } else {
+            "^[a-z]+$"
+        };
+        let property = json!({ "type": "string", "pattern": class, "not": { "const": "a" } });
+        let schema = json!({ "type": "object", "properties": { "x": property } });
+        let (compiled, _) = CompiledSchema::compile(&schema).unwrap();
+        let coerced = compiled.properties().iter().find_map(|property| {
+            let plain = compiled.schema(property.schema).plain()?;
+            plain.text.as_ref()?.pattern.clone()
+        });
+        let subschemas = &compiled.validation().unwrap().subschemas;
+        let mut texts = subschemas.iter().filter_map(|subschema| subschema.text.as_ref());
+        let validated = texts.find_map(|text| text.pattern.clone());
+        let address = |pattern: Option<super::Pattern>| pattern.unwrap().as_str().as_ptr();
+        assert_eq!(address(coerced), address(validated));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::check::limits;
 use crate::schema::check::{SchemaError, is_annotation, is_assertion};
-use crate::schema::compiled::pattern::Pattern;
+use crate::schema::compiled::pattern::Patterns;
 use crate::schema::compiled::types::{Types, declared_types};
 use crate::schema::compiled::validation::{
     Condition, Contains, InPlace, ListKeywords, ObjectKeywords, Subschema, SubschemaId, Validation,
@@ -47,13 +47,18 @@ impl Validated {
 }
 
 /// Compiles a schema that was checked; `None` if coercion enforces all of it.
-pub(super) fn compile(schema: &Value, formats: FormatPolicy) -> Result<Option<Validated>, SchemaError> {
+pub(super) fn compile(
+    schema: &Value,
+    formats: FormatPolicy,
+    patterns: &Patterns,
+) -> Result<Option<Validated>, SchemaError> {
     let enforces_formats = formats == FormatPolicy::Enforced;
     if !mentions_assertions(schema, enforces_formats) {
         return Ok(None);
     }
     let mut builder = Builder {
         root: schema,
+        patterns,
         enforces_formats,
         subschemas: Vec::new(),
         pointers: Vec::new(),
@@ -113,6 +118,7 @@ fn mentions_assertions(schema: &Value, enforces_formats: bool) -> bool {
 
 struct Builder<'s> {
     root: &'s Value,
+    patterns: &'s Patterns,
     enforces_formats: bool,
     subschemas: Vec<Subschema>,
     pointers: Vec<String>,
@@ -159,7 +165,7 @@ impl<'s> Builder<'s> {
         };
         let at = self.pointers.get(id.0 as usize).cloned().unwrap_or_default();
         let format = keywords.get("format").and_then(Value::as_str);
-        let text = limits::text(keywords);
+        let text = limits::text(keywords, self.patterns);
         let has_pattern = text.as_ref().is_some_and(|limits| limits.pattern.is_some());
         let object = self.object(&at, keywords);
         let patterns = object.iter().flat_map(|object| &object.patterns);
@@ -228,7 +234,9 @@ impl<'s> Builder<'s> {
             object.properties.insert(name, schema);
         }
         for (pattern, schema) in self.named(at, keywords, "patternProperties") {
-            object.patterns.push((Pattern::new(&pattern).ok(), schema));
+            object
+                .patterns
+                .push((self.patterns.compile(&pattern).ok(), schema));
         }
         for (name, needed) in limits::named(keywords, "dependentRequired") {
             object

@@ -3,7 +3,11 @@
 //! Patterns match in linear time, with the ASCII classes of ECMA 262 and without tables (`regex-lite`). A pattern with `\p{…}` needs
 //! the tables of Unicode: `regex` matches it, behind the feature `unicode-patterns`.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
+#[cfg(feature = "unicode-patterns")]
+use std::sync::Arc;
 
 /// A regular expression that matches anywhere in a string.
 #[derive(Debug, Clone)]
@@ -15,7 +19,7 @@ enum Engine {
     #[cfg(feature = "unicode-patterns")]
     Unicode {
         /// The pattern as it was written.
-        source: Box<str>,
+        source: Arc<str>,
         regex: regex::Regex,
     },
 }
@@ -55,6 +59,30 @@ impl PatternError {
             Self::TooLarge => self.to_string(),
             _ => "it is not understood".to_owned(),
         }
+    }
+}
+
+/// The patterns of one schema. Several passes need them, and those with the tables of Unicode are slow to compile.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns(RefCell<HashMap<Box<str>, Compiled>>);
+
+/// A pattern, or the reason for which it cannot be enforced.
+type Compiled = Result<Pattern, Box<str>>;
+
+impl Patterns {
+    /// Compiles a pattern unless it was compiled before.
+    ///
+    /// # Errors
+    ///
+    /// The reason for a warning if the pattern cannot be enforced.
+    pub(crate) fn compile(&self, source: &str) -> Compiled {
+        let mut known = self.0.borrow_mut();
+        if let Some(pattern) = known.get(source) {
+            return pattern.clone();
+        }
+        let pattern = Pattern::new(source).map_err(|error| error.reason().into());
+        known.insert(source.into(), pattern.clone());
+        pattern
     }
 }
 
