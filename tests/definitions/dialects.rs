@@ -506,6 +506,51 @@ fn names_properties_that_no_value_satisfies() {
 }
 
 #[test]
+fn names_required_properties_that_are_not_declared() {
+    let object = |keywords: Value| {
+        let mut object = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        object
+            .as_object_mut()
+            .unwrap()
+            .extend(keywords.as_object().unwrap().clone());
+        object
+    };
+    let required = json!({ "required": ["a", "b"] });
+    let in_a_property = json!({ "type": "object", "properties": { "x": { "type": ["array", "null"], "items": object(required.clone()) } } });
+    let of_a_definition = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/X" } }, "$defs": { "X": object(required.clone()) } });
+    let of_parts = json!({ "type": "object", "properties": { "x": { "allOf": [object(json!({})), { "required": ["b"] }] } } });
+    for (schema, place) in [
+        (object(required.clone()), "/required"),
+        (in_a_property, "/properties/x/items/required"),
+        (of_a_definition, "/properties/x"),
+        (of_parts, "/properties/x"),
+        (
+            json!({ "type": "object", "properties": {}, "required": ["b"] }),
+            "/required",
+        ),
+    ] {
+        let (shown, warnings) = corrected(&schema);
+        assert_eq!(shown, schema);
+        let expected = format!("`b` is required, and no property declares it, at `{place}` of the schema");
+        assert_eq!(warnings, [expected], "{schema}");
+    }
+    for silent in [
+        json!({ "required": ["a"] }),
+        json!({ "required": ["b"], "additionalProperties": { "type": "string" } }),
+        json!({ "required": ["b"], "additionalProperties": true }),
+        json!({ "required": ["b"], "patternProperties": { "^b": {} } }),
+        json!({ "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] }),
+        json!({ "not": { "required": ["b"] } }),
+        json!({ "if": { "required": ["a"] }, "then": { "properties": { "b": {} } }, "required": ["b"] }),
+        json!({ "allOf": [{ "properties": { "b": {} } }], "required": ["b"] }),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "x": object(silent) } });
+        let (_, warnings) = corrected(&schema);
+        assert_eq!(warnings, [""; 0], "{schema}");
+    }
+}
+
+#[test]
 fn says_nothing_of_properties_that_a_value_satisfies() {
     let tree = json!({ "$ref": "#/$defs/T" });
     for schema in [

@@ -242,6 +242,7 @@ impl RegisteredTool {
         let output_schema = output_schema.map(|schema| enforced_schema(schema, has_marks));
         let output_schema = OutputSchema::compile(&name, output_schema.as_deref(), formats)?;
         warnings.extend(compiled.unsatisfiable(&input_schema));
+        warnings.extend(compiled.undeclared(&input_schema));
         if has_corrections {
             warnings.extend(dialects::complete(&mut definition.input_schema));
         }

@@ -7,6 +7,7 @@ mod union;
 mod validation;
 mod finalize;
 mod unsatisfiable;
+mod undeclared;
 
 use std::borrow::Cow;
 use std::cell::Cell;
