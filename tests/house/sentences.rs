@@ -28,6 +28,7 @@ const COVERED: &[&str] = &[
     "tool-gateway/src/wire",
     "tool-gateway/src/server",
     "tests/house",
+    "tests/repair",
     "tests/strict_api",
     "tool-builtins",
     "tool-cli/README.md",

@@ -27,7 +27,7 @@ fn every_shape_is_answered_and_its_pieces_make_no_difference() {
         let text = shape.text(SMALL);
         for most in [1, 7, 4000] {
             let status = alike(&text, || 1 + random.below(most));
-            // Valid and repaired texts are JSON, whoever looks.
+            // Valid and repaired texts are JSON for every parser.
             let json = matches!(status, Status::Valid | Status::Repaired);
             if json && !shape.name.starts_with("arrays") {
                 assert!(read_json(&repair(&text).text).is_some(), "{}", shape.name);
@@ -87,7 +87,7 @@ fn a_million_levels_are_refused_as_they_came() {
     }
 }
 
-/// However deep it may go, depth costs memory of its own and no stack.
+/// Depth costs memory, at any level, and no stack.
 #[test]
 fn a_million_levels_are_followed_where_they_are_allowed() {
     let levels = 1_000_000;

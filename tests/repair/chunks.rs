@@ -35,7 +35,7 @@ fn assert_alike(text: &str, limits: Limits, most: usize, random: &mut Random) {
     );
 }
 
-/// What holds of every result.
+/// Checks the properties of every result.
 fn assert_kept_its_promise(text: &str, repaired: &Repaired<'_>) {
     let changed = repaired.status == Status::Repaired;
     assert_eq!(repaired.fixes.is_empty(), !changed, "{text}");
@@ -129,7 +129,7 @@ fn a_text_that_is_cut_off_comes_back_as_it_was() {
     }
 }
 
-/// How many bytes are held after each character of the text.
+/// Number of bytes that are held after each character of the text.
 fn held(text: &str, limits: Limits) -> Vec<usize> {
     let mut repairer = Repairer::with(limits);
     let (mut came, mut passed) = (0, 0);

@@ -1,5 +1,5 @@
-//! What fuzzing starts from, and what it once found, stays mended: the properties of the fuzz targets hold of every
-//! seed.
+//! Replays the seeds of fuzzing, and the inputs that it once failed on: the properties of the fuzz targets hold for all
+//! of them.
 
 use tests::corpus::replay;
 
@@ -13,7 +13,7 @@ fn the_seeds_of_whole_texts() {
     replay("whole", properties::whole);
 }
 
-/// Those of whole texts, too, in pieces of all sorts.
+/// Replays the seeds of whole texts in pieces of all sizes, too.
 #[test]
 fn the_seeds_of_texts_in_pieces() {
     replay("chunks", properties::chunks);

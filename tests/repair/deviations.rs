@@ -1,4 +1,4 @@
-//! How many of the texts with a single deviation from JSON are read, and that none is read wrong.
+//! Share of the texts with a single deviation from JSON that are read; none is read wrong.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

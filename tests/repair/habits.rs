@@ -52,7 +52,7 @@ fn line_breaks_and_tabs_are_not_escaped() {
     );
 }
 
-/// Where the quotes of each string are.
+/// Positions of the quotes of each string.
 fn strings(text: &str) -> Vec<[usize; 2]> {
     let quotes = structure(text);
     let quotes = quotes

@@ -1,5 +1,5 @@
-//! What models really send: texts from public threads, and ordinary packagings around a value. Each later refusal shows
-//! its cost here, since the floors are what is read today.
+//! Real output of models: texts from public threads, and ordinary packagings around a value. Each later refusal shows
+//! its cost here, since the floors are the texts that are read today.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ struct Line {
     tier: String,
 }
 
-/// How many texts came back with their value, came back as they were, or came back with another value.
+/// Numbers of texts that came back with their value, unchanged, or with another value.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     right: usize,

@@ -11,7 +11,7 @@ use crate::pieces::in_pieces;
 use crate::soup::mutated;
 use crate::spelt::document;
 
-/// How many texts are tried; `REPAIR_LONG=1` tries many more.
+/// Number of texts that are tried; `REPAIR_LONG=1` tries many more.
 fn rounds(quick: usize) -> usize {
     if long() { quick * 100 } else { quick }
 }

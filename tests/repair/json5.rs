@@ -43,7 +43,7 @@ fn json5_means_what_its_reference_reads_or_is_left_alone() {
     judged.are_read(JSON5_READ);
 }
 
-/// The least share of texts that are read; what it is today less a little, so that nobody passes by refusing.
+/// The least share of texts that are read: today's share less a little, so that refusals alone do not pass.
 const JSON5_READ: f64 = 0.95;
 
 /// A folder whose `node_modules` has `json5`; `None`, reported loudly, where there is none.
@@ -274,7 +274,7 @@ impl Writer<'_> {
     }
 }
 
-/// What stands in strings as it is, in quotes of either kind.
+/// Contents of strings without escapes, in quotes of either kind.
 const PLAIN: [&str; 24] = [
     "a",
     "text",

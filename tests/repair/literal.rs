@@ -4,7 +4,7 @@
 
 use crate::judge::{Tree, is_number};
 
-/// What the text says in Python; `None` where it is no literal, or one that JSON cannot say.
+/// Value of the text in Python; `None` if it is no literal, or one without an equivalent in JSON.
 pub fn read_python(text: &str) -> Option<Tree> {
     let mut reader = Reader {
         rest: text.trim_start_matches([' ', '\t', '\n', '\r', '\x0C']),
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// Writes the escape after a backslash.
     fn escape(&mut self, units: &mut Vec<u16>) -> Option<()> {
         let escaped = self.rest.chars().next()?;
         let behind = &self.rest[escaped.len_utf8()..];

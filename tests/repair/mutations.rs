@@ -2,7 +2,7 @@
 
 use tests::random::Random;
 
-/// What a character may be mistaken for.
+/// Characters that are often mistaken for others.
 const MISTAKEN: [char; 17] = [
     '{', '}', '[', ']', '(', ')', ',', ':', '"', '\'', ';', '=', '.', ' ', '#', '-', '\\',
 ];
@@ -33,7 +33,7 @@ pub fn slipped(text: &str, slips: usize, random: &mut Random) -> String {
     slipped
 }
 
-/// Where the characters are that give a text its structure: brackets, commas and colons outside of strings, and the
+/// Positions of the characters that give a text its structure: brackets, commas and colons outside of strings, and the
 /// quotes around them.
 pub fn structure(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
@@ -84,7 +84,7 @@ pub fn with_raw_quotes(text: &str, quote: char, random: &mut Random) -> Option<S
     Some(raw)
 }
 
-/// Where the backslashes are that escape this quote.
+/// Positions of the backslashes that escape this quote.
 fn escaped(text: &str, quote: char) -> Vec<usize> {
     let mut places = Vec::new();
     let mut bytes = text.bytes().enumerate();

@@ -1,4 +1,4 @@
-//! What a program in another language, which reads the same texts, says of their repairs.
+//! Runs a program in another language, which reads the repaired texts as well.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -64,7 +64,7 @@ impl Judged {
     }
 }
 
-/// What became of a text, and the text that it became.
+/// Outcome of a text, and the resulting text.
 pub type Answer = (Status, String);
 
 pub fn answer_of_the_repair(text: &str) -> Answer {

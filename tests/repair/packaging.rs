@@ -1,4 +1,4 @@
-//! The name of a tool in the packaging of its arguments, which whoever called another tool must see.
+//! The name of a tool in the packaging of its arguments, which a caller of another tool must see.
 
 use tool_runtime::repair::{Repairer, Status, repair};
 

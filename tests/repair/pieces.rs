@@ -2,7 +2,7 @@
 
 use tool_runtime::repair::{Finished, Repairer, Status, repair};
 
-/// What became of the text, its pieces cut so long as `length` says.
+/// Outcome of a text that is pushed in pieces of the lengths that `length` returns.
 pub fn in_pieces(text: &str, mut length: impl FnMut() -> usize) -> (String, Finished) {
     let mut repairer = Repairer::new();
     let mut whole = String::new();

@@ -37,8 +37,8 @@ fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
     judged.are_read(PRETTY_READ);
 }
 
-/// The whole grammar that `ast.literal_eval` reads and JSON can write. What the rules refuse on purpose is excluded from
-/// the share that is read: see `why_refused` in `oracle.py`.
+/// Tests the whole grammar that `ast.literal_eval` reads and JSON can write. Deliberate refusals are excluded from the
+/// share that is read: see `why_refused` in `oracle.py`.
 #[test]
 fn a_literal_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("grammar", 2, answer_of_the_repair) else {
@@ -70,7 +70,7 @@ fn the_reader_of_literals_reads_what_python_reads() {
     }
 }
 
-/// The least share of literals that are read; what it is today less a little, so that nobody passes by refusing.
+/// The least share of literals that are read: today's share less a little, so that refusals alone do not pass.
 const PRETTY_READ: f64 = 0.85;
 const LITERALS_READ: f64 = 0.95;
 const SLIPS_READ: f64 = 0.8;
@@ -83,7 +83,7 @@ fn of_the_reader(text: &str) -> Answer {
     }
 }
 
-/// What the tree says as JSON, in ASCII.
+/// The tree as JSON, in ASCII.
 fn json(tree: &Tree) -> String {
     let string = |units: &[u16]| {
         let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();

@@ -4,12 +4,12 @@
 /// A text of any size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// What is repeated, in words.
+    /// Description of the repeated unit.
     pub(crate) name: &'static str,
     head: &'static str,
-    /// What is repeated.
+    /// The repeated unit.
     unit: &'static str,
-    /// What comes as often as the unit, behind all of them.
+    /// The closing unit, repeated as often after all of them.
     close: &'static str,
     tail: &'static str,
     /// Whether all of it comes twice.

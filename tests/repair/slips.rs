@@ -22,7 +22,7 @@ pub struct Slip {
     after: String,
     /// Whether the slip made a text that means something else to every reader, and is in no way odd.
     pub undecidable: bool,
-    /// How many there were.
+    /// Number of slips.
     slips: usize,
     /// Whether it was between JSON and Python already, so that no reader of one of them can be asked.
     sloppy: bool,
@@ -44,9 +44,9 @@ impl Slip {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// What was meant came back.
+    /// The intended value came back.
     Right,
-    /// What was sent came back.
+    /// The original text came back.
     Unchanged,
     /// The slip made other JSON.
     StillValid,
@@ -101,7 +101,7 @@ fn is_joined(repaired: &Repaired<'_>) -> bool {
         .any(|(code, _)| code == FixCode::ConcatenatedStrings)
 }
 
-/// How many slips the reading takes that came back: what follows from the grammar of JSON or Python is none.
+/// Number of slips in the reading that came back; a reading by the grammar of JSON or Python has none.
 fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
     let count = |(code, count)| match code {
         FixCode::SingleQuotes

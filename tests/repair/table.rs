@@ -76,7 +76,7 @@ fn every_row_is_one_of_its_kind() {
         assert!(texts.insert(&row.text), "twice: {}", row.text);
         assert!(names.insert((&row.section, &row.name)), "twice: {}", row.name);
     }
-    // A code that no row shows is a fix that nobody has thought about.
+    // A fix without a row in the table has no test.
     for code in FixCode::ALL {
         let shown = rows.iter().any(|row| match &row.outcome {
             Outcome::Repaired { fixes, .. } => fixes.contains(&format!("{}@", code.as_str())),
@@ -181,7 +181,7 @@ fn fits(code: FixCode, at: &str) -> bool {
     }
 }
 
-/// What came of a row, in the words of the table; a row that leaves it open has its way.
+/// Outcome of a row in the format of the table; fields that the row leaves open are copied from it.
 fn outcome(row: &Row, repaired: &Repaired<'_>) -> Outcome {
     let text = repaired.text.clone().into_owned();
     if let Outcome::Either { text: meant } = &row.outcome

@@ -1,5 +1,5 @@
-//! Several calls, each with an index of its own, in streams that say the rest as they like: ids that are the same or
-//! missing, names that come late, ends that are missing. What comes for one index never leaves for another.
+//! Several calls, each with a unique index, in irregular streams: with equal or missing ids, late names, missing ends.
+//! A piece for one index never leaves for another.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ fn chat(made: &mut [Made], random: &mut Random) -> Vec<Value> {
     let choice =
         |delta: Value, end: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
     let (turns, names_late, again) = (random.one_in(3), random.one_in(4), random.one_in(4));
-    // Of what has neither a name nor an id of its own, nobody can tell that it is another call whose index changed.
+    // Nothing shows that a call without a name and a unique id is another call whose index changed.
     let ids = if names_late { 1 } else { random.below(4) };
     let mut events = Vec::new();
     while let Some(at) = next(made, turns, random) {

@@ -25,12 +25,12 @@ pub struct Call {
     stopped: bool,
     /// All that came of the arguments is what a Responses item was announced with, whole and JSON.
     announced: bool,
-    /// The stream said that its output was cut off while this call was under way.
+    /// Whether the stream reported that its output was cut off while this call was open.
     pub cut: bool,
 }
 
 impl Call {
-    /// What the client executes: the last it heard.
+    /// The arguments that the client executes: the last ones.
     pub fn last(&self) -> &str {
         self.copies.last().unwrap_or(&self.arguments)
     }
@@ -151,7 +151,7 @@ impl Call {
         self.add(arguments);
     }
 
-    /// What an item was announced with is a copy, if all of it is said again.
+    /// Begins the arguments again: those in the announcement of an item are a copy, if all of them are repeated.
     fn start_over(&mut self, again: bool) {
         if again && std::mem::take(&mut self.announced) {
             self.arguments.clear();

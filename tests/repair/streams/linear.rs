@@ -43,7 +43,7 @@ fn ids_that_change_with_every_piece_cost_linear_time() {
     assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
 }
 
-/// Calls that are under way, and the event with which all of them end.
+/// Open calls, and the event with which all of them end.
 fn calls_and_end(dialect: Dialect, count: usize) -> (String, String) {
     let begin = |at: usize| match dialect {
         Dialect::ChatCompletions => piece(at, &format!("\"id\":\"call_{at}\","), "{'a': 1}"),
@@ -79,7 +79,7 @@ fn calls_and_end(dialect: Dialect, count: usize) -> (String, String) {
     ((0..count).map(begin).collect(), format!("data: {end}\n\n"))
 }
 
-/// How long all of the calls take to end in processor time, by an event of the stream or with it.
+/// Processor time of the end of all calls, by an event of the stream or with it.
 fn end_takes(dialect: Dialect, count: usize, by_event: bool) -> Duration {
     let (calls, end) = calls_and_end(dialect, count);
     let limits = StreamLimits {

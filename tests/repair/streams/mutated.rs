@@ -78,7 +78,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
     assert!(unrepaired > 100);
 }
 
-/// Its call was taken for whole and left, maybe repaired, before the rest of it came.
+/// Returns whether its call was treated as complete and left, maybe repaired, before the rest of it arrived.
 fn left_early(record: &RepairRecord) -> bool {
     let reason = record.reason.as_ref();
     reason.is_some_and(|reason| reason.message.starts_with("more came"))
@@ -88,7 +88,7 @@ fn rounds() -> usize {
     if long() { 300 } else { 4 }
 }
 
-/// The same stream with arguments that nobody can repair.
+/// A copy of the stream with arguments that cannot be repaired.
 fn refusable(stream: &Recorded) -> Vec<u8> {
     String::from_utf8_lossy(&stream.bytes)
         .replace("'", "@'")

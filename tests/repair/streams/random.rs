@@ -73,9 +73,9 @@ fn expectation(made: &Made) -> String {
     }
 }
 
-/// In a chat, a call that ends like a whole object or list when a piece of another one comes is taken for complete, as
-/// clients take it; what comes for it later is left as it is. It is asked when it ends so and there is something to let go, and again
-/// when twice as much has come.
+/// Expected calls of a chat. A call that ends like a complete object or list when a piece of another one arrives is
+/// treated as complete, as clients treat it; later pieces for it stay unchanged. This is checked when it ends so and
+/// bytes are held, and again after twice as many bytes.
 fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
     let mut expectations: Vec<String> = made.iter().map(expectation).collect();
     let mut came = vec![String::new(); made.len()];
@@ -221,7 +221,7 @@ fn event(value: &Value, random: &mut Random) -> String {
     format!("{ping}{name}data: {text}{end}{end}")
 }
 
-/// The same JSON in ASCII, so that characters outside are two escapes that might be cut.
+/// Encodes JSON in ASCII, so that characters outside are two escapes that might be cut.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {

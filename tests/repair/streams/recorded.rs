@@ -149,7 +149,7 @@ fn every_cut_gives_the_same() {
     }
 }
 
-/// What a client puts together is what [`repair`] makes of what came, or what came.
+/// The arguments that a client joins are the [`repair`] of the original ones, or unchanged.
 #[test]
 fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
     for stream in recorded() {

@@ -3,7 +3,7 @@
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
 
-/// What left, and what was told of it.
+/// The output of a stream, and its records.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sent {
     pub bytes: Vec<u8>,

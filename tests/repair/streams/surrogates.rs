@@ -3,7 +3,7 @@
 use tool_runtime::format::openai::{chat, responses};
 use tool_runtime::format::{Delta, anthropic};
 
-/// What a reader gave: the deltas, joined, and the texts of the response.
+/// Output of a reader: the deltas, joined, and the texts of the response.
 #[derive(Debug, PartialEq)]
 struct Texts {
     text: String,

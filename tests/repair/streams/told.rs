@@ -1,4 +1,4 @@
-//! What is told through `tracing`: each call that was not simply JSON, and never its arguments.
+//! Events of `tracing`: one for each call that was not simply JSON, and never its arguments.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
     told_of(fixing, &arguments.collect::<Vec<_>>())
 }
 
-/// What is told of calls with these arguments, as they stand in the events.
+/// Events of calls with these arguments, in the spelling of the stream.
 fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> {
     let told = Told::default();
     let subscriber = tracing_subscriber::registry().with(told.clone());
@@ -51,7 +51,7 @@ fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> 
         })
         .collect();
     let subscriber = Dispatch::new(subscriber);
-    // As long as there is only one, an event that first happens on another thread is taken for one that nobody wants.
+    // As long as there is only one, an event that first happens on another thread is treated as disabled.
     let _another = Dispatch::new(tracing_subscriber::registry());
     tracing::dispatcher::with_default(&subscriber, || {
         let limits = StreamLimits {

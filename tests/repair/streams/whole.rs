@@ -339,7 +339,7 @@ fn text_reasoning_and_usage_of_a_chat_are_kept() {
     assert_eq!(response.rest["model"], "m");
 }
 
-/// What servers of Chat Completions do with the pieces of calls.
+/// Irregular pieces of calls from servers of Chat Completions.
 #[test]
 fn calls_of_odd_chats_are_told_apart() {
     let call = |id: &str, name: &str, arguments: &str| {

@@ -11,7 +11,7 @@ use tool_runtime::repair::{FormatFixing, TargetTools, repair};
 use super::heard::events;
 use super::sent::send_whole;
 
-/// What a piece of arguments looks like that could be taken for arguments by itself.
+/// Pieces of arguments that look like complete arguments.
 const MISLEADING: [&str; 16] = [
     "True", "nul", "it's", "'yes'", "None, x", "{'a': 1}", "[1,]", "say 'hi'", "a, b", "{}", "x}", "(1, 2)",
     "1", ".5", "\\\\d", "{",
@@ -99,7 +99,7 @@ fn pieces<'a>(text: &'a str, random: &mut Random) -> Vec<&'a str> {
     pieces
 }
 
-/// How a stream says a thing: in every event, in the first, another one each time, not at all.
+/// Frequency of a field in a stream: in every event, in the first, another value each time, never.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Said {
     Always,
@@ -254,7 +254,7 @@ fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
     events
 }
 
-/// What a stream says between the pieces, although it is said once.
+/// Repetitions between the pieces of a stream.
 #[derive(Clone, Copy)]
 enum Again {
     Begins,
