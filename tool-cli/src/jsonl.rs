@@ -133,7 +133,7 @@ impl LineError {
     }
 
     /// A record whose id is known.
-    pub(crate) fn of(id: &RawValue, error: impl Into<String>) -> Self {
+    pub(crate) fn new(id: &RawValue, error: impl Into<String>) -> Self {
         Self::Unread {
             id: Some(id.to_owned()),
             error: error.into(),
@@ -192,7 +192,7 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, LineError> {
     if !value.get().starts_with('"') {
         let error = format!("`{name}` is no string; send the text as a JSON string");
-        return Err(LineError::of(id, error));
+        return Err(LineError::new(id, error));
     }
     // Its grammar was checked with the line's: all that a string can still be is no Unicode.
     serde_json::from_str(value.get()).map_err(|error| {
@@ -200,7 +200,7 @@ pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<Stri
         let error = format!(
             "`{name}` has half of a surrogate pair at column {column} of its JSON; send the character itself"
         );
-        LineError::of(id, error)
+        LineError::new(id, error)
     })
 }
 

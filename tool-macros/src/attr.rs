@@ -67,7 +67,7 @@ impl ToolAttr {
     }
 
     /// Parses the `#[tool]` of a method in a `#[tools]` block.
-    pub(crate) fn of_method(attr: &Attribute, errors: &Errors) -> Self {
+    pub(crate) fn from_method(attr: &Attribute, errors: &Errors) -> Self {
         match &attr.meta {
             Meta::Path(_) => Self::default(),
             Meta::List(list) => Self::parse(list.tokens.clone(), errors),

@@ -35,9 +35,9 @@ pub(crate) fn text(attrs: &[Attribute]) -> Option<Text> {
     for attr in attrs {
         collect(&attr.meta, None, &mut pieces);
     }
-    let shared = Indentation::of(pieces.iter().filter(|piece| piece.condition.is_none()));
+    let shared = Indentation::new(pieces.iter().filter(|piece| piece.condition.is_none()));
     let mut texts = pieces.into_iter().filter_map(|piece| {
-        let own = piece.condition.as_ref().map(|_| Indentation::of([&piece]));
+        let own = piece.condition.as_ref().map(|_| Indentation::new([&piece]));
         let text = piece.content.finish(own.as_ref().unwrap_or(&shared))?;
         Some((piece.condition, text))
     });
@@ -185,7 +185,7 @@ struct Indentation {
 }
 
 impl Indentation {
-    fn of<'p>(pieces: impl IntoIterator<Item = &'p Piece, IntoIter: Clone>) -> Self {
+    fn new<'p>(pieces: impl IntoIterator<Item = &'p Piece, IntoIter: Clone>) -> Self {
         let pieces = pieces.into_iter();
         let lines = || {
             let lines = pieces.clone().filter_map(|piece| match &piece.content {

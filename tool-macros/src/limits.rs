@@ -39,9 +39,9 @@ pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
         }
         if let Some(range) = range
             .as_ref()
-            .filter(|range| Limits::of(&range.value).is_empty(min))
+            .filter(|range| Limits::new(&range.value).is_empty(min))
         {
-            let instead = if range.value.start.is_some() && !Limits::of(&range.value).is_single_value() {
+            let instead = if range.value.start.is_some() && !Limits::new(&range.value).is_single_value() {
                 "write the lower end first"
             } else {
                 "`..` excludes the upper end, `..=` includes it"
@@ -53,8 +53,8 @@ pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
     if let Some(values) = values {
         for (place, value) in values.value.elems.iter().enumerate() {
             check_limits(options, "this value", value, errors);
-            let literal = Literal::of(value);
-            let earlier = values.value.elems.iter().take(place).map(Literal::of);
+            let literal = Literal::new(value);
+            let earlier = values.value.elems.iter().take(place).map(Literal::new);
             if literal.is_some() && earlier.into_iter().any(|earlier| earlier == literal) {
                 errors.spanned(value, "duplicate value in `values`");
             }
@@ -69,7 +69,7 @@ pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
 }
 
 fn is_invalid_length(end: &Expr, errors: &Errors) -> bool {
-    let wrong = match Literal::of(end) {
+    let wrong = match Literal::new(end) {
         Some(Literal::Number(number)) => number < 0.0 || number.fract() != 0.0,
         Some(_) => true,
         None => false,
@@ -82,7 +82,9 @@ fn is_invalid_length(end: &Expr, errors: &Errors) -> bool {
 
 /// Checks a literal value against `range`, `length` and `not_blank`.
 fn check_limits(options: &ParamOptions, name: &str, value: &Expr, errors: &Errors) {
-    let Some(literal) = Literal::of(value) else { return };
+    let Some(literal) = Literal::new(value) else {
+        return;
+    };
     let outside = |key, range: &ExprRange| {
         let range = key_and_range(key, range);
         errors.spanned(value, format_args!("{name} is outside of {range}"));
@@ -90,13 +92,13 @@ fn check_limits(options: &ParamOptions, name: &str, value: &Expr, errors: &Error
     if let Some(range) = &options.range
         && literal
             .number()
-            .is_some_and(|number| !Limits::of(&range.value).contains(number))
+            .is_some_and(|number| !Limits::new(&range.value).contains(number))
     {
         outside("range", &range.value);
     }
     if let (Some(length), Literal::Str(text)) = (&options.length, &literal) {
         #[allow(clippy::cast_precision_loss, reason = "no literal is that long")]
-        if !Limits::of(&length.value).contains(text.chars().count() as f64) {
+        if !Limits::new(&length.value).contains(text.chars().count() as f64) {
             outside("length", &length.value);
         }
     }
@@ -108,10 +110,10 @@ fn check_limits(options: &ParamOptions, name: &str, value: &Expr, errors: &Error
 }
 
 fn check_values(options: &ParamOptions, name: &str, value: &Expr, errors: &Errors) {
-    let (Some(values), Some(literal)) = (&options.values, Literal::of(value)) else {
+    let (Some(values), Some(literal)) = (&options.values, Literal::new(value)) else {
         return;
     };
-    let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::of).collect();
+    let known: Option<Vec<Literal>> = values.value.elems.iter().map(Literal::new).collect();
     if known.is_some_and(|known| !known.contains(&literal)) {
         errors.spanned(value, format_args!("{name} is not one of the `values`"));
     }
@@ -154,7 +156,7 @@ enum Literal {
 }
 
 impl Literal {
-    fn of(expr: &Expr) -> Option<Self> {
+    fn new(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::Lit(lit) => match &lit.lit {
                 Lit::Int(int) => int.base10_digits().parse().ok().map(Self::Number),
@@ -163,11 +165,11 @@ impl Literal {
                 Lit::Bool(value) => Some(Self::Bool(value.value)),
                 _ => None,
             },
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Self::of(&unary.expr)?
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Self::new(&unary.expr)?
                 .number()
                 .map(|number| Self::Number(-number)),
-            Expr::Paren(paren) => Self::of(&paren.expr),
-            Expr::Group(group) => Self::of(&group.expr),
+            Expr::Paren(paren) => Self::new(&paren.expr),
+            Expr::Group(group) => Self::new(&group.expr),
             _ => None,
         }
     }
@@ -188,8 +190,8 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(range: &ExprRange) -> Self {
-        let end = |end: &Option<Box<Expr>>| end.as_deref().and_then(Literal::of)?.number();
+    fn new(range: &ExprRange) -> Self {
+        let end = |end: &Option<Box<Expr>>| end.as_deref().and_then(Literal::new)?.number();
         Self {
             min: end(&range.start),
             max: end(&range.end),

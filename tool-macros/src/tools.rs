@@ -100,7 +100,7 @@ fn read_method(function: &mut Function, errors: &Errors) -> Option<(RawTool, Err
         return None;
     };
     let errors = Errors::new();
-    let attr = ToolAttr::of_method(&attr, &errors);
+    let attr = ToolAttr::from_method(&attr, &errors);
     let tool = RawTool::read(Place::Method, function.clone(), attr, &errors);
     *function = tool.function.clone();
     Some((tool, errors))

@@ -52,7 +52,7 @@ impl Check {
         let sent: CheckedLine<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(schema) = sent.schema else {
-            return Err(LineError::of(id, format!("there is no `schema`; send {WANTED}")));
+            return Err(LineError::new(id, format!("there is no `schema`; send {WANTED}")));
         };
         let input = input(id, &sent)?;
         let (compiled, warnings) = self.schemas.compiled(schema.get());
@@ -60,11 +60,11 @@ impl Check {
         let registry = compiled
             .as_ref()
             .as_ref()
-            .map_err(|error| LineError::of(id, error))?;
+            .map_err(|error| LineError::new(id, error))?;
         let request = registry.prepare(ToolCall::new("", NAME, input).with_policy(self.policy));
         self.counts.add(&request);
         let arguments = RawValue::from_string(request.arguments_json)
-            .map_err(|error| LineError::of(id, format!("the arguments cannot be written: {error}")))?;
+            .map_err(|error| LineError::new(id, format!("the arguments cannot be written: {error}")))?;
         Ok(answers.write(&CheckReport {
             id,
             arguments: &arguments,
@@ -95,12 +95,12 @@ fn input(id: &RawValue, sent: &CheckedLine<'_>) -> Result<String, LineError> {
         (None, None) => {
             let error = "there is neither `arguments` nor `raw`; send the arguments as JSON in `arguments`, or \
                          the text that a model wrote in `raw`";
-            Err(LineError::of(id, error))
+            Err(LineError::new(id, error))
         }
         (Some(_), Some(_)) => {
             let error = "there are both `arguments` and `raw`; send one of them: `raw` if the text that a \
                          model wrote is known";
-            Err(LineError::of(id, error))
+            Err(LineError::new(id, error))
         }
     }
 }

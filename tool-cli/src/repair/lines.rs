@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
         let sent: TextLine<'_> = jsonl::record(line.text, WANTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(text) = sent.text else {
-            return Err(LineError::of(id, format!("there is no `text`; send {WANTED}")));
+            return Err(LineError::new(id, format!("there is no `text`; send {WANTED}")));
         };
         let text = jsonl::string(id, "text", text)?;
         let repaired = repair(&text);

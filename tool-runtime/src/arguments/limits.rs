@@ -70,7 +70,7 @@ fn same(node: &Node<'_>, value: &Value) -> bool {
 }
 
 /// The limit of a string that does not hold, as what to send. A `format` says more to a reader than the pattern beside it.
-pub(crate) fn of_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
+pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
     // Counting is only worth it where the number of bytes leaves room for doubt.
     let bytes = text.len() as u64;
     let length = || text.chars().count() as u64;
@@ -148,7 +148,7 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
 }
 
 /// The limit of a count that does not hold, as what to send.
-pub(crate) fn of_count(count: usize, min: Option<u64>, max: Option<u64>, one: &str) -> Option<String> {
+pub(crate) fn check_count(count: usize, min: Option<u64>, max: Option<u64>, one: &str) -> Option<String> {
     let count = count as u64;
     if let Some(min) = min.filter(|min| count < *min) {
         return Some(format!("at least {}, got {count}", counted(min, one)));

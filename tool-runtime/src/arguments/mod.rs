@@ -105,7 +105,7 @@ fn read_coerced<P: Params>(
     };
     // The types are asked even when the schema has said no: the model learns all its mistakes at once.
     let mut refused = Vec::new();
-    let arguments = Arguments::of_tree(compiled, &object);
+    let arguments = Arguments::from_tree(compiled, &object);
     let values = params.read_values(&&arguments, host, &mut |name, error| {
         refused.push(invalid(compiled, (&object, &coerced_keys), name, &error));
     });

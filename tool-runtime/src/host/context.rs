@@ -102,7 +102,7 @@ impl Context {
 
     /// Returns the context in a form that does not keep the channel of its progress open: for functions of users, which may keep it.
     pub(crate) fn with_progress_of_call(self) -> Self {
-        match self.extension::<Progress>().map(Progress::of_call) {
+        match self.extension::<Progress>().map(Progress::for_call) {
             Some(progress) => self.with_extension(progress),
             None => self,
         }

@@ -75,7 +75,7 @@ impl<'a> Host<'a> {
 
     /// The progress channel of the function.
     pub(crate) fn progress(&self) -> Progress {
-        self.context.progress().of_call()
+        self.context.progress().for_call()
     }
 
     /// Records that a parameter has no value.

@@ -63,7 +63,7 @@ impl Progress {
     }
 
     /// Returns the channel in a form that closes when the call's context is dropped.
-    pub(crate) fn of_call(&self) -> Self {
+    pub(crate) fn for_call(&self) -> Self {
         match &self.0 {
             Channel::Open(sender) => Self(Channel::OfCall(Arc::downgrade(sender))),
             other => Self(other.clone()),

@@ -58,7 +58,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameter for T {
     }
 
     fn variants(root: &Value, pointer: &str) -> Enums {
-        let mut enums = variants::of::<T>(root, pointer);
+        let mut enums = variants::find::<T>(root, pointer);
         enums.buffered = enum_maps::find::<T>(root, pointer);
         enums
     }

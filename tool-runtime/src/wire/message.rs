@@ -218,19 +218,19 @@ pub struct Block(pub Map<String, Value>);
 impl Block {
     /// A `text` block.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::of("text", [("text", Value::String(text.into()))])
+        Self::new("text", [("text", Value::String(text.into()))])
     }
 
     /// An `image` block; `data` is base64, `media_type` for example `image/png`.
     pub fn image(media_type: impl Into<String>, data: impl Into<String>) -> Self {
-        let source = Self::of(
+        let source = Self::new(
             "base64",
             [
                 ("media_type", Value::String(media_type.into())),
                 ("data", Value::String(data.into())),
             ],
         );
-        Self::of("image", [("source", Value::Object(source.0))])
+        Self::new("image", [("source", Value::Object(source.0))])
     }
 
     /// The block's `type`; empty if it has none.
@@ -248,7 +248,7 @@ impl Block {
         self.kind() == "text" && self.str("text").is_some_and(|text| text.trim().is_empty())
     }
 
-    fn of<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Self {
+    fn new<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Self {
         let head = [("type", Value::String(kind.to_owned()))];
         Self(
             head.into_iter()

@@ -89,7 +89,7 @@ impl<T> Default for Cached<T> {
 impl<T: MayFail> Cached<T> {
     /// The result there, if it is known.
     pub(in crate::arguments) fn get(&self, at: &Path<'_>, budget: &mut Budget) -> Option<T> {
-        let here = Depth::of(at, budget);
+        let here = Depth::new(at, budget);
         if let Some((below, result)) = &self.unlimited
             && (here + *below).is_allowed()
         {
@@ -107,7 +107,7 @@ impl<T: MayFail> Cached<T> {
 
     /// Adds the result of the trial that ends there. `outer` is the depth that the trial around it had reached.
     pub(in crate::arguments) fn add(&mut self, result: T, at: &Path<'_>, outer: Depth, budget: &mut Budget) {
-        let here = Depth::of(at, budget);
+        let here = Depth::new(at, budget);
         if budget.reached.is_allowed() {
             self.unlimited = Some((budget.reached - here, result));
         } else {
@@ -130,7 +130,7 @@ impl Depth {
         composites: MOST_COMPOSITES + 1,
     };
 
-    fn of(at: &Path<'_>, budget: &Budget) -> Self {
+    fn new(at: &Path<'_>, budget: &Budget) -> Self {
         Self {
             levels: at.depth(),
             composites: budget.composites,

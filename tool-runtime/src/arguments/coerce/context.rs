@@ -106,7 +106,7 @@ impl Context {
     }
 
     /// As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
-    pub(in crate::arguments) fn of_schema(self) -> Self {
+    pub(in crate::arguments) fn with_schema_rules(self) -> Self {
         Self {
             denies: true,
             ..self.with(Mode::Schema)

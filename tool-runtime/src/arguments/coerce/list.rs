@@ -153,7 +153,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             _ => None,
         };
         let max = [list.max, most].into_iter().flatten().min();
-        if let Some(limit) = limits::of_count(items.len(), list.min, max, "item") {
+        if let Some(limit) = limits::check_count(items.len(), list.min, max, "item") {
             self.report.refuse(at, || {
                 let sent = Node::List(Rc::new(items.to_vec()));
                 let limit = if list.is_tuple() {

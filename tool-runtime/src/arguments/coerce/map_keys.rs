@@ -215,7 +215,7 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
             let broken = schema
                 .plain()
                 .and_then(|plain| plain.text.as_ref())
-                .and_then(|text| limits::of_text(text, schema.format, sent));
+                .and_then(|text| limits::check_text(text, schema.format, sent));
             broken.unwrap_or_else(|| Expected(compiled, names).to_string())
         }
         (None, _) if declared.peek().is_some() => messages::one_of_keys(declared),

@@ -113,7 +113,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         gives: bool,
         read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
     ) -> Outcome<'a> {
-        let mut report = Report::of_trial();
+        let mut report = Report::for_trial();
         let value = read(&mut Coercer {
             compiled: self.compiled,
             keeps_unknown: !gives, // alternatives are distinguished by them

@@ -53,7 +53,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let object = schema.plain().and_then(|plain| plain.object.as_ref());
         let object = object.unwrap_or(&FREE);
         let mut edits = Edits::default();
-        let mut places = Slots::of(object);
+        let mut places = Slots::new(object);
         let mut extras = places.assign(members, object);
         let places = places.as_mut();
         let mut keys = Vec::new();
@@ -120,7 +120,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
     ) {
         let count = members.entries.len() - missing;
-        if let Some(limit) = limits::of_count(count, object.min, object.max, "property") {
+        if let Some(limit) = limits::check_count(count, object.min, object.max, "property") {
             let sent = || Node::Object(members.clone());
             self.report
                 .refuse(at, || messages::violates(&sent(), or_null(schema, limit)));

@@ -150,7 +150,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if let Some(limit) = plain
                     .text
                     .as_ref()
-                    .and_then(|limits| limits::of_text(limits, schema.format, text))
+                    .and_then(|limits| limits::check_text(limits, schema.format, text))
                 {
                     let wanted = expected::or_null(schema, limit);
                     self.report.refuse(at, || messages::violates(sent, wanted));

@@ -13,7 +13,7 @@ pub(in crate::arguments) enum Slots {
 const FEW: usize = 6;
 
 impl Slots {
-    pub(in crate::arguments) fn of(object: &Object) -> Self {
+    pub(in crate::arguments) fn new(object: &Object) -> Self {
         match object.properties.len() {
             count @ ..=FEW => Self::Few([None; FEW], count),
             count => Self::Many(vec![None; count]),

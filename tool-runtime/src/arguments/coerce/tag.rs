@@ -33,7 +33,7 @@ impl<'a> Coercer<'_, 'a, '_> {
                 case_sensitive,
             } => {
                 let at = Path::Key(at, name);
-                let allowed = || Values::of_texts(values.iter().map(|(value, _)| value.clone()).collect());
+                let allowed = || Values::from_texts(values.iter().map(|(value, _)| value.clone()).collect());
                 let Some(sent) = member(members, name, folded, context.mode) else {
                     self.report.refuse(&at, || {
                         // `{"circle": …}` for `{"type": "circle", …}`.

@@ -209,8 +209,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let Among {
             trials, exclusive, ..
         } = among;
-        let of_schema = context.of_schema();
-        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, of_schema).counts.errors == 0;
+        let by_schema = context.with_schema_rules();
+        let conforms = |this: &mut Self, trial| this.outcome(node, trial, at, by_schema).counts.errors == 0;
         let mut conforming = trials.iter().copied();
         if exclusive {
             let first = conforming.find(|trial| conforms(self, *trial))?;
@@ -242,7 +242,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
-                if self.outcome(node, first, at, of_schema).counts.overlooked_at > counts.overlooked_at =>
+                if self.outcome(node, first, at, by_schema).counts.overlooked_at > counts.overlooked_at =>
             {
                 Some(trial)
             }
@@ -264,7 +264,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return true;
         }
         if self
-            .outcome(node, trial, at, context.of_schema())
+            .outcome(node, trial, at, context.with_schema_rules())
             .counts
             .overlooked
             == 0
@@ -336,11 +336,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: Context,
     ) -> Option<Trial> {
-        let of_schema = context.of_schema();
+        let by_schema = context.with_schema_rules();
         let mut trials = among.trials.iter().copied();
         let limited = match node {
             Node::Number(_) => {
-                let is_beyond = |trial: &Trial| self.outcome(node, *trial, at, of_schema).counts.limits > 0;
+                let is_beyond = |trial: &Trial| self.outcome(node, *trial, at, by_schema).counts.limits > 0;
                 if let Some(limited) = trials.clone().find(is_beyond) {
                     return Some(limited);
                 }
@@ -351,7 +351,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 })
             }
             Node::Object(_) | Node::List(_) => trials.find(|trial| {
-                let counts = self.outcome(node, *trial, at, of_schema).counts;
+                let counts = self.outcome(node, *trial, at, by_schema).counts;
                 counts.limits > 0 && counts.errors == counts.limits && counts.warnings == 0
             }),
             _ => None,

@@ -107,7 +107,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// All that came, in a tree.
-    pub(in crate::arguments) fn of_tree(compiled: &'a CompiledSchema, tree: &'a node::Members<'a>) -> Self {
+    pub(in crate::arguments) fn from_tree(compiled: &'a CompiledSchema, tree: &'a node::Members<'a>) -> Self {
         let mut arguments = Self::new(compiled);
         for (place, property) in compiled.properties().iter().enumerate() {
             if let Some(node) = tree.get(&property.name) {

@@ -60,7 +60,7 @@ impl DeserializeError {
 
     /// Marks it as the error of a map's key.
     #[cold]
-    pub(super) fn of_key(mut self, key: &str) -> Self {
+    pub(super) fn at_key(mut self, key: &str) -> Self {
         self.0.is_of_key = true;
         self.within(key)
     }

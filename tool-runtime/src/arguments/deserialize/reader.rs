@@ -259,7 +259,7 @@ impl<'de, C: Cursor<'de>> MapAccess<'de> for Object<'_, 'de, C> {
             text: key,
             explains: C::EXPLAINS,
         });
-        key_read.map(Some).map_err(|error| error.of_key(key))
+        key_read.map(Some).map_err(|error| error.at_key(key))
     }
 
     #[inline]

@@ -70,7 +70,7 @@ impl ExpectedWriter<'_> {
                 return None;
             }
             if let Some(limits) = &plain.text
-                && limits::of_text(limits, None, format.example).is_some()
+                && limits::check_text(limits, None, format.example).is_some()
             {
                 let pattern = limits.pattern.as_ref();
                 return pattern.map(|pattern| limits::matching(Some(format), pattern));
@@ -84,7 +84,7 @@ impl ExpectedWriter<'_> {
         if let Some(values) = &plain.values {
             return Listed(values).to_string();
         }
-        let words = match SchemaHint::of(self.compiled, id) {
+        let words = match SchemaHint::new(self.compiled, id) {
             Some(hint) => format!("{} like {hint}", types(schema)),
             None => types(schema).to_string(),
         };
@@ -122,7 +122,7 @@ impl ExpectedWriter<'_> {
             }
             Tag::Property { name, values, .. } => {
                 let texts = values.iter().map(|(value, _)| value.clone()).collect();
-                let values = Values::of_texts(texts);
+                let values = Values::from_texts(texts);
                 write!(words, "an object whose {} is {}", quoted(name), Listed(&values))
             }
         };

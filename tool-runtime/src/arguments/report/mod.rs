@@ -161,7 +161,7 @@ fn is_of_unknown_key(issue: &Issue) -> bool {
 
 impl Report {
     /// Of a trial: findings are only counted.
-    pub(crate) fn of_trial() -> Self {
+    pub(crate) fn for_trial() -> Self {
         Self {
             is_trial: true,
             ..Self::default()

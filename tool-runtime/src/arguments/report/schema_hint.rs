@@ -22,7 +22,7 @@ pub(crate) struct SchemaHint<'s> {
 
 impl<'s> SchemaHint<'s> {
     /// Of an object or a list of which anything is known.
-    pub(crate) fn of(compiled: &'s CompiledSchema, schema: SchemaId) -> Option<Self> {
+    pub(crate) fn new(compiled: &'s CompiledSchema, schema: SchemaId) -> Option<Self> {
         let hint = Self {
             compiled,
             schema,
@@ -298,7 +298,7 @@ mod tests {
         let schema = json!({ "type": "object", "properties": { "x": x } });
         let compiled = CompiledSchema::compile(&schema).unwrap().0;
         let schema = compiled.properties()[0].schema;
-        SchemaHint::of(&compiled, schema).map(|hint| hint.to_string())
+        SchemaHint::new(&compiled, schema).map(|hint| hint.to_string())
     }
 
     fn object(required: &[String], value: &Value) -> Value {

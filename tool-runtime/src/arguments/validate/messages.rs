@@ -154,7 +154,7 @@ pub(super) fn key(
     wanted: Option<Expected<'_>>,
 ) -> String {
     let limits = names.text.as_ref();
-    if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, None, sent)) {
+    if let Some(limit) = limits.and_then(|limits| limits::check_text(limits, None, sent)) {
         return limit;
     }
     if let Some(other) = not.and_then(another) {

@@ -153,7 +153,7 @@ impl<'v, 'm> Walk<'v, 'm> {
                 let described = self.compiled.described(id);
                 let format = described.and_then(|id| self.compiled.schema(id).format);
                 let limits = schema.text.as_ref();
-                if let Some(limit) = limits.and_then(|limits| limits::of_text(limits, format, text)) {
+                if let Some(limit) = limits.and_then(|limits| limits::check_text(limits, format, text)) {
                     self.report(at, || reported::violates(node, messages::or_null(schema, limit)));
                 }
             }
@@ -220,7 +220,7 @@ impl<'v, 'm> Walk<'v, 'm> {
 
     #[inline(never)]
     fn list_limits(&mut self, items: &[Node<'_>], schema: &Subschema, list: &ListKeywords, at: &Path<'_>) {
-        if let Some(limit) = limits::of_count(items.len(), list.min, list.max, "item") {
+        if let Some(limit) = limits::check_count(items.len(), list.min, list.max, "item") {
             let limit = messages::or_null(schema, limit);
             self.report(at, || reported::violates(&messages::list(items), limit));
         }
@@ -343,7 +343,7 @@ impl<'v, 'm> Walk<'v, 'm> {
                 .and_then(|schema| self.expected(*schema));
             self.missing(name, declared, at);
         }
-        if let Some(limit) = limits::of_count(members.entries.len(), object.min, object.max, "property") {
+        if let Some(limit) = limits::check_count(members.entries.len(), object.min, object.max, "property") {
             let limit = messages::or_null(schema, limit);
             self.report(at, || reported::violates(&Node::Object(members.clone()), limit));
         }

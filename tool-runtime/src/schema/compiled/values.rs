@@ -31,7 +31,7 @@ struct ValueIndex {
 
 impl Values {
     /// For a message; searched one by one.
-    pub(crate) fn of_texts(texts: Vec<Box<str>>) -> Self {
+    pub(crate) fn from_texts(texts: Vec<Box<str>>) -> Self {
         Self {
             texts,
             ..Self::default()

@@ -59,23 +59,23 @@ fn last_segment(name: &str) -> &str {
 /// A type without arguments, in lower case.
 fn named(name: &str) -> Option<Map<String, Value>> {
     if NAMES.iter().any(|(known, _)| *known == name) {
-        return Some(of_type(name));
+        return Some(typed(name));
     }
     let format = |format: &str| object(json!({ "type": "string", "format": format }));
     Some(match name {
-        "str" | "text" | "char" | "character" => of_type("string"),
+        "str" | "text" | "char" | "character" => typed("string"),
         "int" | "int8" | "int16" | "int32" | "int64" | "uint" | "uint8" | "uint16" | "uint32" | "uint64"
         | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "isize" | "usize" | "long"
-        | "short" | "bigint" | "biginteger" => of_type("integer"),
+        | "short" | "bigint" | "biginteger" => typed("integer"),
         "float" | "float32" | "float64" | "f32" | "f64" | "double" | "decimal" | "bigdecimal" | "real"
-        | "num" | "numeric" => of_type("number"),
-        "bool" => of_type("boolean"),
+        | "num" | "numeric" => typed("number"),
+        "bool" => typed("boolean"),
         "dict" | "dictionary" | "map" | "hashmap" | "hashtable" | "record" | "mapping" | "struct" => {
-            of_type("object")
+            typed("object")
         }
         "list" | "arraylist" | "linkedlist" | "tuple" | "set" | "hashset" | "vec" | "vector" | "sequence"
-        | "queue" | "deque" | "stack" => of_type("array"),
-        "none" | "nonetype" | "nil" => of_type("null"),
+        | "queue" | "deque" | "stack" => typed("array"),
+        "none" | "nonetype" | "nil" => typed("null"),
         "any" | "mixed" | "unknown" => Map::new(),
         "date" | "time" | "date-time" | "uuid" | "email" | "uri" => format(name),
         "datetime" | "date_time" | "timestamp" => format("date-time"),
@@ -93,7 +93,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
         "union" => "union",
         _ => match named(name)?.get("type")?.as_str()? {
             "array" if name != "tuple" => "list",
-            "array" => return Some(of_type("array")),
+            "array" => return Some(typed("array")),
             "object" => "map",
             _ => return None,
         },
@@ -101,7 +101,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
     match (outer, arguments) {
         ("list", [item]) => Some(array(read(item))),
         ("map", [_, value]) => {
-            let mut keywords = of_type("object");
+            let mut keywords = typed("object");
             let value = read(value);
             if !value.is_empty() {
                 keywords.insert("additionalProperties".to_owned(), value.into());
@@ -150,14 +150,14 @@ fn nullable(mut keywords: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn array(item: Map<String, Value>) -> Map<String, Value> {
-    let mut keywords = of_type("array");
+    let mut keywords = typed("array");
     if !item.is_empty() {
         keywords.insert("items".to_owned(), item.into());
     }
     keywords
 }
 
-fn of_type(name: &str) -> Map<String, Value> {
+fn typed(name: &str) -> Map<String, Value> {
     object(json!({ "type": name }))
 }
 

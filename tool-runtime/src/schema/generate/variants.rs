@@ -74,7 +74,7 @@ pub(crate) enum KeyType {
 }
 
 /// Traces `T`, whose schema is in `root` at a JSON Pointer.
-pub(crate) fn of<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
+pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     let findings = RefCell::new(Findings::default());
     let mut next = 0;
     let mut paths = vec![Vec::new()];
@@ -512,12 +512,12 @@ mod tests {
     use super::{Enums, Names};
 
     /// Traces a type without a schema.
-    fn of<T: DeserializeOwned>() -> Enums {
-        super::of::<T>(&serde_json::Value::Null, "/nowhere")
+    fn trace<T: DeserializeOwned>() -> Enums {
+        super::find::<T>(&serde_json::Value::Null, "/nowhere")
     }
 
     fn values_of<T: DeserializeOwned>() -> Vec<Names> {
-        of::<T>().values
+        trace::<T>().values
     }
 
     #[derive(Deserialize)]
@@ -626,12 +626,12 @@ mod tests {
 
         type Map<K> = HashMap<K, Vec<Deep>>;
 
-        let found = of::<(Vec<Map<Letter>>,)>();
+        let found = trace::<(Vec<Map<Letter>>,)>();
         assert_eq!(found.keys, [["ypsilon", "X"]]);
         assert_eq!(found.values, [["Two", "One"]]);
-        assert_eq!(of::<Map<Wrapped>>().keys, [["ypsilon", "X"]]);
-        assert!(of::<Map<String>>().keys.is_empty());
-        assert!(of::<Outer>().keys.is_empty());
+        assert_eq!(trace::<Map<Wrapped>>().keys, [["ypsilon", "X"]]);
+        assert!(trace::<Map<String>>().keys.is_empty());
+        assert!(trace::<Outer>().keys.is_empty());
     }
 
     #[test]
@@ -647,7 +647,7 @@ mod tests {
             map: HashMap<bool, Option<Map>>,
         }
 
-        assert!(values_of::<List>().is_empty() && of::<Map>().maps.is_empty());
+        assert!(values_of::<List>().is_empty() && trace::<Map>().maps.is_empty());
     }
 
     #[test]

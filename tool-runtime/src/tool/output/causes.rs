@@ -182,9 +182,9 @@ mod tests {
     struct Chain(&'static [&'static str], Option<Box<Chain>>);
 
     impl Chain {
-        fn of(texts: &'static [&'static str]) -> Self {
+        fn new(texts: &'static [&'static str]) -> Self {
             let rest = texts.get(1..).filter(|rest| !rest.is_empty());
-            Self(texts, rest.map(|rest| Box::new(Self::of(rest))))
+            Self(texts, rest.map(|rest| Box::new(Self::new(rest))))
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn lists_each_source_once() {
         for (chain, causes) in CHAINS {
-            let error = WithSources(Chain::of(chain));
+            let error = WithSources(Chain::new(chain));
             assert_eq!(error.causes(&error.text()), causes, "{chain:?}");
             let error: Box<dyn Error + Send + Sync> = Box::new(error.0);
             assert_eq!(error.causes(&error.to_string()), causes, "{chain:?}");
@@ -252,11 +252,11 @@ mod tests {
 
     #[test]
     fn omits_causes_contained_in_the_text() {
-        let error = Chain::of(&["a (b)", "b"]);
+        let error = Chain::new(&["a (b)", "b"]);
         assert_eq!(WithSources(error).causes("a (b)"), "");
         let error = Any(&["a (b)", "b"]);
         assert_eq!(error.causes("a (b)"), "");
-        let error = Chain::of(&["a", "", "b"]);
+        let error = Chain::new(&["a", "", "b"]);
         assert_eq!(WithSources(error).causes("a"), "b");
     }
 
