@@ -204,3 +204,38 @@ fn expansions_are_those_of_the_macro() {
         );
     }
 }
+
+/// The README links to the first, which links to the second.
+#[test]
+fn reference_pages_read_well_without_rustdoc() {
+    for name in ["tool.md", "tools.md"] {
+        let page = text(&format!("tool-runtime/src/docs/{name}"));
+        for (place, part) in parts(&page).into_iter().enumerate() {
+            if place % 2 == 1 {
+                let hidden = part.lines().find(|line| *line == "#" || line.starts_with("# "));
+                assert_eq!(hidden, None, "{name}: readers of the repository see this line");
+                assert!(
+                    part.starts_with("rust") || part.starts_with("text"),
+                    "{name}: {part:.20}"
+                );
+            } else {
+                let path = ["](crate::", "](macro@", "](super::"]
+                    .into_iter()
+                    .find(|path| part.contains(path));
+                assert_eq!(path, None, "{name}: a path of Rust is no link in the repository");
+            }
+        }
+        let links = text(LINKS);
+        for (label, target) in definitions(&page) {
+            let path = target.split('#').next().unwrap_or(target);
+            assert!(
+                file("tool-runtime/src/docs").join(path).is_file(),
+                "{name}: nothing is at {target}"
+            );
+            assert!(
+                definitions(&links).contains_key(label),
+                "{LINKS} has no [{label}]"
+            );
+        }
+    }
+}

@@ -83,9 +83,24 @@ pub use tool_repair as repair;
 #[cfg(feature = "stream")]
 #[doc(inline)]
 pub use tool_repair::sse;
+#[doc = include_str!("docs/guide_links.md")]
+#[doc = ""]
 #[doc = include_str!("docs/tool.md")]
+///
+/// Items: [`Blocks`], [`CancellationToken`], [`Context`],
+/// [`Context::with_extension`], [`Context::with_progress`],
+/// [`Extension`], [`Patch`], [`Progress`],
+/// [`SessionState`], [`State`], [`ToolError::retry`],
+/// [`ToolOutput`],
+/// [`ToolRegistry::with_defaults_in_schemas`],
+/// [`ToolRegistry::with_state`],
+/// [`format::anthropic::strict_tool`].
 pub use tool_runtime_macros::tool;
+#[doc = include_str!("docs/guide_links.md")]
+#[doc = ""]
 #[doc = include_str!("docs/tools.md")]
+///
+/// Items: [`ToolRegistry::register_all`], [`ToolSet`].
 pub use tool_runtime_macros::tools;
 #[doc(inline)]
 pub use wire::definition::ToolDefinition;
