@@ -6,9 +6,14 @@ const ID_LENGTH: usize = 22;
 
 /// 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn id() -> String {
-    let bytes: [u8; ID_LENGTH] = bytes();
+    id_from(&bytes::<ID_LENGTH>())
+}
+
+/// An id in the form of [`id`], from at least 22 random bytes.
+pub(crate) fn id_from(bytes: &[u8]) -> String {
     bytes
         .iter()
+        .take(ID_LENGTH)
         .filter_map(|byte| LETTERS.get(usize::from(byte & 63)))
         .map(|letter| char::from(*letter))
         .collect()

@@ -36,8 +36,6 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     };
     let bytes = serde_json::to_vec(&written)
         .map_err(|error| StoreError(format!("a record cannot be written as JSON: {error}")))?;
-    #[cfg(test)]
-    super::tests::work::count(bytes.len());
     if bytes.len() > MAX_BYTES {
         return Err(StoreError(format!(
             "a record of {} bytes is larger than {MAX_BYTES}",
@@ -49,8 +47,6 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
 
 /// Reads a record.
 pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
-    #[cfg(test)]
-    super::tests::work::count(bytes.len());
     let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
     let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
     if version != VERSION {

@@ -186,8 +186,6 @@ impl Tables {
 
     /// Returns a turn, unless its session has expired.
     fn turn(&self, id: &str) -> Option<Arc<Turn>> {
-        #[cfg(test)]
-        super::tests::work::count(1);
         let turn = &self.turns.get(id)?.turn;
         self.session(&turn.session)?;
         Some(Arc::clone(turn))

@@ -87,8 +87,6 @@ impl Turn {
 
     /// Returns the client's ids of the external calls.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &str> {
-        #[cfg(test)]
-        super::tests::work::count(1);
         self.calls
             .iter()
             .filter(|call| call.owner == Owner::External)

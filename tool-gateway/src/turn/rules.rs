@@ -17,25 +17,19 @@ pub(crate) struct Rules {
     pub(crate) ids: IdSource,
 }
 
-/// Mints ids for calls.
+/// Mints ids for calls: keyed hashes of their numbers. Sources with the same key mint the same ids.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) enum IdSource {
-    #[default]
-    Random,
-    /// `toolu_0`, `toolu_1`, …: for tests, which compare.
-    #[cfg(test)]
-    Counted(usize),
+pub(crate) struct IdSource {
+    /// Random, and drawn when the first id is minted, unless it was set.
+    pub(super) key: Option<[u8; 32]>,
+    pub(super) minted: u64,
 }
 
 impl IdSource {
     pub(super) fn mint(&mut self) -> String {
-        match self {
-            Self::Random => format!("toolu_{}", crate::random::id()),
-            #[cfg(test)]
-            Self::Counted(next) => {
-                *next += 1;
-                format!("toolu_{}", *next - 1)
-            }
-        }
+        let key = self.key.get_or_insert_with(crate::random::bytes);
+        let hash = blake3::keyed_hash(key, &self.minted.to_le_bytes());
+        self.minted += 1;
+        format!("toolu_{}", crate::random::id_from(hash.as_bytes()))
     }
 }

@@ -20,7 +20,7 @@ fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
 }
 
-/// A store, and how many bytes of its records a look-up reads, or a save reads and writes.
+/// A store, for measurements of its look-ups and saves.
 struct Look {
     folder: std::path::PathBuf,
     store: FileStore,
@@ -68,21 +68,22 @@ impl Look {
         self.store.write_now(save).unwrap();
     }
 
-    /// Returns the number of bytes that are read for these points, and the number of turns that are found.
-    fn at(&self, points: impl Iterator<Item = String>, session: &str) -> (usize, usize) {
+    /// Returns the time that so many look-ups of these points take, and the number of turns that each finds.
+    fn at(&self, runs: usize, points: &[String], session: &str) -> (Duration, usize) {
         let session = SessionId(session.to_owned());
-        let read = || {
-            self.store.read_now(|transaction| {
+        let mut found = 0;
+        let time = work::time_of(runs, || {
+            let read = self.store.read_now(|transaction| {
                 let mut reader = TurnReader::new(transaction)?;
                 let mut found = 0;
                 for point in points {
-                    found += reader.turns_of_point(digest(&point), Some(&session))?.len();
+                    found += reader.turns_of_point(digest(point), Some(&session))?.len();
                 }
                 Ok(found)
-            })
-        };
-        let (bytes, found) = work::steps(read);
-        (bytes, found.unwrap())
+            });
+            found = read.unwrap();
+        });
+        (time, found)
     }
 }
 
@@ -94,54 +95,54 @@ impl Drop for Look {
 
 #[test]
 fn history_is_read_in_time_linear_in_its_turns() {
-    let look = Look::new("linear");
-    let points = |turns| (0..turns).map(|number: usize| number.to_string());
-    look.save("short", points(200));
-    let (short, found) = look.at(points(200), "short");
-    assert_eq!(found, 200);
-    let look = Look::new("linear-long");
-    look.save("long", points(800));
-    let (long, found) = look.at(points(800), "long");
-    assert_eq!(found, 800);
-    assert!(long < 5 * short, "{short} bytes of 200 turns, {long} of 800");
+    let points = |turns: usize| (0..turns).map(|number| number.to_string()).collect::<Vec<_>>();
+    let time = |name: &str, turns: usize| {
+        let look = Look::new(name);
+        look.save(name, points(turns).into_iter());
+        let (time, found) = look.at(800 / turns, &points(turns), name);
+        assert_eq!(found, turns);
+        time
+    };
+    let (short, long) = (time("short", 100), time("long", 800));
+    // Quadratic time would be eight times as much.
+    assert!(
+        long < 3 * short,
+        "{short:?} for 8 times 100 turns, {long:?} for 800"
+    );
 }
 
 #[test]
 fn point_of_many_conversations_is_read_in_time_independent_of_their_length() {
     let look = Look::new("common");
-    let common = || std::iter::once("common".to_owned());
-    look.save("own", common());
+    let common = ["common".to_owned()];
+    look.save("own", common.clone().into_iter());
     look.save("own", (0..1000).map(|number| number.to_string()));
-    look.save("short", common());
+    look.save("short", common.clone().into_iter());
     for other in 0..2 * MAX_TURNS_OF_POINT {
-        look.save(&format!("other {other}"), common());
+        look.save(&format!("other {other}"), common.clone().into_iter());
     }
-    let (short, found) = look.at(common(), "short");
+    let (short, found) = look.at(20, &common, "short");
     assert_eq!(found, MAX_TURNS_OF_POINT + 1);
-    let (long, found) = look.at(common(), "own");
+    let (long, found) = look.at(20, &common, "own");
     assert_eq!(found, MAX_TURNS_OF_POINT + 1);
-    assert!(
-        long.abs_diff(short) < 16,
-        "{short} bytes, and {long} beside a long session"
-    );
+    assert!(long < 3 * short, "{short:?}, and {long:?} beside a long session");
 }
 
 #[test]
 fn turn_is_saved_in_time_independent_of_the_length_of_its_session() {
     let look = Look::new("growth");
     let mut saved = 0;
-    let mut bytes_of = |turn: usize| {
-        look.save("long", (saved..turn - 1).map(|number| format!("{number:05}")));
-        saved = turn;
-        let last = std::iter::once(format!("{turn:05}"));
-        work::steps(|| look.save("long", last)).0
+    let mut time_after = |turns: usize| {
+        look.save("long", (saved..turns).map(|number| format!("{number:05}")));
+        saved = turns;
+        work::time_of(10, || {
+            saved += 1;
+            look.save("long", std::iter::once(format!("{saved:05}")));
+        })
     };
-    let (tenth, last) = (bytes_of(10), bytes_of(5_000));
-    // Numbers have more digits.
-    assert!(
-        tenth.abs_diff(last) < 16,
-        "{tenth} bytes for the 10th turn, {last} for the 5,000th"
-    );
+    let (first, last) = (time_after(10), time_after(5_000));
+    // The file is larger, and its trees are deeper.
+    assert!(last < 5 * first, "{first:?} after 10 turns, {last:?} after 5,000");
 }
 
 #[test]

@@ -1,22 +1,21 @@
-//! Counts what look-ups do, for tests of how it grows: clocks are not to be trusted.
-//!
-//! The code that is tested counts, since nothing outside of it shows this work. A store is asked once, however many records it reads
-//! for the answer; the file is read by pages, most of them from a cache; and the calls of a turn are looked at when the store has
-//! answered.
+//! The processor time of look-ups and saves, for tests of how it grows.
 
-use std::cell::Cell;
+use std::time::Duration;
 
-thread_local! {
-    static STEPS: Cell<usize> = const { Cell::new(0) };
-}
+#[path = "../../../../tests/support/clock.rs"]
+#[expect(unreachable_pub, reason = "shared with a library of tests")]
+mod clock;
 
-/// Runs a function. Returns the number of steps that were counted on this thread meanwhile, and the output.
-pub(in crate::session) fn steps<T>(work: impl FnOnce() -> T) -> (usize, T) {
-    STEPS.set(0);
-    let done = work();
-    (STEPS.get(), done)
-}
+/// Shorter times are below the steps of the clock.
+const MEASURABLE: Duration = Duration::from_millis(10);
 
-pub(in crate::session) fn count(steps: usize) {
-    STEPS.set(STEPS.get() + steps);
+/// The time that so many runs take on this thread: the least of three, since others disturb the caches.
+pub(in crate::session) fn time_of(runs: usize, mut run: impl FnMut()) -> Duration {
+    let time = || {
+        let clock = clock::Clock::start();
+        (0..runs).for_each(|_| run());
+        clock.worked()
+    };
+    let least = std::iter::repeat_with(time).take(3).min();
+    least.unwrap_or_default().max(MEASURABLE)
 }
