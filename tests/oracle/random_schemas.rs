@@ -15,7 +15,7 @@ use tool_runtime::{Policy, RawArguments, ToolRegistry};
 
 use crate::oracle::differences::{Row, rows};
 
-const SCHEMAS: usize = 1_000;
+const SCHEMAS: usize = 400;
 const SCHEMAS_LONG: usize = 75_000;
 
 /// Values per schema.

@@ -12,7 +12,7 @@ use tool_runtime::issue::Code;
 use tool_runtime::{Policy, RawArguments, ToolCallRequest, ToolRegistry};
 
 /// Schemas per property.
-const SCHEMAS: usize = 600;
+const SCHEMAS: usize = 200;
 const SCHEMAS_LONG: usize = 20_000;
 
 /// Values per schema.

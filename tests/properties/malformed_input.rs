@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tests::clock::Clock;
+use tests::long::properties_long;
 use tool_runtime::result::Failure;
 use tool_runtime::{RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 
@@ -217,7 +218,8 @@ fn rejects_deep_text() {
 #[test]
 fn rejects_deep_python_text() {
     on_a_small_stack(|| {
-        for depth in [130, 1_022, 1_023, 1_024, 1_025, 10_000, 1_000_000] {
+        let deepest = if properties_long() { 1_000_000 } else { 100_000 };
+        for depth in [130, 1_022, 1_023, 1_024, 1_025, 10_000, deepest] {
             for (open, close) in [("[", "]"), ("{'next': ", "}"), ("(", ",)")] {
                 let value = format!("{}None{}", open.repeat(depth), close.repeat(depth));
                 let whole = format!("{{'any': {value}}}");
