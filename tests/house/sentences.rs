@@ -32,7 +32,7 @@ const COVERED: &[&str] = &[
     "tests/repair",
     "tests/strict_api",
     "tool-builtins",
-    "tool-cli/README.md",
+    "tool-cli",
     "tool-gateway/README.md",
     "tool-gateway/src/serve",
     "tool-gateway/src/settings",

@@ -16,7 +16,7 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
     /// From 1, blank ones counted.
     pub(crate) number: usize,
-    /// How many bytes were read up to its end.
+    /// Number of bytes of the input up to its end.
     pub(crate) end: u64,
 }
 
@@ -98,7 +98,7 @@ impl Lines {
     }
 }
 
-/// Where answers go.
+/// Standard output, a line for each answer.
 pub(crate) struct Answers(BufWriter<StdoutLock<'static>>);
 
 impl Answers {
@@ -114,7 +114,7 @@ impl Answers {
     }
 }
 
-/// Why a line has no answer of its own.
+/// Reason why a line has no regular answer.
 #[derive(Debug)]
 pub(crate) enum LineError {
     /// It is no record: the next one may be.
@@ -173,7 +173,7 @@ pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Res
     serde_json::from_str(line).map_err(|error| unread(&error))
 }
 
-/// What is wrong with a line; serde's own words call every line the first.
+/// Error of a line without serde's line number, which is always 1.
 pub(crate) fn in_words(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -206,5 +206,5 @@ pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<Stri
 
 const BUFFER: usize = 64 << 10;
 
-/// What some editors and spreadsheets put before the first line.
+/// Prefix of the first line that some editors and spreadsheets write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -66,7 +66,7 @@ pub struct RepairOptions {
 /// The configuration block `format_fixing`.
 #[derive(Debug, Args)]
 pub(crate) struct StreamOptions {
-    /// Whose arguments are repaired; '*' for every tool [default: `TodoWrite`]
+    /// Tools whose arguments are repaired; '*' for every tool [default: `TodoWrite`]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = tool_name, requires = "sse")]
     pub(crate) target_tools: Vec<String>,
     /// Do not check that what was repaired is JSON
@@ -116,7 +116,7 @@ pub struct CheckOptions {
     /// The input has one record a line; it is the only form so far, so this may be left out
     #[arg(long)]
     pub(crate) jsonl: bool,
-    /// How far arguments are bent to fit their schema
+    /// Leniency with arguments that do not fit their schema
     #[arg(long, value_name = "POLICY", default_value = "lenient")]
     pub(crate) policy: PolicyName,
     /// Exit with 1 if any call has errors (or any warnings or errors)
@@ -126,7 +126,7 @@ pub struct CheckOptions {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum PolicyName {
-    /// What can be understood is, with a warning for each change
+    /// Arguments with one reading are coerced, with a warning for each change
     Lenient,
     /// As lenient, but what would lose information is an error
     Lossless,

@@ -1,4 +1,4 @@
-//! Where input comes from: a file, or standard input.
+//! Input of a command: a file, or standard input.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -9,9 +9,9 @@ use crate::terminal::{Terminal, visible};
 
 /// Input, opened.
 pub(crate) struct Source {
-    /// What to call it in messages.
+    /// Name in messages.
     pub(crate) name: String,
-    /// How long it is, where that can be known.
+    /// Length in bytes, if it is known.
     pub(crate) length: Option<u64>,
     pub(crate) reader: Box<dyn Read>,
 }
@@ -50,7 +50,7 @@ impl Source {
     }
 }
 
-/// Why bytes are no text, and what to do about it.
+/// Reason why bytes are not text, with advice.
 pub(crate) fn not_text(bytes: &[u8], offset: usize) -> String {
     let found = bytes.get(offset).copied().unwrap_or_default();
     let advice = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {

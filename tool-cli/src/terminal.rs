@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::options::When;
 
-/// Where messages go, and whether they are coloured.
+/// Destination of messages, and their colours.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
     pub(crate) palette: Palette,
@@ -38,7 +38,7 @@ impl Terminal {
         }
     }
 
-    /// Writes a message. Where standard error is closed, nobody wants to know.
+    /// Writes a message; a closed standard error is no failure.
     #[allow(clippy::unused_self, reason = "messages go through here, not past it")]
     pub fn print(self, message: &str) {
         let mut stderr = io::stderr().lock();
@@ -77,14 +77,14 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Characters that a terminal would obey, or that nobody would see.
+/// Characters that a terminal would obey, or that are invisible.
 pub(crate) fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(letter, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// How many characters of a text from outside are shown.
+/// Maximum number of characters of a text from outside.
 const VISIBLE: usize = 512;
 
 /// A number with its noun.
@@ -99,17 +99,17 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    /// What went wrong.
+    /// Colour of errors.
     pub(crate) fn bad(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// What was changed.
+    /// Colour of changes.
     pub(crate) fn changed(self, text: &str) -> String {
         self.paint("1;33", text)
     }
 
-    /// What is as it should be.
+    /// Colour of success.
     pub(crate) fn good(self, text: &str) -> String {
         self.paint("1;32", text)
     }

@@ -35,9 +35,9 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Outcome,
     Ok(Outcome::success_if(unread == 0 && !denied))
 }
 
-/// What is kept from line to line.
+/// State between the lines.
 struct Check {
-    /// What the input is called.
+    /// Name of the input.
     name: String,
     policy: Policy,
     terminal: Terminal,
@@ -73,7 +73,7 @@ impl Check {
         })?)
     }
 
-    /// Tells what a schema warns of.
+    /// Prints the warnings of a schema.
     fn warn(&mut self, line: usize, warnings: &[String]) {
         for warning in warnings {
             self.progress.clear();

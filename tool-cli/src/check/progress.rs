@@ -1,4 +1,4 @@
-//! How far a long job has come, where somebody is watching and no result passes by.
+//! Progress of a long job, on a terminal that shows no results.
 
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn in_words(lines: usize, bytes: u64, length: Option<u64>) -> String {
     }
 }
 
-/// How long nothing is said.
+/// Time before the first message.
 const QUIET: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 

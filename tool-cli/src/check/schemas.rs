@@ -1,4 +1,4 @@
-//! Schemas that come with calls: each compiled once, a bounded number kept, and what they warn of told once.
+//! Schemas that come with calls: each is compiled once, a bounded number is kept, and warnings are reported once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -22,13 +22,13 @@ pub(crate) struct Schemas {
     compiled: HashMap<Rc<str>, Compiled>,
     /// The texts in the order in which they came: the oldest makes room.
     order: VecDeque<Rc<str>>,
-    /// Those whose warnings were told, by a hash: a schema may come back after it has made room.
+    /// Hashes of the schemas with reported warnings: a schema may come back after its removal.
     reported: HashSet<u64>,
     hasher: RandomState,
 }
 
 impl Schemas {
-    /// The compiled form of a schema, and its warnings if they were not told before.
+    /// The compiled form of a schema, and its warnings if they were not reported before.
     pub(crate) fn compiled(&mut self, text: &str) -> (Compiled, Vec<String>) {
         if let Some(compiled) = self.compiled.get(text) {
             return (Rc::clone(compiled), Vec::new());
@@ -70,7 +70,7 @@ fn compile(text: &str) -> Result<ToolRegistry, String> {
     }
 }
 
-/// How many compiled schemas are kept.
+/// Maximum number of compiled schemas.
 const KEPT: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a repair did to a text, for people: each fix with its place, or the reason why there is none.
+//! Explanation of a repair for people: each fix with its place, or the reason of a refusal.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,7 @@ impl Explainer<'_> {
         output + &tally(fixes)
     }
 
-    /// Why a text came back as it was.
+    /// Reason why a text is unchanged.
     pub(crate) fn reason(&self, status: Status, reason: &Reason) -> String {
         let place = LineColumns::new(self.text).find(reason.offset);
         let (status, note_text) = match status {
@@ -161,7 +161,7 @@ fn limit(reason: &str) -> Option<String> {
 
 const KEPT: &str = "bytes of what was JSON are kept to be looked at again";
 
-/// How many fixes there were of each kind.
+/// Number of fixes of each kind.
 fn tally(fixes: &Fixes) -> String {
     let most = fixes.counts().map(|(_, count)| count).max().unwrap_or(0);
     let width = most.to_string().len();

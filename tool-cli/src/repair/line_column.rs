@@ -1,6 +1,6 @@
-//! Where in a text a byte is: its line and its column, as editors count them.
+//! Line and column of a byte, as editors count them.
 
-/// Where a byte of a text is.
+/// Place of a byte in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineColumn {
     /// From 1.
@@ -9,7 +9,7 @@ pub(crate) struct LineColumn {
     pub(crate) column: usize,
     /// In bytes from the start of the text, at the start of a character.
     pub(crate) offset: usize,
-    /// Where the line begins.
+    /// Offset of the start of the line.
     pub(crate) line_start: usize,
 }
 
@@ -56,7 +56,7 @@ impl<'a> LineColumns<'a> {
         }
     }
 
-    /// Where a byte is.
+    /// Place of a byte.
     pub(crate) fn find(&mut self, offset: usize) -> LineColumn {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {

@@ -57,7 +57,7 @@ struct RepairReport<'a> {
     tool_name: Option<&'a str>,
 }
 
-/// How many fixes there were of each kind, where they are not all listed.
+/// Number of fixes of each kind, if not all of them are listed.
 fn counts(fixes: &Fixes) -> Option<BTreeMap<&'static str, usize>> {
     let listed = fixes.first().len() == fixes.total();
     (!listed).then(|| {

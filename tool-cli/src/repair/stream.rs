@@ -74,7 +74,7 @@ fn fixing(options: &StreamOptions) -> FormatFixing {
 /// A stream on its way through.
 struct Passage {
     repairer: StreamRepairer,
-    /// What may leave.
+    /// Output that may be written.
     out: Vec<u8>,
     terminal: Terminal,
     /// Whether every fix is printed.
@@ -144,7 +144,7 @@ fn which(record: &RepairRecord) -> String {
     }
 }
 
-/// What its arguments turned out to be.
+/// Outcome for the arguments.
 fn became(record: &RepairRecord, palette: Palette) -> String {
     let failed = |status| match &record.reason {
         Some(reason) => {
@@ -171,7 +171,7 @@ fn became(record: &RepairRecord, palette: Palette) -> String {
     }
 }
 
-/// What was not looked at, and how to change that.
+/// Tools that were skipped, and the option for them.
 fn skipped(tools: &[String]) -> String {
     if tools.is_empty() {
         return String::new();

@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) => {
-            // Whoever pipes through this command loses nothing.
+            // A pipe through this command loses nothing.
             write(&bytes)?;
             terminal.end_line(&bytes);
             let reason = not_text(&bytes, error.valid_up_to());
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
     )))
 }
 
-/// What to write where a text that cannot be repaired is no single text at all.
+/// Option for input that is not a single text.
 fn other_form(text: &str) -> &'static str {
     #[derive(Deserialize)]
     struct Record {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::program::{Directory, command, run};
 
-/// Compares what is told of a text with a file.
+/// Compares the explanation of a text with a file.
 fn explained(name: &str, arguments: &[&str], text: &str) {
     let ran = run(&[&["repair"], arguments].concat(), text);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/command/explained/{name}.txt"));
@@ -21,7 +21,7 @@ fn explained(name: &str, arguments: &[&str], text: &str) {
         "{} (left) is not what is told (right)",
         path.display()
     );
-    // What is told changes nothing about the result.
+    // The explanation changes nothing about the result.
     assert_eq!(ran.stdout, run(&["repair"], text).stdout);
 }
 

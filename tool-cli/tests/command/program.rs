@@ -8,7 +8,7 @@ use std::{env, fs, process, thread};
 
 use serde_json::Value;
 
-/// What a run left behind.
+/// Output and exit status of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: i32,

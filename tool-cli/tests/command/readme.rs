@@ -1,4 +1,4 @@
-//! What the documents show is what happens: every `console` block is run, command by command.
+//! Commands of the documents: every `console` block is run, command by command.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p tool-cli -p tool-gateway` writes what happens into them; look at the difference.
 
@@ -57,7 +57,7 @@ fn rerun(path: &str) -> Held {
     }
 }
 
-/// What a command writes, on both streams.
+/// Output of a command, on both streams.
 fn output(command: &str, directory: &Path) -> String {
     let program = Path::new(crate::PROGRAM);
     let others = std::env::var("PATH").unwrap_or_default();

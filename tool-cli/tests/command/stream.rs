@@ -20,7 +20,7 @@ fn chat(tool: &str, pieces: &[&str], finish: &str) -> String {
     events(&data) + "data: [DONE]\n\n"
 }
 
-/// The same for Anthropic's Messages.
+/// Stream of Anthropic's Messages.
 fn anthropic(tool: &str, pieces: &[&str]) -> String {
     let block = json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} });
     let mut data = vec![json!({ "type": "content_block_start", "index": 0, "content_block": block })];
@@ -34,7 +34,7 @@ fn anthropic(tool: &str, pieces: &[&str]) -> String {
     data.iter().map(event).collect()
 }
 
-/// The same for OpenAI's Responses.
+/// Stream of OpenAI's Responses.
 fn responses(tool: &str, pieces: &[&str]) -> String {
     let item = |arguments: &str, status: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": arguments, "status": status });
     let whole = pieces.concat();
@@ -316,7 +316,7 @@ fn broken_streams_pass_unchanged() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (mut theirs, _) = listener.accept().unwrap();
-    // Whoever closes a connection without having read what was sent resets it.
+    // A peer that closes a connection with unread data resets it.
     theirs.write_all(b"never read").unwrap();
     let mut child = command(&["repair", "--sse", "chat"])
         .stdin(Stdio::from(OwnedFd::from(theirs)))

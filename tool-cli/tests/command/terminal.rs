@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::Directory;
 
-/// What a terminal receives of a shell command; `None` where there is no `script`, which is said.
+/// Output of a shell command on a terminal; `None` where there is no `script`, which is said.
 fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Option<String> {
     let program = crate::PROGRAM;
     let command = command.replace("tool-cli", program);

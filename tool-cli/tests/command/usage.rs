@@ -1,4 +1,4 @@
-//! What the program says about itself, and to whoever uses it wrongly.
+//! Help, version, and messages about wrong usage.
 
 use crate::program::run;
 
