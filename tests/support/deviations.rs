@@ -2,9 +2,9 @@
 //! applied to all of the text. A deviation is sure where a careful reader knows the value, and to be refused where any
 //! value would be a guess.
 
-use crate::judge::Tree;
-use crate::random::Random;
-use crate::written::{Style, json, repr, repr_in_single_quotes};
+use super::judge::Tree;
+use super::random::Random;
+use super::written::{Style, json, repr, repr_in_single_quotes};
 
 /// How a text is written where it is not as JSON has it.
 #[derive(Clone, Copy)]

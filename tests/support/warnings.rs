@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::subscriber;
+use super::subscriber;
 
 /// Runs a function and returns the messages of its warnings, on this thread.
 pub fn warnings_of<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {

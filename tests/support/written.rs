@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::judge::Tree;
-use crate::random::Random;
+use super::judge::Tree;
+use super::random::Random;
 
 /// How a JSON text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
