@@ -17,9 +17,11 @@ mod map_keys;
 mod object;
 mod tag;
 mod union;
+mod wanted;
 
 use std::rc::Rc;
 
+use crate::arguments::coerce::wanted::{PlainSchema, UnionSchema};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::input::tree::parse::{self, Read, TooDeep};
 use crate::arguments::limits::{self, Membership};
@@ -31,7 +33,7 @@ use crate::arguments::rules::Mode;
 use crate::arguments::validate::evaluate::{Evaluator, Stop};
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::SubschemaId;
-use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, Schema, SchemaId};
+use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, SchemaId};
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Depth, Outcome, Trial, address};
@@ -185,11 +187,19 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 self.free(node, at);
                 None
             }
-            Kind::Any => self.plain(node, (id, schema, &NO_LIMITS), at, context),
-            Kind::Plain(plain) => self.plain(node, (id, schema, plain), at, context),
+            Kind::Any => {
+                let plain = &NO_LIMITS;
+                self.plain(node, PlainSchema { id, schema, plain }, at, context)
+            }
+            Kind::Plain(plain) => self.plain(node, PlainSchema { id, schema, plain }, at, context),
             Kind::Union(alternatives) => {
                 let mark = self.enter_composite(at)?;
-                let taken = self.alternatives(node, (id, schema, alternatives), at, context.alternative());
+                let wanted = UnionSchema {
+                    id,
+                    schema,
+                    alternatives,
+                };
+                let taken = self.alternatives(node, wanted, at, context.alternative());
                 self.leave_composite(mark, (node, taken), at, false, |this, node| {
                     this.coerce(node, id, at, context)
                 })
@@ -295,10 +305,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn plain(
         &mut self,
         node: &Node<'a>,
-        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
+        wanted: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
+        let PlainSchema { id, schema, plain } = wanted;
         let types = schema.types.without(Types::NULL);
         let several = types.count() > 1;
         let one_of_them = match node {
@@ -312,7 +323,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let excluded = |values| limits::membership(values, node, false) != Membership::Is;
         let misses = several && context.mode.coerces() && plain.values.as_ref().is_some_and(excluded);
         match one_of_them {
-            Some(own) if !misses => self.typed(node, own, (id, schema, plain), at, context),
+            Some(own) if !misses => self.typed(node, own, wanted, at, context),
             _ if several && context.mode.coerces() => {
                 let mark = self.enter_composite(at)?;
                 let trials: Vec<Trial> = types.each().map(|one| Trial::Type(id, one)).collect();
@@ -327,14 +338,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 })
             }
             _ if several => {
-                let wanted = Expected(self.compiled, id);
+                let expected = Expected(self.compiled, id);
                 self.report.refuse(at, || match &plain.values {
                     Some(values) => messages::not_among(values, node),
-                    None => messages::invalid_type(Code::NoAlternativeFits, node, wanted),
+                    None => messages::invalid_type(Code::NoAlternativeFits, node, expected),
                 });
                 None
             }
-            _ => self.typed(node, types, (id, schema, plain), at, context),
+            _ => self.typed(node, types, wanted, at, context),
         }
     }
 
@@ -343,28 +354,28 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
+        wanted: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
         let changed = match (want, node) {
-            (Types::ARRAY, Node::List(items)) => self.list(items, schema, at, context),
-            (Types::OBJECT, Node::Object(members)) => self.object(members, schema, at, context),
+            (Types::ARRAY, Node::List(items)) => self.list(items, wanted.schema, at, context),
+            (Types::OBJECT, Node::Object(members)) => self.object(members, wanted.schema, at, context),
             (Types::ARRAY | Types::OBJECT, Node::Text(_)) if context.mode.coerces() => {
-                if let Some(read) = self.readable(node, want, (id, schema, plain), at, context) {
+                if let Some(read) = self.readable(node, want, wanted, at, context) {
                     self.report_decoded(&read, at);
-                    let changed = self.typed(&read.node, want, (id, schema, plain), at, context);
+                    let changed = self.typed(&read.node, want, wanted, at, context);
                     return Some(changed.unwrap_or_else(|| read.node.clone()));
                 }
-                if let Some(items) = self.separated(node, want, (id, schema, plain), at, context) {
+                if let Some(items) = self.separated(node, want, wanted, at, context) {
                     return Some(items);
                 }
-                self.reject_type(node, want, (id, plain), at, context)
+                self.reject_type(node, want, wanted, at, context)
             }
-            (Types::ARRAY | Types::OBJECT, _) => self.reject_type(node, want, (id, plain), at, context),
-            _ => return self.scalar(node, want, (id, plain), at, context),
+            (Types::ARRAY | Types::OBJECT, _) => self.reject_type(node, want, wanted, at, context),
+            _ => return self.scalar(node, want, wanted, at, context),
         };
-        self.only_allowed(changed.as_ref().unwrap_or(node), plain, at);
+        self.only_allowed(changed.as_ref().unwrap_or(node), wanted.plain, at);
         changed
     }
 
@@ -373,7 +384,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, plain): (SchemaId, &'s Plain),
+        PlainSchema { id, plain, .. }: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
@@ -404,20 +415,20 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
+        wanted: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Rc<Read<'a>>> {
         let read = match self.decode(node, want, at) {
-            Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(plain) => {
+            Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(wanted.plain) => {
                 self.report_too_deep(at, messages::too_deep);
                 return None;
             }
             read => read.ok()??,
         };
-        if want == Types::ARRAY && schema.lists_of_strings {
+        if want == Types::ARRAY && wanted.schema.lists_of_strings {
             let exact = context.with(Mode::Exact);
-            let trial = self.in_trial(|this| this.typed(&read.node, want, (id, schema, plain), at, exact));
+            let trial = self.in_trial(|this| this.typed(&read.node, want, wanted, at, exact));
             if !trial.counts.is_silent() {
                 return None;
             }

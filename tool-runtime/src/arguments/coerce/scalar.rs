@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::coerce::wanted::PlainSchema;
 use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::expected::{self, Expected};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::arguments::rules::{self, Coercion};
+use crate::schema::compiled::Plain;
 use crate::schema::compiled::bounds::NumberLimits;
 use crate::schema::compiled::types::Types;
-use crate::schema::compiled::{Plain, SchemaId};
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -21,10 +22,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, plain): (SchemaId, &'s Plain),
+        wanted: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
+        let PlainSchema { id, plain, .. } = wanted;
         let width = plain.number.as_ref().and_then(|limits| limits.width);
         let coercion = match want {
             Types::INTEGER => rules::integer(node, width, context.mode),
@@ -38,7 +40,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Coercion::Rewritten(taken) => (Some(taken), None),
             Coercion::Changed(taken, code) => (Some(taken), Some(code)),
             Coercion::Refused(code) => {
-                let wanted = Expected(self.compiled, id);
+                let expected = Expected(self.compiled, id);
                 // The range of a Rust type is a limit as `maximum` is.
                 if code == Code::IntegerOutOfRange && (width.is_some() || exceeded(node, plain).is_some()) {
                     self.report.limit();
@@ -54,9 +56,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     (None, Code::UnsupportedStringLiteral)
                         if matches!(node, Node::List(_) | Node::Object(_)) =>
                     {
-                        messages::not_a_string(node, wanted, at.mentions_json(self.compiled))
+                        messages::not_a_string(node, expected, at.mentions_json(self.compiled))
                     }
-                    (None, code) => messages::invalid_type(code, node, wanted),
+                    (None, code) => messages::invalid_type(code, node, expected),
                 });
                 return None;
             }
@@ -72,7 +74,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 }
                 let code = Code::EnumCaseNormalized;
                 self.report.warn(at, || messages::changed(code, node, &declared));
-                self.limit(&declared, node, want, (id, plain), at);
+                self.limit(&declared, node, want, wanted, at);
                 return Some(declared);
             }
             Err(refused) => {
@@ -83,7 +85,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if let (Some(code), Some(taken)) = (code, &changed) {
             self.report.warn(at, || messages::changed(code, node, taken));
         }
-        self.limit(changed.as_ref().unwrap_or(node), node, want, (id, plain), at);
+        self.limit(changed.as_ref().unwrap_or(node), node, want, wanted, at);
         changed
     }
 
@@ -132,7 +134,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         taken: &Node<'_>,
         sent: &Node<'_>,
         want: Types,
-        (id, plain): (SchemaId, &Plain),
+        PlainSchema { id, plain, .. }: PlainSchema<'_>,
         at: &Path<'_>,
     ) {
         let schema = self.compiled.schema(id);

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use super::Coercer;
 use super::context::Context;
+use crate::arguments::coerce::wanted::PlainSchema;
 use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::types::Types;
-use crate::schema::compiled::{Additional, Plain, Schema, SchemaId};
+use crate::schema::compiled::{Additional, Schema};
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -21,11 +22,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         node: &Node<'a>,
         want: Types,
-        (id, schema, plain): (SchemaId, &'s Schema, &'s Plain),
+        wanted: PlainSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
         let Node::Text(text) = node else { return None };
+        let plain = wanted.plain;
         let list = plain.list.as_ref().filter(|list| list.can_wrap_single())?;
         let Additional::Of(item) = list.additional else {
             return None;
@@ -36,9 +38,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let pieces = self.compiled.schema(item).pieces(text, context)?;
         let count = pieces.len();
         let items = Node::List(Rc::new(pieces));
-        let trial = self.with_own_cache(|this| {
-            this.in_trial(|this| this.typed(&items, want, (id, schema, plain), at, context))
-        });
+        let trial =
+            self.with_own_cache(|this| this.in_trial(|this| this.typed(&items, want, wanted, at, context)));
         if trial.counts.errors > 0 || trial.counts.losses > 0 {
             return None;
         }
@@ -49,7 +50,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             );
             Issue::warning(Code::StringLiteralConvertedToList, "", message)
         });
-        let changed = self.with_own_cache(|this| this.typed(&items, want, (id, schema, plain), at, context));
+        let changed = self.with_own_cache(|this| this.typed(&items, want, wanted, at, context));
         Some(changed.unwrap_or(items))
     }
 }

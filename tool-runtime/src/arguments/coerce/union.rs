@@ -7,6 +7,7 @@
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::Context;
 use super::{Coercer, NO_LIMITS, opens};
+use crate::arguments::coerce::wanted::{PlainSchema, UnionSchema};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::input::tree::parse::TooDeep;
 use crate::arguments::limits;
@@ -16,7 +17,7 @@ use crate::arguments::report::schema_hint::SchemaHint;
 use crate::arguments::report::{CountsByDepth, IssueCounts};
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::types::Types;
-use crate::schema::compiled::{Schema, SchemaId, Tag, Union, Values};
+use crate::schema::compiled::{SchemaId, Tag, Values};
 use crate::wire::issue::Code;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -24,23 +25,28 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn alternatives(
         &mut self,
         node: &Node<'a>,
-        (id, schema, alternatives): (SchemaId, &'s Schema, &'s Union),
+        wanted: UnionSchema<'s>,
         at: &Path<'_>,
         context: Context,
     ) -> Option<Node<'a>> {
-        let context = self.in_union((id, alternatives), context);
+        let UnionSchema {
+            id,
+            schema,
+            alternatives,
+        } = wanted;
+        let context = self.in_union(wanted, context);
         match node {
             Node::Null if alternatives.null => return None,
             Node::Text(text)
                 if context.mode.coerces()
                     && !schema.lists_of_strings
                     && opens(text, schema.types)
-                    && !self.may_be_text(node, (schema, alternatives), at, context) =>
+                    && !self.may_be_text(node, wanted, at, context) =>
             {
                 match self.decode(node, schema.types, at) {
                     Ok(Some(read)) => {
                         self.report_decoded(&read, at);
-                        let changed = self.alternatives(&read.node, (id, schema, alternatives), at, context);
+                        let changed = self.alternatives(&read.node, wanted, at, context);
                         return Some(changed.unwrap_or_else(|| read.node.clone()));
                     }
                     Ok(None) => {}
@@ -84,7 +90,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Of a union that serde reads, each alternative's keys may be another's.
-    fn in_union(&self, (id, alternatives): (SchemaId, &Union), context: Context) -> Context {
+    fn in_union(&self, UnionSchema { id, alternatives, .. }: UnionSchema<'_>, context: Context) -> Context {
         let reads_in_order = self.compiled.picks_first_match(alternatives.exclusive);
         Context {
             within: context.within.or(Some(id).filter(|_| reads_in_order)),
@@ -97,7 +103,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn may_be_text(
         &mut self,
         node: &Node<'a>,
-        (schema, alternatives): (&Schema, &Union),
+        UnionSchema {
+            schema, alternatives, ..
+        }: UnionSchema<'_>,
         at: &Path<'_>,
         context: Context,
     ) -> bool {
@@ -455,7 +463,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Trial::Type(id, one) => {
                 let schema = self.compiled.schema(id);
                 let plain = schema.plain().unwrap_or(&NO_LIMITS);
-                self.typed(node, one, (id, schema, plain), at, context)
+                self.typed(node, one, PlainSchema { id, schema, plain }, at, context)
             }
         }
     }
