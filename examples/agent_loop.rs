@@ -1,8 +1,8 @@
-//! A whole agent: the model calls tools, reads their results and goes on until it has an answer.
+//! A whole agent: the model calls tools, reads their results and continues until it has an answer.
 //!
-//! The model is a script, so that the story is the same each time. What it does is what models do: it spells things
-//! its own way (coercion mends that), it gets a call wrong (and learns from the error), it calls several tools at
-//! once, and it runs into a tool that has a bug.
+//! The model is a script, so that each run is the same. It behaves as models do: it spells values its own way
+//! (coercion repairs that), it gets a call wrong (and learns from the error), it calls several tools at once, and it
+//! runs into a tool that has a bug.
 
 use std::time::{Duration, Instant};
 
@@ -176,7 +176,7 @@ const CHAPTERS: [&str; 5] = [
     "The model needs no more tools",
 ];
 
-/// What the model says, one answer after the other.
+/// Answers of the model, in their order.
 fn script() -> ScriptedModel {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });

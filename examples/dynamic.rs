@@ -1,5 +1,5 @@
-//! A tool that nobody knew when the program was compiled: its schema comes from a file, as it could from an MCP
-//! server or from a client's request. It gets the same leniency and the same checks as an annotated function.
+//! A tool that was unknown when the program was compiled: its schema comes from a file, as it could from an MCP server
+//! or from a client's request. It gets the same leniency and the same checks as an annotated function.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ async fn main() {
     call(&registry, wrong).await;
 }
 
-/// What a permission dialog would show, before anything runs.
+/// Prints the content of a permission dialog, before anything runs.
 fn preview(registry: &ToolRegistry, input: &str) {
     say("create_event", input);
     let request = registry.prepare(ToolCall::new("toolu_01", "create_event", input));

@@ -1,5 +1,5 @@
-//! Around every call: layers of `tower`, its own or anybody's. Here a permission, a timeout and the offloading of
-//! long results stand around two tools that know of none of them.
+//! Layers of `tower` around every call, from the runtime or from any crate: here a permission, a timeout and the
+//! offloading of long results, around two tools that do not know of them.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ async fn send_mail(
     format!("sent {} characters to {to}", text.len())
 }
 
-/// What the user said yes to; the host puts it into the context of each call.
+/// Permissions of the user; the host puts them into the context of each call.
 struct Allowed(&'static [&'static str]);
 
-/// What is denied here never reaches the tool; the model reads why.
+/// A layer that denies calls before they reach the tool; the model reads why.
 async fn permission(request: PermissionRequest) -> Decision {
     let name = request.call.name.as_str();
     match request.context.extension() {

@@ -101,7 +101,7 @@ async fn main() {
     show("to MCP", &answer["structuredContent"]);
 }
 
-/// Draws the bar over the one before it; each on a line of its own where no terminal is.
+/// Draws the bar over the one before it, or on a separate line without a terminal.
 fn draw(report: &ProgressReport) {
     const WIDTH: u64 = 36;
     let filled = report.total.map_or(0, |total| report.done * WIDTH / total.max(1));

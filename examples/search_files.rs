@@ -43,7 +43,7 @@ async fn search_files(
     let mut directories = vec![workspace.0.clone()];
     while let Some(directory) = directories.pop() {
         if cancel.is_cancelled() {
-            break; // nobody waits for the rest
+            break; // no caller waits for the rest
         }
         for path in entries(&directory).map_err(|error| ToolError::new("unreadable", error))? {
             if path.is_dir() {

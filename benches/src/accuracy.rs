@@ -1,4 +1,4 @@
-//! What becomes of the texts that models really send, beside the repairers that agents use: right, refused, or wrong.
+//! Accuracy on texts that models really send, beside the repairers that agents use: right, refused, or wrong.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -58,7 +58,7 @@ fn pushed(pieces: &[&str]) -> (usize, Status) {
     (passed + finished.rest.len(), finished.status)
 }
 
-/// What no repair of a text in pieces can do without: to keep each piece until the end.
+/// The minimum work of any repair of a text in pieces: to keep each piece until the end.
 fn kept(pieces: &[&str]) -> String {
     let mut text = String::new();
     for piece in pieces {

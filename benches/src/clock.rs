@@ -1,12 +1,12 @@
 //! Times several ways of doing the same work side by side: in turn, round after round, so that whatever else the
-//! machine does meets all of them alike. What counts is the time on the processor: on a machine that others use, too,
-//! the time on the wall is theirs as much as ours.
+//! machine does meets all of them alike. The clock counts processor time: on a machine that others use, too, the time
+//! on the wall is theirs as much as ours.
 
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-/// How long one contender works in one round: so short that the machine mostly has the same clock for all of them.
+/// The time that one contender works in one round: so short that the machine mostly has the same clock for all of them.
 const ROUND: Duration = Duration::from_millis(5);
 
 /// Does the work so many times and says how long that took.
@@ -23,7 +23,7 @@ pub fn work<'a, T>(mut once: impl FnMut() -> T + 'a) -> Contender<'a> {
     })
 }
 
-/// What one contender took for the work done once, in nanoseconds: one figure a round, in the rounds' order.
+/// The times of one contender for the work done once, in nanoseconds: one figure a round, in the rounds' order.
 pub struct Timed(Vec<f64>);
 
 /// Runs them all, `rounds` times.
@@ -38,12 +38,12 @@ pub fn side_by_side(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Time
     timed
 }
 
-/// How many rounds a text of that size is worth.
+/// The number of rounds for a text of that size.
 pub fn rounds(bytes: usize) -> usize {
     if bytes > 1_000_000 { 9 } else { 205 }
 }
 
-/// How often the work is done to fill a round; this warms it up, too.
+/// The number of repetitions that fill a round; counting them warms the work up, too.
 fn often_enough(contender: &mut Contender<'_>) -> u64 {
     let mut times = 1;
     loop {
@@ -75,7 +75,7 @@ impl Timed {
         spread([0.5, 0.25, 0.75].map(|share| self.quantile(share)))
     }
 
-    /// How many times as fast as another: the median of what the rounds say.
+    /// The speed relative to another contender: the median over the rounds.
     pub fn times_as_fast_as(&self, other: &Self) -> f64 {
         other.over(self).median()
     }

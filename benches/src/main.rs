@@ -1,4 +1,4 @@
-//! How right and how fast the repair is, beside what else does such work, in one run. The answer is Markdown on stdout.
+//! Accuracy and speed of the repair, beside other repairers, in one run. The answer is Markdown on stdout.
 //!
 //! `cargo run --release` runs all of it; names of sections (`accuracy valid repr chunks stream attacks`) run only these.
 //! `cargo run --release -- recorded DIR` judges recorded answers of models instead, which are in `DIR`.

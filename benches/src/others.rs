@@ -145,7 +145,7 @@ impl Repairer {
         Program::started(command, "\"{}\"").map(Self)
     }
 
-    /// What it makes of a text; `None` where it refuses it.
+    /// The result for a text; `None` if the repairer refuses it.
     pub fn repair(&mut self, text: &str) -> Option<String> {
         let line = serde_json::to_string(text).expect("a text is written as JSON");
         let answer = self.0.ask(&line).expect("the repairer runs on");

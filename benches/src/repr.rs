@@ -1,4 +1,4 @@
-//! What Python's `repr` writes, beside a repairer of another language and Python's own reader.
+//! Output of Python's `repr`, beside a repairer of another language and Python's own reader.
 
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};

@@ -15,7 +15,7 @@ use crate::texts;
 /// Arguments of this size, in pieces of 20 bytes, each an event.
 const SIZE: usize = 100_000;
 const PIECE: usize = 20;
-/// What arrives from the network at once.
+/// The size of a piece from the network.
 const READ: usize = 4096;
 
 pub fn run() {
@@ -77,7 +77,7 @@ fn repaired(dialect: Dialect, stream: &[u8]) -> usize {
     length + std::hint::black_box(&out).len()
 }
 
-/// The same through the adapter, over a body that is always ready.
+/// The stream through the adapter, over a body that is always ready.
 fn adapted(dialect: Dialect, stream: &[u8]) -> usize {
     let repairer = StreamRepairer::new(dialect, FormatFixing::default());
     let mut repaired = pin!(RepairedStream::new(Body(stream.chunks(READ)), repairer));

@@ -15,7 +15,7 @@ pub fn todos(size: usize) -> String {
     list(size, '"')
 }
 
-/// The same list as `repr` writes it.
+/// The list as `repr` writes it.
 pub fn todos_repr(size: usize) -> String {
     list(size, '\'')
 }

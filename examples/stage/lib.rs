@@ -1,4 +1,4 @@
-//! What the stories share: a model whose answers are written down, and a voice to tell what happens.
+//! Code that the examples share: a model with scripted answers, and a narrator.
 //!
 //! Stories are run like this: `cargo run --example agent_loop`.
 

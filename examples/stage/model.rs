@@ -6,13 +6,13 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::message::{Block, Message, MessageContent};
 use tool_runtime::serde_json::{Value, from_value, json};
 
-/// Gives one answer after the other, whatever it is told; but it insists, as the API does, that each of its calls
-/// was answered before it goes on.
+/// Gives one answer after the other, whatever the input; but it requires, as the API does, that each of its calls was
+/// answered before it continues.
 pub struct ScriptedModel {
     script: VecDeque<Message>,
 }
 
-/// What comes back from the API.
+/// A response of the API.
 pub struct Answer {
     pub message: Message,
     pub stop_reason: &'static str,

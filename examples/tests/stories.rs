@@ -23,7 +23,7 @@ fn tells(name: &str, expected: &[&str]) {
     }
 }
 
-/// Where `cargo test` has put the story, beside this test.
+/// The path at which `cargo test` has built the example, beside this test.
 #[track_caller]
 fn program(name: &str) -> PathBuf {
     let this = env::current_exe().expect("a test is a program");

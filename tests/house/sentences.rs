@@ -1,5 +1,6 @@
 //! Sentences: doc comments begin with a noun or a verb, and no text uses the words of this project's former private vocabulary.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::sources::{read, root, shown};
@@ -14,7 +15,7 @@ const COVERED: &[&str] = &[
     "Cargo.toml",
     "README.md",
     "SECURITY.md",
-    "benches/README.md",
+    "benches",
     "docs/README.md",
     "docs/coercion.md",
     "docs/comparison.md",
@@ -23,6 +24,7 @@ const COVERED: &[&str] = &[
     "docs/limits.md",
     "docs/guide",
     "docs/requirements.md",
+    "examples",
     "fuzz",
     "tool-gateway/src/turn",
     "tool-gateway/src/session",
@@ -31,6 +33,7 @@ const COVERED: &[&str] = &[
     "tests/house",
     "tests/repair",
     "tests/strict_api",
+    "tests/support",
     "tool-builtins",
     "tool-cli",
     "tool-gateway/README.md",
@@ -56,6 +59,7 @@ const COVERED: &[&str] = &[
     "tool-runtime/src/testing",
     "tool-runtime/src/tool",
     "tool-runtime/src/wire",
+    "tool-runtime/tests",
 ];
 
 /// First words of a doc sentence that hide the noun that a reader would search for.
@@ -80,6 +84,8 @@ struct Paragraph {
     line: usize,
     /// It belongs to a doc comment.
     is_doc: bool,
+    /// It documents a tool, a type with a schema, a field, a variant or a parameter.
+    is_description: bool,
 }
 
 /// Collects the lines of paragraphs.
@@ -117,6 +123,7 @@ impl Paragraphs {
             text: String::new(),
             line,
             is_doc,
+            is_description: false,
         });
         open.text.push_str(item.unwrap_or(text));
         open.text.push(' ');
@@ -138,6 +145,7 @@ impl Paragraphs {
 /// The paragraphs in the comments of a Rust file.
 fn of_rust(text: &str) -> Vec<Paragraph> {
     let mut paragraphs = Paragraphs::default();
+    let mut first_of_item = 0;
     for (at, line) in text.lines().enumerate() {
         let code = line.trim_start();
         if let Some(text) = code.strip_prefix("///").or(code.strip_prefix("//!")) {
@@ -147,16 +155,41 @@ fn of_rust(text: &str) -> Vec<Paragraph> {
         } else {
             paragraphs.end();
             paragraphs.is_code = false;
+            let is_attribute = code.starts_with("#[");
+            if is_attribute && (code.starts_with("#[tool") || code.contains("JsonSchema"))
+                || declares_part(code)
+            {
+                for paragraph in &mut paragraphs.found[first_of_item..] {
+                    paragraph.is_description = paragraph.is_doc;
+                }
+            }
+            if !is_attribute {
+                first_of_item = paragraphs.found.len();
+            }
             // A comment after code, unless the slashes are part of a string.
             if let Some((code, text)) = line.split_once(" // ")
                 && (code.matches('"').count() - code.matches("\\\"").count()) % 2 == 0
             {
                 paragraphs.line(text, at + 1, false);
                 paragraphs.end();
+                first_of_item = paragraphs.found.len();
             }
         }
     }
     paragraphs.finish()
+}
+
+/// Whether a line declares a field, a variant or a parameter. Any other item begins with a keyword before its name.
+fn declares_part(code: &str) -> bool {
+    let visibility = ["pub ", "pub(crate) ", "pub(super) ", "mut "];
+    let code = visibility
+        .iter()
+        .find_map(|it| code.strip_prefix(it))
+        .unwrap_or(code);
+    let name =
+        code.trim_start_matches(|character: char| character.is_alphanumeric() || "_#".contains(character));
+    name.len() < code.len()
+        && (name.is_empty() || name.starts_with([':', ',', '(', ')']) || name.starts_with(" {"))
 }
 
 /// The paragraphs of a Markdown file.
@@ -270,7 +303,16 @@ fn sentences_begin_with_nouns_and_verbs() {
     let files = COVERED.iter().flat_map(|path| files_below(&root().join(path)));
     let mut wrong = Vec::new();
     for file in files {
+        let is_of_tests = file.components().any(|part| {
+            ["benches", "examples", "tests"]
+                .map(OsStr::new)
+                .contains(&part.as_os_str())
+        });
         for paragraph in paragraphs(&file) {
+            // In tests and examples, descriptions are data: a model reads them, and expectations repeat them.
+            if is_of_tests && paragraph.is_description {
+                continue;
+            }
             let place = format!("{}:{}", shown(&file), paragraph.line);
             wrong.extend(
                 complaints(&paragraph)
@@ -319,6 +361,23 @@ fn finds_wrong_sentences() {
             .count(),
         1
     );
+    let descriptions = |text: &str| of_rust(text).iter().filter(|it| it.is_description).count();
+    for text in [
+        "/// What.\n#[arg(x)]\npub what: T,",
+        "/// What.\nWhat(T),",
+        "/// What.\nWhat,",
+        "/// What.\n#[derive(JsonSchema)]\nstruct What;",
+    ] {
+        assert_eq!(descriptions(text), 1, "{text}");
+    }
+    for text in [
+        "/// What.\nfn what() {}",
+        "/// What.\n#[test]\nfn what() {",
+        "/// What.\n\nuse what;",
+        "// Whoever.\nwhat: T,",
+    ] {
+        assert_eq!(descriptions(text), 0, "{text}");
+    }
     let markdown = of_markdown("Of all.\n\n1. One,\ngoes on\n2. Two\n\n```\ntold\n```\n");
     assert_eq!(markdown.len(), 3);
     assert_eq!(markdown.iter().flat_map(complaints).count(), 1);

@@ -1,4 +1,4 @@
-//! How long something worked, as against how long it took: on a busy machine, everything takes long.
+//! Processor time of tests, beside the time that passed: on a busy machine, everything takes long.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ impl Clock {
     }
 }
 
-/// What Linux has counted for this thread.
+/// The processor time that Linux has counted for this thread.
 fn worked() -> Option<Duration> {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = schedstat.split_ascii_whitespace().next()?.parse().ok()?;

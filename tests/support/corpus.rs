@@ -1,4 +1,4 @@
-//! What fuzzing starts from, and what it once found: `fuzz/seeds`, a folder a target.
+//! Inputs from which fuzzing starts, and inputs that it once found: `fuzz/seeds`, a folder for each target.
 
 use std::fs;
 use std::panic::{RefUnwindSafe, catch_unwind};

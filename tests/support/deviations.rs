@@ -6,7 +6,7 @@ use super::judge::Tree;
 use super::random::Random;
 use super::written::{Style, json, repr, repr_in_single_quotes};
 
-/// How a text is written where it is not as JSON has it.
+/// The spelling of a text that is not JSON.
 #[derive(Clone, Copy)]
 struct Spelling {
     /// Around values, and around keys; `None` for keys without quotes.
@@ -141,13 +141,13 @@ fn with(spelling: Spelling, tree: &Tree) -> Option<String> {
     Some(spell(tree, spelling))
 }
 
-/// Where `what` stands before a key for the first time.
+/// The first place of `what` before a key.
 fn between_members(text: &str, what: &str) -> Option<usize> {
     let mut places = text.match_indices(what).map(|(at, _)| at);
     places.find(|at| text[*at + what.len()..].starts_with('"'))
 }
 
-/// What a careful reader is sure of.
+/// Deviations with one plausible reading.
 pub const SURE: [Deviation; 53] = [
     ("repr of Python", |tree, _| Some(repr(tree, false))),
     ("repr of Python in single quotes", |tree, _| {
@@ -492,7 +492,7 @@ fn is_a_plain_quotation(text: &str) -> bool {
         && parts.first().is_some_and(|first| first.ends_with([' ', '(']))
 }
 
-/// What nobody can be sure of.
+/// Deviations without a plausible reading.
 pub const REFUSED: [Deviation; 10] = [
     ("cut off in the middle", |_, json| {
         let at = (json.len() / 2..json.len()).find(|at| json.is_char_boundary(*at))?;

@@ -19,7 +19,7 @@ pub fn try_registry(schema: &Value) -> Result<ToolRegistry, String> {
     try_register(ToolRegistry::new(), schema)
 }
 
-/// The same, where formats are enforced.
+/// A registry that enforces formats, with one tool of this schema.
 pub fn try_registry_with_formats(schema: &Value) -> Result<ToolRegistry, String> {
     try_register(ToolRegistry::new().with_formats_enforced(true), schema)
 }

@@ -1,5 +1,5 @@
-//! What a JSON text says, kept exactly: order, duplicate keys, number text, lone surrogates. Two texts say the same
-//! only if nothing was lost between them. The reader is strict and knows nothing of the one under test.
+//! An exact reader of JSON texts: it keeps order, duplicate keys, number texts and lone surrogates. Two texts have the
+//! same tree only if nothing was lost between them. The reader is strict and independent of the one under test.
 
 /// A value as its text says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Tree {
     }
 }
 
-/// What the text says; `None` if it is not JSON (RFC 8259).
+/// Parses a text; `None` if it is not JSON (RFC 8259).
 pub fn read_json(text: &str) -> Option<Tree> {
     let mut reader = Reader { rest: text };
     let tree = reader.value()?;

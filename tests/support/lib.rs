@@ -1,4 +1,4 @@
-//! What several test suites share.
+//! Helpers that several test suites share.
 
 pub mod clock;
 pub mod long;

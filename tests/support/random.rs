@@ -9,7 +9,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The same seed, the same numbers.
+    /// Creates a generator; equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         Self {
             state: seed,
@@ -17,7 +17,7 @@ impl Random {
         }
     }
 
-    /// These numbers first: whoever chooses them chooses what is made of them.
+    /// Creates a generator that begins with these numbers, which so choose the values that are generated.
     pub fn of(choices: &[u8]) -> Self {
         Self {
             state: 0,

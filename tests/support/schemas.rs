@@ -14,7 +14,7 @@ const PATTERNS: [&str; 6] = ["^[a-z]+$", "a", "^.{2,3}$", "^[0-9]+$", "b|e", "^(
 /// Patterns of keys: some fit a declared name, some a key that is not, one fits everything.
 const KEY_PATTERNS: [&str; 4] = ["^n_", "e$", "^[A-Z]", ""];
 
-/// What is drawn.
+/// Kinds of keywords that are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Kinds {
     /// `anyOf`, `oneOf`, lists of types.
@@ -128,7 +128,7 @@ fn judged(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// Where references lead.
+/// Targets of references.
 const TARGETS: [&str; 8] = [
     "#/$defs/node",
     "#/$defs/small",
@@ -140,7 +140,7 @@ const TARGETS: [&str; 8] = [
     "#",
 ];
 
-/// The same in the words of draft-07: MCP servers send both.
+/// Translates a schema to draft-07: MCP servers send both.
 pub fn in_draft_07(schema: &Value) -> Value {
     let mut schema = older(schema);
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
@@ -396,7 +396,7 @@ fn untyped(random: &mut Random) -> Value {
     random.pick(&schemas).clone()
 }
 
-/// The same value from two sides.
+/// Draws an `allOf` that constrains one value twice.
 fn all_of(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     match random.below(9) {
         0 => json!({ "allOf": [integer(random), { "minimum": -2 }] }),

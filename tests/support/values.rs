@@ -30,8 +30,7 @@ pub fn any(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// A number with a fraction, mostly: one without is an integer, and whether it keeps its point is a question of its
-/// own.
+/// A number with a fraction, mostly: one without is an integer, and whether it keeps its point is a separate question.
 pub fn number(random: &mut Random) -> Value {
     let quarters = f64::from(i32::try_from(random.between(-8, 12)).unwrap_or_default()) / 4.0;
     match Number::from_f64(quarters) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::judge::Tree;
 use super::random::Random;
 
-/// How a JSON text looks.
+/// The style of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `{"a":1}`
@@ -137,7 +137,7 @@ impl Writer<'_> {
     }
 }
 
-/// How a string is quoted in Python.
+/// Chooses the quote of a string as Python does.
 type Quoting = fn(&[u16]) -> char;
 
 /// The value as `repr` of Python 3 writes it; with `tuples`, every second array is a tuple.
@@ -239,8 +239,8 @@ fn quoted(units: &[u16], quote: char, text: &mut String) {
     text.push(quote);
 }
 
-/// What `str.isprintable` says, for the characters that the generator draws: no control, format, private or
-/// unassigned characters and no space but the plain one.
+/// Python's `str.isprintable`, for the characters that the generator draws: no control, format, private or unassigned
+/// characters and no space but the plain one.
 fn is_printable(character: char) -> bool {
     !matches!(
         character,

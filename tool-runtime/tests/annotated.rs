@@ -16,7 +16,7 @@ use tool_runtime::{
     testing, tool, tool_set, tools,
 };
 
-/// How to match.
+/// A way to match.
 #[derive(Deserialize, Serialize, JsonSchema)]
 enum Mode {
     Glob,

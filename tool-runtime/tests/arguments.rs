@@ -144,7 +144,7 @@ async fn coerces_text_and_values_for_typed_and_dynamic_tools() {
     }
 }
 
-/// What is sent, what the function gets, what is told.
+/// Columns: the input, the value that the function receives, the warnings.
 fn rows() -> Vec<(Value, Value, Vec<&'static str>)> {
     vec![
         (json!({}), json!({ "defaulted": 7 }), vec![]),
@@ -203,7 +203,7 @@ async fn reports_all_errors_at_once() {
         "unknown_parameter /zzz",
     ];
     assert_eq!(call(&registry, "echo", sent.clone()).await.1, expected);
-    // Nobody but the type knows what an address is.
+    // Only the type knows what an address is.
     expected.remove(2);
     assert_eq!(call(&registry, "dynamic", sent).await.1, expected);
     let refused = call(&registry, "echo", json!({ "address": "nowhere" })).await.1;
@@ -265,7 +265,7 @@ fn large_arguments_take_linear_time() {
     assert!(start.worked().as_secs() < 20, "{:?}", start.worked());
 }
 
-/// What a model sends is told on one line, and not much of it.
+/// Warnings and errors quote input on one line, shortened.
 #[tokio::test]
 async fn echoed_values_stay_on_one_line() {
     let registry = registry();

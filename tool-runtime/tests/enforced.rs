@@ -1,4 +1,4 @@
-//! What the model is told is what is enforced, also where a Rust type would take more.
+//! Constraints in the definition are enforced, also where a Rust type would accept more.
 
 #![allow(clippy::indexing_slicing, reason = "a test")]
 

@@ -212,7 +212,7 @@ fn only_exact_arguments_take_the_fast_path() {
     }
 }
 
-/// Takes nothing for what its type refuses: nobody else hears of the refusal.
+/// Returns nothing for input that its type refuses, so that no caller sees the error.
 struct OrNothing<T>(Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNothing<T> {

@@ -6,8 +6,8 @@
 //! does not, which must not add an error.
 //!
 //! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
-//! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place. What to do
-//! stands after the bound, as a comment: rustc shows that line.
+//! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place. The advice
+//! is a comment after the bound: rustc shows that line.
 //!
 //! Exceptions: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since
 //! nothing tells the macro where the function stands; a tool written twice gets three. E0119 (`impl_block/two_blocks.rs`) takes no
@@ -120,7 +120,7 @@ fn one_mistake_gives_one_message() {
     assert!(cases >= 300, "only {cases} cases");
 }
 
-/// Every case has its expectation; without one, `trybuild` would only be told to write it.
+/// Every case has its expectation; without one, `trybuild` would only ask to write it.
 #[test]
 fn every_case_has_its_expectation() {
     for path in files("rs") {

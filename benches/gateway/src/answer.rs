@@ -1,4 +1,4 @@
-//! What the upstream can be asked for, and the requests that ask for it.
+//! Answers of the upstream, and the requests that ask for them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ impl Answer {
             .find(|answer| wanted.starts_with(answer.word().as_bytes()))
     }
 
-    /// What the upstream writes, piece by piece: head and body.
+    /// The pieces that the upstream writes: head and body.
     pub fn pieces(self) -> &'static [Vec<u8>] {
         match self {
             Self::Plain => &PLAIN,

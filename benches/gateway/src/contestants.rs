@@ -129,7 +129,7 @@ fn peers(upstream: SocketAddr) -> Vec<Contestant> {
     peers
 }
 
-/// Where the programs of that Python's packages are, and the package's version.
+/// The folder of that Python's programs, and the package's version.
 fn installed(package: &str) -> Result<(PathBuf, String), String> {
     let python = env::var_os("PEERS_PYTHON").map(PathBuf::from).ok_or_else(|| {
         format!(

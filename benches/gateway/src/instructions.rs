@@ -80,7 +80,7 @@ fn count(command: impl FnOnce(SocketAddr) -> Command, answer: Answer, requests: 
     total.1.trim().parse().expect("a number")
 }
 
-/// The same command, with its instructions counted.
+/// A command for the same program that counts its instructions.
 fn under_callgrind(command: &Command, log: &dyn std::fmt::Display) -> Command {
     let mut counted = Command::new("valgrind");
     counted

@@ -22,7 +22,7 @@ pub enum Until {
     Sent(u64),
 }
 
-/// What came of it.
+/// The outcome of a load.
 pub struct Loaded {
     pub requests: u64,
     pub elapsed: Duration,

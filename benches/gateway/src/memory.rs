@@ -1,4 +1,4 @@
-//! What each contestant has in memory: when nothing was asked of it yet, and when it was under load.
+//! Memory of each contestant: before the first request, and under load.
 
 use std::time::Duration;
 

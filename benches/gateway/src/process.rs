@@ -52,7 +52,7 @@ impl Process {
         clock_gettime(clock).expect("a time").into()
     }
 
-    /// What it has in memory, in MB.
+    /// The resident memory of the process, in MB.
     pub fn memory(&self) -> f64 {
         self.status("VmRSS:")
     }

@@ -17,7 +17,7 @@ const IN_MEMORY: [u64; 3] = [1_000, 10_000, 100_000];
 const IN_A_FILE: [u64; 2] = [1_000, 10_000];
 /// A client may have 10,000 turns.
 const CLIENTS: u64 = 10;
-/// How many of the sessions are gone on with at each size.
+/// The number of sessions that are continued at each size.
 const RESUMED: u64 = 1_000;
 
 pub fn run() {
@@ -63,7 +63,7 @@ pub fn run() {
     println!();
 }
 
-/// What was measured at one size.
+/// The measurements at one size.
 struct Filled {
     memory: f64,
     processor: f64,
@@ -132,7 +132,7 @@ async fn suspended(gateway: &Contestant) -> Vec<Request> {
     resumes
 }
 
-/// Goes on with each session; how long that took, in microseconds.
+/// Continues each session and returns the time that it took, in microseconds.
 async fn resumed(gateway: &Contestant, resumes: Vec<Request>) -> Samples {
     let mut connection = Connection::open(gateway.address)
         .await

@@ -11,10 +11,10 @@ use crate::http1::Connection;
 use crate::load::{Clients, Until, exchange};
 use crate::samples::{Samples, goal, short};
 
-/// How long one contestant works in one round.
+/// The time that one contestant works in one round.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// How many rounds each figure is the median of; `ROUNDS` changes it.
+/// The number of rounds of which each figure is the median; `ROUNDS` changes it.
 pub fn rounds() -> usize {
     env::var("ROUNDS").map_or(21, |rounds| rounds.parse().expect("ROUNDS is a number"))
 }
@@ -116,7 +116,7 @@ fn compare(contestants: &[Contestant], timed: &[Timed], own: usize, connections:
     }
 }
 
-/// What arrives must be what the upstream sent; where it was written anew, that is said.
+/// Checks that the answer is the upstream's; reports whether it was written anew.
 async fn verify(contestants: &[Contestant], answer: Answer) {
     let mut expected = Vec::new();
     for (index, contestant) in contestants.iter().enumerate() {

@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 use crate::answer::{self, Answer};
 use crate::http1::Connection;
 
-/// How far apart the events of [`Answer::Paced`] are.
+/// The time between the events of [`Answer::Paced`].
 pub const PACE: Duration = Duration::from_millis(10);
 
 pub fn run(listen: SocketAddr) {

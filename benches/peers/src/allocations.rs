@@ -1,16 +1,16 @@
-//! How often memory was asked for. The program `allocations` counts; in the others nothing does, and the figures stay 0.
+//! A counter of allocations. The program `allocations` counts; the counter of the others stays 0.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static ALL: AtomicU64 = AtomicU64::new(0);
 static MEASURED: AtomicU64 = AtomicU64::new(0);
 
-/// What the program's allocator calls, once for each `alloc` and `realloc`.
+/// Counts one `alloc` or `realloc`; the program's allocator calls it.
 pub fn count() {
     ALL.fetch_add(1, Relaxed);
 }
 
-/// Those of the whole program so far.
+/// The number of allocations of the whole program so far.
 pub fn all() -> u64 {
     ALL.load(Relaxed)
 }

@@ -200,7 +200,7 @@ fn coerced() {
     println!();
 }
 
-/// What is measured is what it is said to be.
+/// The number of warnings of a call, by which its benchmark is checked.
 fn warnings_of(tool: &str, text: &str) -> usize {
     let call = tool_runtime::ToolCall::new("toolu_01", tool, text);
     registry().prepare(call).warnings.len()

@@ -1,4 +1,4 @@
-//! What everybody answers to the same calls: wrong ones, sloppy ones, and a tool that panics.
+//! Answers of all contestants to the same calls: wrong ones, sloppy ones, and a tool that panics.
 
 use std::panic::catch_unwind;
 

@@ -7,7 +7,7 @@ use peers::{floors, ours};
 
 const ROUNDS: usize = 205;
 
-/// Where the floor that a registry is held to stands among the rows.
+/// The row of the floor with which a registry is compared.
 const FLOOR: usize = 1;
 
 pub fn run() {

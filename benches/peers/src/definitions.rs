@@ -1,4 +1,4 @@
-//! What is sent of the same ten tools, and what is left out of it.
+//! The definitions of the same ten tools as each contestant sends them, and their omissions.
 
 use peers::ten::types::{DESCRIPTIONS, LIMITS, VALUES};
 use peers::ten::{self, Definition};

@@ -1,4 +1,4 @@
-//! What the same call costs written by hand, without any of what a registry does.
+//! The cost of the same call written by hand, without a registry.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -72,7 +72,7 @@ pub fn direct() -> Row {
     }
 }
 
-/// The same behind a `HashMap<String, Box<dyn Handler>>`.
+/// The handwritten call behind a `HashMap<String, Box<dyn Handler>>`.
 pub fn behind_a_map(others: usize) -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     let by_text = handlers(others);

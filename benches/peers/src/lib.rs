@@ -1,4 +1,4 @@
-//! The same tools behind this runtime, behind its peers, and behind nothing: what the programs here measure.
+//! Benchmarks of the same tools behind this runtime, behind its peers, and without either.
 
 #[allow(
     dead_code,

@@ -75,7 +75,7 @@ async fn explode() -> String {
     panic!("as it was told to")
 }
 
-/// What a call is answered.
+/// The answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let mut registry = registry(0);
     registry.register::<explode>().expect("a tool of another name");
@@ -84,7 +84,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{:?}, warnings: {:?}", answer.result, answer.warnings)
 }
 
-/// What comes of a second tool of the same name.
+/// The effect of a second tool of the same name.
 pub fn register_twice() -> String {
     let error = registry(0).register::<search_files>().err();
     error.map_or_else(String::new, |it| it.to_string())

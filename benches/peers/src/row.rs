@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::allocations;
 use crate::clock::Contender;
 
-/// How many inputs of a call are made before the clock runs, if they are small.
+/// The number of small inputs of a call that are made before the clock runs.
 pub const BATCH: u64 = 64;
 
 /// One way of calling the tool.
@@ -70,7 +70,7 @@ pub fn each_with<I, T>(
     })
 }
 
-/// What is read before and after the work.
+/// A clock or counter, read before and after the work.
 struct Meter(u64, ThreadTime);
 
 impl Meter {

@@ -27,7 +27,7 @@ pub fn todos(count: usize) -> String {
     todos_with(count, |_, todo| todo)
 }
 
-/// The same, each task changed.
+/// The list with each task changed.
 pub fn todos_with(count: usize, change: impl Fn(usize, String) -> String) -> String {
     const STATES: [&str; 3] = ["pending", "in_progress", "completed"];
     let todos: Vec<_> = (0..count)

@@ -11,12 +11,12 @@ pub fn answer(pattern: &str, case_sensitive: bool, max_results: i64) -> String {
     )
 }
 
-/// What `case_sensitive` is where it is not sent.
+/// The default of `case_sensitive`.
 pub fn yes() -> bool {
     true
 }
 
-/// What `max_results` is where it is not sent.
+/// The default of `max_results`.
 pub fn hundred() -> i64 {
     100
 }

@@ -172,8 +172,8 @@ fn ours(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) 
     })
 }
 
-/// How long turns run before the clock does: after a rest, here that of the others' rounds, the system needs some ten
-/// milliseconds until it lets two threads that woke each other run on two cores.
+/// The time that turns run before the clock does: after a rest, here that of the others' rounds, the system needs some
+/// ten milliseconds until it lets two threads that woke each other run on two cores.
 const WARM: Duration = Duration::from_millis(100);
 
 /// Runs turns on the runtime's own threads.

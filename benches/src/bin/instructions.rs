@@ -1,18 +1,18 @@
-//! How many instructions a correct call takes, held to `instructions.txt`: a guard against creeping.
+//! Instructions of a correct call, compared with `instructions.txt`: a guard against creeping.
 //!
 //! ```sh
 //! cd benches && cargo run --release --bin instructions                    # compare
 //! cd benches && UPDATE_GOLDEN=1 cargo run --release --bin instructions    # what is counted is what is right
 //! ```
 //!
-//! It needs valgrind, whose `callgrind` counts. Where there is none it says so and does nothing, unless
+//! It needs valgrind, whose `callgrind` counts. Without valgrind it says so and does nothing, unless
 //! `INSTRUCTIONS=required`.
 //!
-//! What is counted is the same on every machine: only what runs in this program, that is our code with serde, tokio
-//! and the standard library. What runs in the C library does not count, since each machine has its own `memcpy`; that
-//! memory is asked for counts as one allocation. Start and end of the program cancel out: each work is done some
-//! times and thrice as often, and the difference counts. Another compiler writes other instructions: under one that
-//! `instructions.txt` does not name, and on other processors, differences are shown and not held against anybody.
+//! The count is the same on every machine: it covers only code of this program, that is our code with serde, tokio and
+//! the standard library. The C library does not count, since each machine has its own `memcpy`; each request for memory
+//! counts as one allocation. Start and end of the program cancel out: each work is done some times and thrice as often,
+//! and the difference counts. Another compiler writes other instructions: under one that `instructions.txt` does not
+//! name, and on other processors, differences are shown and are no failure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,10 +24,10 @@ use serde_json::Value;
 use tool_builtins::todo::todo_write;
 use tool_runtime::{RawArguments, ToolRegistry, tool};
 
-/// How far a count may be from what is expected, in either direction.
+/// The accepted difference from the expected count, in either direction.
 const TOLERANCE: f64 = 0.03;
 
-/// How often a work is done; thrice as often the other time.
+/// The number of repetitions of a work; the second run has three times as many.
 const TIMES: usize = 200;
 const MOST: usize = 3 * TIMES;
 

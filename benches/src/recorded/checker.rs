@@ -67,7 +67,7 @@ fn is_possible_value(schema: &Value, value: &Value, possible: &[Value]) -> bool 
     }
 }
 
-/// What an argument is: a value, or the name of a variable where the possible answers have one.
+/// An argument: a value, or the name of a variable where the possible answers have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Value,

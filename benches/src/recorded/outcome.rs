@@ -1,4 +1,4 @@
-//! What becomes of a call, and the sums of a model.
+//! Outcomes of calls, and their sums for each model.
 
 use std::ops::AddAssign;
 
@@ -154,7 +154,7 @@ impl Tally {
         )
     }
 
-    /// What no column has: right calls that conform, and texts that are not JSON.
+    /// Outcomes without a column: right calls that conform, and texts that are not JSON.
     pub fn sentences(&self, has_python: bool) -> String {
         let mut sentences = format!(
             "Of {} calls that are right as sent and conform to their schemas, {} pass silently.",

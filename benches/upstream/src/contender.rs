@@ -121,7 +121,7 @@ fn headers() -> HeaderMap {
 
 const BODY: &str = r#"{"model":"claude","max_tokens":1024,"system":"You answer briefly.","messages":[{"role":"user","content":"Hello, world"}],"tools":[{"name":"search_files","description":"Finds the files whose text matches a pattern.","input_schema":{"type":"object","properties":{"pattern":{"type":"string","description":"A regular expression."}},"required":["pattern"]}}]}"#;
 
-/// What the server must be sent, as [`Answer::Echo`] shows it.
+/// The request that the server must receive, as [`Answer::Echo`] shows it.
 pub fn expected_echo(server: SocketAddr) -> String {
     let mut headers = headers();
     let host = server.to_string().parse().expect("a valid header");

@@ -12,7 +12,7 @@ use crate::statistics::Samples;
 pub const CHILD: &str = "memory-of";
 const TASKS: usize = 64;
 const REQUESTS: usize = 20;
-/// How many processes each figure is the median of.
+/// The number of processes of which each figure is the median.
 const PROCESSES: usize = 5;
 
 pub fn run() {

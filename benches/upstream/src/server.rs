@@ -1,4 +1,4 @@
-//! The upstream: a server on loopback, on a thread of its own, that does as little as possible.
+//! The upstream: a server on loopback, on a separate thread, that does as little as possible.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server is asked for.
+/// An answer that the server can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// A message of 1 KB.

@@ -1,4 +1,4 @@
-//! What a client adds to the gateway: crates, and the time to compile them.
+//! The cost that a client adds to the gateway: crates, and the time to compile them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub fn run() {
     println!();
 }
 
-/// How many crates are compiled.
+/// The number of compiled crates.
 fn crates(feature: &str) -> usize {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--package", "size", "--features", feature])

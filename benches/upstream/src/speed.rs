@@ -12,7 +12,7 @@ use crate::server::{self, Answer};
 use crate::statistics::Samples;
 
 const ROUNDS: usize = 41;
-/// How long one contender works in one round.
+/// The time that one contender works in one round.
 const ROUND: Duration = Duration::from_millis(100);
 
 pub fn run() {
@@ -115,7 +115,7 @@ fn side_by_side(
     timed
 }
 
-/// How many requests of each task fill a round. This opens the connections, too.
+/// The number of requests of each task that fill a round. Counting them opens the connections, too.
 fn requests_per_round(runtime: &Runtime, contender: &dyn Contender, answer: Answer, tasks: usize) -> usize {
     let mut requests = 1;
     loop {

@@ -1,4 +1,4 @@
-//! What must compile: names that the output uses, a prelude that is something else, strict lints, other crate paths.
+//! Programs that must compile: names that the output uses, another prelude, strict lints, other crate paths.
 
 #![deny(
     warnings,

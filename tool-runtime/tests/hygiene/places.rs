@@ -1,4 +1,4 @@
-//! Where tools may stand: in functions, methods, closures, constants; under every visibility; with texts from elsewhere.
+//! Places of tools: functions, methods, closures, constants; every visibility; doc texts from elsewhere.
 
 use tool_runtime::{IntoTools, ToolRegistry, tool, tool_set, tools};
 

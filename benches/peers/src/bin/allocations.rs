@@ -1,4 +1,4 @@
-//! Counts allocations. A program of its own, so that no figure of another section pays for the counting.
+//! Counts allocations, in a separate program, so that no figure of another section pays for the counting.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -42,7 +42,7 @@ fn main() {
     println!();
 }
 
-/// Those of one call, of many when nothing is new any more.
+/// The allocations of one call after many equal ones.
 fn a_call(contender: &mut Contender<'_>) -> f64 {
     const CALLS: u16 = 1000;
     contender(u64::from(CALLS));

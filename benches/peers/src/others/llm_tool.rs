@@ -91,7 +91,7 @@ async fn explode() -> String {
     String::new()
 }
 
-/// What a call is answered.
+/// The answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let registry = ToolRegistry::new().with_tool(SearchFiles).with_tool(Explode);
     let context = ToolContext::new();
@@ -102,7 +102,7 @@ pub fn ask(name: &str, text: &str) -> String {
     )
 }
 
-/// What comes of a second tool of the same name.
+/// The effect of a second tool of the same name.
 pub fn register_twice() -> String {
     let registry = ToolRegistry::new()
         .with_tool(SearchFiles)

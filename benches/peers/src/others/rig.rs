@@ -57,7 +57,7 @@ async fn explode() -> Result<String, Infallible> {
     panic!("as it was told to")
 }
 
-/// What a call is answered.
+/// The answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let mut tools = ToolSet::from_tools(vec![SearchFiles]);
     tools.add_tool(Explode);
@@ -67,7 +67,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{answer:?}, for the model: {}", answer.output().render())
 }
 
-/// What comes of a second tool of the same name.
+/// The effect of a second tool of the same name.
 pub fn register_twice() -> String {
     let tools = ToolSet::from_tools(vec![SearchFiles, SearchFiles]);
     format!("no error, a warning in the log; 2 tools became {}", tools.len())

@@ -101,7 +101,7 @@ pub fn row() -> Row {
     }
 }
 
-/// What a call is answered; reading the text is the transport's business.
+/// The answer to a call; reading the text is the transport's business.
 pub fn ask(name: &'static str, text: &str) -> String {
     let Ok(arguments) = serde_json::from_str(text) else {
         return "the transport parses the text".to_owned();
@@ -110,7 +110,7 @@ pub fn ask(name: &'static str, text: &str) -> String {
     format!("{answer:?}")
 }
 
-/// What comes of a second tool of the same name.
+/// The effect of a second tool of the same name.
 pub fn register_twice() -> String {
     let router = Files::tool_router() + Files::tool_router();
     format!("no error; 4 tools became {}", router.list_all().len())

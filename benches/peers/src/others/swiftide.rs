@@ -1,4 +1,4 @@
-//! swiftide: it has no registry of its own for calls by hand; its agent looks tools up by name, and so does this.
+//! swiftide: it has no registry for calls by hand; its agent looks tools up by name, and so does this.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -76,7 +76,7 @@ async fn explode(_context: &dyn AgentContext) -> Result<ToolOutput, ToolError> {
     panic!("as it was told to")
 }
 
-/// What a call is answered. Tools are looked up by its agent, here as that does it.
+/// The answer to a call. Its agent looks tools up by name, and so does this.
 pub fn ask(name: &str, text: &str) -> String {
     let mut tools = tools();
     tools.insert("explode".to_owned(), explode());

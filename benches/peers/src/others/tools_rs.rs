@@ -51,7 +51,7 @@ async fn explode() -> String {
     panic!("as it was told to")
 }
 
-/// What a call is answered; reading the text is the user's business.
+/// The answer to a call; reading the text is the user's business.
 pub fn ask(name: &str, text: &str) -> String {
     let Ok(arguments) = serde_json::from_str(text) else {
         return "the user parses the text".to_owned();
@@ -61,7 +61,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{:?}", runtime().block_on(collect_tools().call(call)))
 }
 
-/// What comes of a second tool of the same name, registered by hand; of two annotated ones, the last one linked stays.
+/// The effect of a second tool of the same name, registered by hand; of two annotated ones, the last one linked stays.
 pub fn register_twice() -> String {
     let mut tools: ToolCollection = ToolCollection::new();
     let mut register = || {

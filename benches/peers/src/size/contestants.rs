@@ -1,6 +1,6 @@
 //! Programs of many tools, one for each crate, as its documentation says to write them.
 
-/// What a user of a crate writes.
+/// The code that a user of a crate writes.
 pub struct Contestant {
     pub name: &'static str,
     /// What stands in the manifest; more than one line where the macro's code wants it.

@@ -1,4 +1,4 @@
-//! What the annotation costs before anything runs: crates, compile time, code.
+//! The cost of the annotation before anything runs: crates, compile time, code.
 //!
 //! `SIZE_OF="tool-runtime tools-rs"` measures only these; `SIZE_OF=sample` the code of larger tools alone.
 
@@ -9,7 +9,7 @@ mod scratch;
 use contestants::Contestant;
 use scratch::{Command, Project};
 
-/// How many tools are generated.
+/// The number of generated tools.
 const TOOLS: usize = 100;
 
 pub fn run() {

@@ -93,7 +93,7 @@ pub struct Item№ {
     pub note: Option<String>,
 }
 
-/// How urgent.
+/// An urgency.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level№ {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// How often what is added is measured.
+/// The number of measurements of each addition.
 const TIMES: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl Project {
         fs::write(self.0.join("src/main.rs"), program).expect("the program");
     }
 
-    /// How many crates are compiled before the program is.
+    /// The number of crates that are compiled before the program.
     pub fn crates(&self) -> usize {
         let tree = [
             "tree",
@@ -81,7 +81,7 @@ impl Project {
         seconds.sum()
     }
 
-    /// What the second program takes more than the first when the dependencies are there, each time of a few.
+    /// The additional compile time of the second program when the dependencies are built: the median of a few runs.
     pub fn added(&self, command: Command, programs: &[String; 2]) -> Vec<f64> {
         self.write(&programs[0]);
         self.time(command);
@@ -98,7 +98,7 @@ impl Project {
         added
     }
 
-    /// What the built program says.
+    /// The output of the built program.
     pub fn run(&self) -> String {
         let output = process::Command::new(self.0.join("target/debug/scratch"))
             .output()

@@ -1,4 +1,5 @@
-//! The same ten tools for everybody, with all that a model should be told of them; their functions do nothing.
+//! Definitions of ten tools for all contestants, with everything that a model should know of them; their functions do
+//! nothing.
 
 pub mod types;
 pub mod ours;
@@ -16,7 +17,7 @@ pub mod tools_rs;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What is sent of a tool, in the same envelope for everybody.
+/// The definition of a tool, in the same envelope for all contestants.
 #[derive(Serialize)]
 pub struct Definition {
     pub name: String,

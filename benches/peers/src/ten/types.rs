@@ -11,7 +11,7 @@ pub enum Unit {
     Fahrenheit,
 }
 
-/// How far a task is.
+/// State of one task.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -71,7 +71,7 @@ pub struct Person {
     pub optional: Option<bool>,
 }
 
-/// What a model has to be told, beside the names.
+/// Facts that a definition must contain, beside the names.
 pub const DESCRIPTIONS: [&str; 46] = [
     "Search files in the project.",
     "Glob pattern.",

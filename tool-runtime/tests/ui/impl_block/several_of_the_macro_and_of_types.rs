@@ -1,6 +1,6 @@
 #![allow(unused_variables)]
 
-//! What the macro refuses and what types refuse are said in one go, for methods as well.
+//! Errors of the macro and errors of types are reported together, for methods as well.
 
 use tool_runtime::tools;
 

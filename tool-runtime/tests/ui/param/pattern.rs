@@ -3,7 +3,7 @@ use tool_runtime::tool;
 /// Does a thing.
 #[tool]
 async fn act(
-    /// What to use.
+    /// A thing to use.
     (a, b): (u8, u8),
 ) {
     let _ = (a, b);
