@@ -22,7 +22,7 @@ use texts::Writer;
 
 /// Texts per type; `PROPERTIES_LONG=1` tries many more.
 fn texts() -> usize {
-    if properties_long() { 3_000 } else { 30 }
+    if properties_long() { 3_000 } else { 60 }
 }
 
 /// Random types; `PROPERTIES_LONG=1` draws many more.
