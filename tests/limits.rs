@@ -1,4 +1,4 @@
-//! What no input may do, whatever the schema: panic, overflow a small stack, or cost more than its size.
+//! Limits for any input, whatever the schema: no panic, no overflow of a small stack, no cost beyond its size.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
 /// The stack that arguments need at most, in KiB, whatever they are: as SECURITY.md has it.
 const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
 
-/// What is as deep as is allowed, and deeper, in every way of recurring.
+/// Schemas and values of the allowed depth, and deeper ones, in every form of recursion.
 #[test]
 fn recursive_schemas_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
@@ -232,7 +232,7 @@ fn recursive_assertions_do_not_overflow_the_stack() {
     });
 }
 
-/// The same of conjunctions of unions, which take more time than others.
+/// Conjunctions of unions, which take more time than others, overflow no stack.
 #[test]
 fn conjunctions_of_unions_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
@@ -372,7 +372,7 @@ fn wrapped_values_count_as_depth() {
     }
 }
 
-/// What a text holds counts, wherever it stands.
+/// Values that a string holds count as depth, wherever the string is.
 #[test]
 fn decoded_strings_count_as_depth() {
     let registry = registry(&json!({ "type": "object", "properties": {
@@ -616,8 +616,8 @@ fn one_schema_of_several_patterns_is_read_once() {
     );
 }
 
-/// Of a key that two patterns match, the value is read by both, and so is what it holds: where that is too much, it is
-/// told, and nothing else is.
+/// The value of a key that two patterns match is read by both, and so are its parts: a value that is too large for that
+/// is reported, and no other.
 #[test]
 fn values_of_several_patterns_are_fast_or_too_complex() {
     let by_patterns = |most: usize| {
@@ -673,7 +673,7 @@ fn arguments_take_linear_time() {
     take_linear_time(&registry, &shapes);
 }
 
-/// The same of the keywords that are enforced after coercion.
+/// Keywords that are enforced after coercion take linear time, too.
 #[test]
 fn assertions_take_linear_time() {
     let registry = registry(&json!({

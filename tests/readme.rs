@@ -1,4 +1,4 @@
-//! What the README says of its first tool is what happens. Its other code blocks are documentation tests.
+//! The README's first tool behaves as the README says. Its other code blocks are documentation tests.
 
 #![allow(dead_code, reason = "the example's own `main` is not called")]
 
@@ -44,7 +44,7 @@ fn first_tool_is_the_example_of_that_name() {
     );
 }
 
-/// What is derived by those who follow it are the traits of the crates that `tool-runtime` itself depends on.
+/// Derived traits are from the crates that `tool-runtime` itself depends on.
 #[test]
 fn manifest_has_the_required_versions() {
     let manifest = &blocks("Before you start")[0];

@@ -35,7 +35,7 @@ fn assert_valid(schema: &Value, sent: &Value) {
     assert_eq!(errors(schema, sent), Vec::<String>::new(), "{sent}");
 }
 
-/// How a booking is paid for.
+/// The schema of a payment.
 fn payment() -> Value {
     json!({
         "type": "object",
@@ -384,7 +384,7 @@ fn errors_of_all_kinds_are_reported_together() {
     assert_eq!(paths, ["", "/a", "/b", "/e"]);
 }
 
-/// Where a reference or a pattern is not followed, whatever depends on it holds.
+/// References and patterns that cannot be followed hold, and so do constraints that depend on them.
 #[test]
 fn assertions_about_what_is_not_enforced_hold() {
     for schema in [
@@ -458,7 +458,7 @@ async fn send_parcel(
     format!("{address:?} {weights:?}")
 }
 
-/// The same constraints on the types of a function.
+/// Constraints on the types of a function are enforced as those of a schema.
 #[test]
 fn typed_tools_enforce_assertions() {
     let mut registry = tool_runtime::ToolRegistry::new();

@@ -1,4 +1,4 @@
-//! What the model reads of a rejected call.
+//! Messages that the model reads of a rejected call.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool;
@@ -288,7 +288,7 @@ async fn blank_subject_is_omitted() {
     );
 }
 
-/// What a list or a later part of an `allOf` checks was coerced before.
+/// Lists and later parts of an `allOf` check values that are already coerced.
 #[test]
 fn messages_quote_values_as_coerced_so_far() {
     let sent = |schema: &Value, sent: &str| {

@@ -106,7 +106,7 @@ async fn places(
     format!("{it:?}")
 }
 
-/// What is sent, and the places of the keys that are coerced.
+/// Inputs, and the places of the keys that are coerced.
 fn rows() -> Vec<(Value, &'static str)> {
     vec![
         (json!({ "listed": [{ "True": 1 }] }), "/listed/0/true"),

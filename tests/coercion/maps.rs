@@ -65,7 +65,7 @@ async fn formats(
     format!("{from:?} {id:?} {page:?} {until}")
 }
 
-/// What comes of a call: its answer or its errors, and its warnings, each as `code path`.
+/// The result of a call: its answer or its errors, and its warnings, each as `code path`.
 fn call(tool: &str, policy: Policy, arguments: &Value) -> (Result<String, Vec<String>>, Vec<String>) {
     let mut registry = ToolRegistry::new().with_policy(policy);
     registry.register::<maps>().unwrap();
@@ -557,7 +557,7 @@ fn coerced_key_satisfies_required() {
     );
 }
 
-/// What one text holds is not taken for what another holds.
+/// Values of one nested string are not read as values of another.
 #[test]
 fn decodes_each_nested_string_separately() {
     let inner = json!({ "type": "object", "properties": {
@@ -750,7 +750,7 @@ fn nullable_allows_null() {
     assert_eq!(dynamic(&map, &values), (values, vec![]));
 }
 
-/// What is nullable becomes one of two alternatives; references into it lead to where it was written.
+/// A nullable schema becomes one of two alternatives; references into it lead to its old place.
 #[test]
 fn references_into_nullable_schemas_resolve() {
     let map = json!({ "type": "object", "properties": {

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::coercion::table::{Expectation, Outcome};
 
-/// Where a nested value stands.
+/// The place of a nested value.
 const PLACE: &str = "/deep/0/inner";
 
-/// Where a nested schema stands.
+/// The place of a nested schema.
 const SCHEMA_PLACE: &str = "#/properties/deep/items/properties/inner";
 
 pub fn schema(schema: &Value) -> Value {

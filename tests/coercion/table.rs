@@ -149,7 +149,7 @@ impl Row {
         }
     }
 
-    /// What is to come of it, or nothing where the row says why it does not run as this variant.
+    /// The expected result, or nothing if the row says why it does not run as this variant.
     pub fn expectation(&self, policy: Policy, variant: Variant) -> Option<Expectation> {
         let runs = match variant {
             Variant::TypedText | Variant::TypedValue => self.untyped.is_none(),

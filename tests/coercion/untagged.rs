@@ -76,7 +76,7 @@ async fn echo(
     json!(it).to_string()
 }
 
-/// What the function gets, without what was not sent, and the warnings.
+/// The value that the function gets, without properties that were not sent, and the warnings.
 fn call(policy: Policy, sent: &str) -> (Value, Vec<String>) {
     let sent = format!(r#"{{"it":{sent}}}"#);
     let mut registry = ToolRegistry::new().with_policy(policy);

@@ -69,7 +69,7 @@ impl Variants {
             || self.typed_nested.get_tool(&row.schema).is_some()
     }
 
-    /// What differs from what is expected.
+    /// Differences from the expectation.
     pub async fn run(
         &self,
         table: &Table,
@@ -135,7 +135,7 @@ impl Variants {
         (issues(&self.typed), issues(&self.dynamic))
     }
 
-    /// How a call of a typed tool differs from one of a dynamic tool.
+    /// The difference between a call of a typed tool and one of a dynamic tool.
     pub async fn disagreement(&self, name: &str, schema: &Value, input: &RawArguments<'_>) -> Option<String> {
         let typed = self.typed.call(ToolCall::new("id", name, input)).await;
         let dynamic = self.dynamic.call(ToolCall::new("id", name, input)).await;
@@ -162,7 +162,7 @@ impl Variants {
     }
 }
 
-/// The places of what nobody declared.
+/// The places of undeclared properties.
 fn unknown(warnings: &[String]) -> Vec<String> {
     let split = warnings.iter().filter_map(|it| it.split_once('@'));
     let unknown = split.filter(|(code, _)| code.starts_with("unknown_"));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::dynamic_tool::{self, NAME, POLICIES};
 use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
-/// What becomes of arguments: the coerced ones or the errors, each with its path, and the warnings.
+/// The coerced arguments or the errors, each with its path, and the warnings.
 fn read(schema: &Value, sent: &Value, policy: Policy) -> (Result<Value, Vec<String>>, Vec<String>) {
     let registry = dynamic_tool::registry(schema);
     let mut results =

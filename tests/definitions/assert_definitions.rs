@@ -148,7 +148,7 @@ fn names_tools_that_came_went_or_moved() {
     assert!(!shown.contains("order"), "{shown}");
 }
 
-/// The order is told, too, and a prompt cache depends on it.
+/// The order of keys is reported, too: a prompt cache depends on it.
 #[test]
 fn names_keys_that_moved() {
     let mut old = file();

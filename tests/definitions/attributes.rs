@@ -1,4 +1,4 @@
-//! What attributes add to the schema of a type, and where they win over it.
+//! Attributes that add to the schema of a type, and that take precedence over it.
 
 use serde_json::json;
 use tool_runtime::schemars::{self, JsonSchema};

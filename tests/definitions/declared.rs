@@ -20,7 +20,7 @@ pub fn registered<T: Tool>() -> ToolDefinition {
     registry.tool_definitions()[0].clone()
 }
 
-/// Why a tool that takes `it: T` is refused.
+/// The error of a tool that takes `it: T`.
 pub fn refusal<T: Parameter>() -> String {
     let mut registry = ToolRegistry::new();
     registry.register::<Takes<T>>().unwrap_err().to_string()

@@ -1,4 +1,4 @@
-//! What models are told: typed definitions, and every wire format against golden files.
+//! Definitions for models: typed definitions, and every wire format against golden files.
 
 mod assert_definitions;
 mod attributes;

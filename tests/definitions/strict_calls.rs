@@ -5,7 +5,7 @@ use tool_runtime::ToolRegistry;
 
 use crate::definitions::sample_tools;
 
-/// What a strict model sends for what it leaves out is read as left out.
+/// A strict model sends `null` for an omitted property.
 #[tokio::test]
 async fn null_for_an_optional_property_means_absent() {
     let mut registry = ToolRegistry::new();

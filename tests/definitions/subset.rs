@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// What breaks the rules, each with its place.
+/// Violations of the rules, each with its place.
 pub fn violations(root: &Value) -> Vec<String> {
     let mut found = Vec::new();
     if root["type"] != "object" || root.get("anyOf").is_some() {
@@ -127,7 +127,7 @@ fn check_object(schema: &Value, root: &Value, place: &str, found: &mut Vec<Strin
     }
 }
 
-/// What breaks Anthropic's rules: a list of what is allowed, and objects closed.
+/// Violations of Anthropic's rules: a list of allowed keywords, and closed objects.
 pub fn anthropic_violations(schema: &Value) -> Vec<String> {
     const ALLOWED: [&str; 14] = [
         "type",

@@ -57,7 +57,7 @@ async fn is_made_from_an_outcome() {
     CallAssert::from(second).assert_refused(["missing_required at /number"]);
 }
 
-/// What an assertion on this outcome panics with.
+/// The panic message of an assertion on this outcome.
 fn said(output: ToolOutput, assertion: impl FnOnce(CallAssert)) -> String {
     let checked = CallAssert::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
     panics(|| assertion(checked))

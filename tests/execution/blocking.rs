@@ -1,4 +1,4 @@
-//! Tools that block their thread: `#[tool(blocking)]`. What a stopped one leaves behind is in `tests/faults/time.rs`.
+//! Tools that block their thread: `#[tool(blocking)]`. Effects of a stopped tool are in `tests/faults/time.rs`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};

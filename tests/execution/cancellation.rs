@@ -1,4 +1,4 @@
-//! What is set and read of deadlines, timeouts and tokens; what a stopped call reads is in `tests/faults/time.rs`.
+//! Deadlines, timeouts and tokens as they are set and read; results of stopped calls are in `tests/faults/time.rs`.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ async fn timeout_can_be_set_replaced_and_removed() {
     assert!(error.to_string().contains("`nope`"), "{error}");
 }
 
-/// The host asks its user first. What the user takes is not the tool's time; what the layer gives afterwards is.
+/// The host asks its user first. The user's time is not the tool's time; the timeout that the layer sets afterwards is.
 #[tokio::test]
 async fn layer_may_set_a_timeout() {
     let approval = MapRequestLayer::new(|mut call: ToolCall| {
@@ -125,7 +125,7 @@ impl Drop for Bomb {
     }
 }
 
-/// A future that is dropped midway, whether its tool panics in its drop or not, tells whoever listens.
+/// A future that is dropped midway notifies its listeners, whether its tool panics in its drop or not.
 #[tokio::test]
 async fn dropping_a_call_cancels_its_token() {
     let seen = Arc::new(Mutex::new(None));

@@ -49,7 +49,7 @@ async fn a_layer_can_add_it() {
     assert_eq!(result.text(), Some("hello, Ada"));
 }
 
-/// What the model could change would not help.
+/// A missing extension is reported before wrong arguments: the model could not change it.
 #[tokio::test]
 async fn without_it_arguments_do_not_matter() {
     let outcome = registry().call(call(r#"{ "greeting": [] }"#)).await;

@@ -176,7 +176,7 @@ async fn layers_may_pass_calls_to_other_tasks() {
     assert_eq!((outcome.failure, outcome.result.text()), (None, Some("42")));
 }
 
-/// What calls know in a layer: the name of their tool, what of their input is wrong, and the defaults.
+/// A layer that notes the definition that a call has: the name of its tool, the issues of its input, and the defaults.
 fn note_definitions<S: Clone>(log: &Log, rename: Option<&'static str>) -> impl Layer<S, Service = Noted<S>> {
     let log = Arc::clone(log);
     layer_fn(move |inner| Noted {

@@ -1,4 +1,4 @@
-//! What a registry does around a call: isolation, cancellation, batches and layers.
+//! Execution of calls by a registry: isolation, cancellation, batches and layers.
 
 mod assertions;
 mod outputs;

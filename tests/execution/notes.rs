@@ -41,7 +41,7 @@ fn call(name: &str, arguments: &str) -> ToolCall {
 
 const TWICE: &str = r#"{ "times": "2" }"#;
 
-/// How a note on arguments begins.
+/// The first line of a note on arguments.
 const NOTE: &str = "Note on the arguments of this call:\n";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What functions return, and what the model reads of it.
+//! Return types of functions, and the results that the model reads.
 
 use std::borrow::Cow;
 use std::rc::Rc;

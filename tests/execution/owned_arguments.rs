@@ -10,7 +10,7 @@ use tool_runtime::schemars::JsonSchema;
 use tool_runtime::{RawArguments, State, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 use tower::limit::ConcurrencyLimitLayer;
 
-/// Where texts lie that tools were given.
+/// Addresses of strings that tools received.
 #[derive(Default)]
 struct Places(Mutex<Vec<usize>>);
 

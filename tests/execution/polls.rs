@@ -13,10 +13,10 @@ use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolOutcome, Too
 
 use crate::execution::tools::definition;
 
-/// What a function does in each of its polls; after the last, that again.
+/// Actions of a function in each of its polls; the last one repeats.
 type Script = Vec<fn(&Seen, &Waker) -> Option<&'static str>>;
 
-/// What there is to see of a function from outside.
+/// Observations of a function from outside.
 #[derive(Clone, Default)]
 struct Seen(Arc<Counts>);
 
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 impl Seen {
-    /// How often it was started, polled and dropped.
+    /// The numbers of starts, polls and drops.
     fn counts(&self) -> [usize; 3] {
         let Counts {
             started,
@@ -234,7 +234,7 @@ fn poll<F: Future>(future: Pin<&mut F>, alarm: &Arc<Alarm>) -> Poll<F::Output> {
     future.poll(&mut Waking::from_waker(&Arc::clone(alarm).into()))
 }
 
-/// Whoever polls last is woken.
+/// The task that polls last is woken.
 #[tokio::test]
 async fn call_may_move_to_another_waker() {
     for name in ["typed", "dynamic"] {

@@ -1,4 +1,4 @@
-//! How far a call is, for a host that listens.
+//! Progress of a call, for a host that listens.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};

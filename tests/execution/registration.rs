@@ -1,4 +1,4 @@
-//! What a registry takes and refuses, and its subsets.
+//! Tools that a registry accepts and refuses, and its subsets.
 
 use serde_json::json;
 use tool_runtime::result::Failure;
@@ -375,7 +375,7 @@ fn prepared_call_has_the_raw_arguments() {
     }
 }
 
-/// What is wrong with a schema, and where.
+/// The error of a schema, and its place.
 fn refusal_of(schema: serde_json::Value) -> (String, String) {
     let definition = ToolDefinition::new("tool", "Does nothing.", schema);
     let error = ToolRegistry::new()

@@ -11,13 +11,13 @@ use tool_runtime::{
     tool_set,
 };
 
-/// How often was counted.
+/// The number of counts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Count {
     times: u32,
 }
 
-/// Where it is stored.
+/// The key of the stored count.
 const COUNT: &str = concat!(module_path!(), "::Count");
 
 /// Count.
@@ -143,7 +143,7 @@ async fn the_host_can_supply_the_store() {
     );
 }
 
-/// What this process has no type for is another's.
+/// Values of unknown types belong to another process.
 #[test]
 fn unknown_values_are_kept() {
     let stored = Map::from_iter([
@@ -241,7 +241,7 @@ fn values_can_be_read_while_others_are_written() {
     });
 }
 
-/// Nobody has called yet.
+/// Preparation is not a call.
 #[test]
 fn preparing_a_call_starts_no_session() {
     let registry = registry();

@@ -1,5 +1,5 @@
-//! The spans and events a host sees: names and fields of OpenTelemetry's GenAI conventions, nobody's arguments, and
-//! what registering a tool warns of.
+//! Spans and events that a host sees: names and fields of OpenTelemetry's GenAI conventions, without arguments, and the
+//! warnings of a registration.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -196,7 +196,7 @@ async fn wrong_structured_value_is_one_event_of_a_debug_build() {
     }
 }
 
-/// What registering warns of: tool, path and text.
+/// Warnings of a registration: tool, path and text.
 fn warned_of(register: impl FnOnce(&mut ToolRegistry)) -> Vec<[String; 3]> {
     let seen = Seen::default();
     tracing::subscriber::with_default(seen.subscriber(), || register(&mut ToolRegistry::new()));

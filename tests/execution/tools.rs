@@ -42,7 +42,7 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-/// How many calls are inside at once, now and at most.
+/// The number of calls inside at once, now and at most.
 #[derive(Default)]
 pub struct Gauge {
     now: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Calls of tools that are not there: which names are noted, and where. What the model reads is in
+//! Calls of unknown tools: the names that are recorded, and their places. The message for the model is in
 //! `tests/faults/arguments.rs`.
 
 use tool_runtime::{ToolCall, ToolRegistry};

@@ -1,4 +1,4 @@
-//! Calls that cannot be made: the function never runs. And what is told of arguments before it does.
+//! Calls that cannot be made: the function never runs. Warnings of arguments come before it does.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -114,7 +114,7 @@ async fn endless(
     let _ = cups;
 }
 
-/// What the log had of a call when its function ran.
+/// Log lines of a call at the time when its function ran.
 #[derive(Clone)]
 struct Log(String, Arc<Mutex<Option<Vec<String>>>>);
 

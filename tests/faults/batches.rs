@@ -1,4 +1,4 @@
-//! The calls of one turn when there are very many, or two that cannot be told apart.
+//! The calls of one turn when there are very many, or two with the same id.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,7 +67,7 @@ async fn duplicate_id() {
     }
 }
 
-/// What the host gave the call is dropped when the call is over, outside of the tool and of its layers.
+/// Values that the host gave the call are dropped when the call is over, outside of the tool and of its layers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn panic_outside_of_the_tool() {
     let row = row("batches::panic_outside_of_the_tool");

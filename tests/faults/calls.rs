@@ -27,7 +27,7 @@ pub fn call_of(row: &Row) -> ToolCall {
     ToolCall::new(row.id(), "brew", "{}")
 }
 
-/// Does `again` over and over on a thread of its own while `work` is done. On a runtime with several threads.
+/// Does `again` over and over on a separate thread while `work` is done. Needs a runtime with several threads.
 pub fn meanwhile<T>(mut again: impl FnMut() + Send, work: impl Future<Output = T>) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,8 +1,8 @@
 //! Offloading to real disks that refuse in earnest: the kernel says no, to root as well.
 //!
-//! What a process may write is limited for the whole process, and a disk is mounted for it alone: such a story is
-//! told by a process of its own. A disk of a few KiB takes the right to mount one; where there is none, the two tests that
-//! want it say so, loudly, and with `FAULT_TESTS=required` in the environment that is a failure.
+//! Limits of writing hold for a whole process, and a disk is mounted for it alone, so each such test runs in a separate process. A disk of
+//! a few KiB takes the right to mount one; without that right, the two tests that want it say so, loudly, and with `FAULT_TESTS=required`
+//! in the environment that is a failure.
 
 use std::error::Error as _;
 use std::fs;
@@ -84,7 +84,7 @@ async fn file_size_limit() {
     }
 }
 
-/// The same of a file system that has 32 KiB in all.
+/// Content that does not fit on a disk of 32 KiB is refused and leaves nothing behind.
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn full() {

@@ -14,7 +14,7 @@ use tower_service::Service;
 use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::rows::row;
 
-/// What a layer does to a call.
+/// The behavior of a layer around a call.
 type Behavior = fn(ToolService, ToolCall) -> Answering;
 type Answering = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 

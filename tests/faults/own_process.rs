@@ -1,4 +1,4 @@
-//! A test of this suite, run again in a process of its own: below limits, or with a small disk. Also for the gateway's suite.
+//! A test of this suite, run again in a separate process: below limits, or with a small disk. Also for the gateway's suite.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -9,12 +9,12 @@ use std::process::Command;
 /// The directory of the story that a process tells; without it, it starts the processes.
 pub(crate) const STORY: &str = "FAULT_STORY";
 
-/// Where this process tells its story, if it was started to tell one.
+/// The directory of this process, if it was started to run one test.
 pub(crate) fn told_to() -> Option<PathBuf> {
     std::env::var_os(STORY).map(PathBuf::from)
 }
 
-/// Runs a test of this suite again below `command`, in a directory of its own. What it said if it failed.
+/// Runs a test of this suite again below `command`, in a separate directory. Returns its output if it failed.
 pub(crate) fn tell(test: &str, command: &[&str]) -> Result<(), String> {
     let directory = directory_of(test);
     let mut below = Command::new(command[0]);
@@ -42,7 +42,7 @@ pub(crate) fn directory_of(name: &str) -> PathBuf {
     directory
 }
 
-/// Tells a story in a mount namespace with a disk of its own, which is gone with it.
+/// Runs a test in a mount namespace with a separate disk, which is gone with it.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_a_small_disk(test: &str, options: &str) {
     let mount = format!("mount -t tmpfs -o {options} tmpfs \"${STORY}\"");

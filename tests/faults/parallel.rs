@@ -1,4 +1,4 @@
-//! The todo tools and offloading side by side: many write, many read, and nobody ever sees a mix.
+//! The todo tools and offloading side by side: many write, many read, and no reader ever sees a mix.
 //!
 //! Nothing here is checked by a model checker, because nothing of it synchronises by itself: the task list and the
 //! store in memory are values in a `std::sync::Mutex`, which one statement replaces or copies; temporary files are
@@ -175,7 +175,7 @@ async fn offloads_of_many_ids() {
     row.model_reads::<&str>([]);
 }
 
-/// Each pointer leads to its own content; whoever reads on the way sees whole ones.
+/// Each pointer leads to the content of its call; concurrent readers see whole contents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn offloads_of_one_id() {
     let row = row("parallel::offloads_of_one_id");

@@ -1,4 +1,4 @@
-//! What takes a process of its own: limits, ends, and two that write the same.
+//! Faults that need a separate process: limits, ends, and two processes that write the same file.
 
 use std::fs;
 use std::future::ready;
@@ -76,7 +76,7 @@ fn message(content: &str) -> Message {
     serde_json::from_value(serde_json::json!({ "role": "user", "content": [block] })).unwrap()
 }
 
-/// Writes the same id over and over, in a process of its own.
+/// Writes the same id over and over, in a separate process.
 async fn write(letter: &str, directory: &Path, rounds: usize) {
     for _ in 0..rounds {
         offload_to_files(message(&content(letter)), OffloadOptions::new("s", directory))
@@ -95,7 +95,7 @@ fn writing(test: &str, letter: &str, directory: &Path) -> Child {
         .unwrap()
 }
 
-/// Whoever reads sees what one of them wrote, whole.
+/// Readers see the content of one of the writers, whole.
 #[tokio::test]
 async fn write_one_id() {
     const NAME: &str = "processes::write_one_id";
@@ -157,7 +157,7 @@ async fn offload_one_id() {
     row.host_learns::<&str>([]);
 }
 
-/// What is killed amid a write leaves a temporary file at worst: the content is whole, or there is none.
+/// A process that is killed during a write leaves a temporary file at worst: the content is whole, or there is none.
 #[tokio::test]
 async fn killed_during_a_write() {
     const NAME: &str = "processes::killed_during_a_write";

@@ -100,7 +100,7 @@ async fn pattern_is_too_large() {
     row.check(&read(&row, memory("coffee").await, input).await);
 }
 
-/// How far it comes depends on the machine.
+/// The reach of the search depends on the machine.
 #[tokio::test]
 async fn pattern_takes_too_long() {
     let row = row("read_back::pattern_takes_too_long");

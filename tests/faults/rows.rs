@@ -41,7 +41,7 @@ impl Row {
         self.host_learns(learnt_from(outcome));
     }
 
-    /// The same with `DIR` and `ID` for what is another on each run, or long.
+    /// Checks an outcome with `DIR` and `ID` in place of texts that are long or differ on each run.
     pub fn check_in(&self, directory: &Path, outcome: &ToolOutcome) {
         let directory = std::path::absolute(directory).unwrap();
         let short = |texts: Vec<String>| {
@@ -56,7 +56,7 @@ impl Row {
         self.host_learns(short(learnt_from(outcome)));
     }
 
-    /// The same for a result that is too long for a table: the model reads all of it, as if nothing had happened.
+    /// Checks a result that is too long for a table: the model reads all of it, as without a fault.
     pub fn check_whole(&self, directory: &Path, outcome: &ToolOutcome, content: &str) {
         assert!(
             outcome.result.text() == Some(content),
@@ -151,7 +151,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
     assert_one_for_one("docs/faults.md", rows, tests, ROWS);
 }
 
-/// How many rows there are.
+/// The number of rows.
 const ROWS: usize = 144;
 
 #[test]

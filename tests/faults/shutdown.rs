@@ -69,7 +69,7 @@ fn during_a_call_with_a_deadline() {
     is_told_beside_tokios_words(&row, &calling.join().unwrap());
 }
 
-/// A deadline that nobody can watch is not passed over in silence, and takes nobody else down.
+/// A deadline that no timer can watch is reported, and fails no other call.
 #[test]
 fn without_a_timer() {
     let row = row("shutdown::without_a_timer");
@@ -80,7 +80,7 @@ fn without_a_timer() {
     is_told_beside_tokios_words(&row, &runtime.block_on(registry.call(call)));
 }
 
-/// What tokio says about its timer is not ours to promise.
+/// Tokio's message about its timer may change.
 fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
     row.model_reads(["is_error", outcome.result.text().unwrap()]);
     row.host_learns(
@@ -108,7 +108,7 @@ fn before_a_write() {
     row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
-/// What a thread has begun it ends, as long as the process lives; what waits is never begun.
+/// A write that a thread has begun ends, as long as the process lives; a waiting write never begins.
 #[test]
 fn during_writes() {
     let row = row("shutdown::during_writes");

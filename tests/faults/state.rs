@@ -1,4 +1,4 @@
-//! What tools share, and what they leave behind.
+//! State that tools share, and state that they leave behind.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use tool_runtime::{
 use crate::calls::call_of;
 use crate::rows::row;
 
-/// How often coffee was made.
+/// The number of times that coffee was made.
 #[derive(Default)]
 struct Brewed(Mutex<u32>);
 
@@ -118,7 +118,7 @@ async fn missing_extension() {
     assert_eq!(registry.call(with_it).await.failure, None);
 }
 
-/// What was ordered.
+/// Open orders.
 #[derive(Default, Serialize, Deserialize)]
 struct Orders {
     open: u32,
@@ -190,7 +190,7 @@ async fn panic_with_a_locked_session_state() {
 /// No time, where tokio's clock stands still and everybody waits.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What a task that was left behind did.
+/// Observations of a task that outlived its call.
 #[derive(Default)]
 struct Spawned {
     cancelled: AtomicUsize,
@@ -211,7 +211,7 @@ async fn spawn_task(spawned: State<Arc<Spawned>>, token: CancellationToken) -> &
     "on its way"
 }
 
-/// It is told that the call is over, goes on as long as it likes, and keeps the state alive.
+/// A spawned task learns that the call is over, continues as long as it likes, and keeps the state alive.
 #[tokio::test(start_paused = true)]
 async fn spawned_task_outlives_the_call() {
     let row = row("state::spawned_task_outlives_the_call");

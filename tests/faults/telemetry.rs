@@ -1,4 +1,4 @@
-//! What a host learns through `tracing`: events and span fields by call, from all threads.
+//! Telemetry that a host receives through `tracing`: events and span fields by call, from all threads.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
@@ -10,7 +10,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
-/// What was recorded of one call.
+/// The recorded spans and events of one call.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
     /// The `error.type` of its span.
@@ -19,7 +19,7 @@ pub struct Telemetry {
     pub events: Vec<String>,
 }
 
-/// What was recorded of the call with that id; each test has ids of its own.
+/// The recorded spans and events of the call with that id; each test has unique ids.
 pub fn of(id: &str) -> Telemetry {
     let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     recorded.get(id).cloned().unwrap_or_default()

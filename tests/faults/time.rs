@@ -1,4 +1,4 @@
-//! Hanging, deadlines, cancellation. Where nothing blocks, tokio's clock stands still and leaps: an hour is no time.
+//! Hanging, deadlines, cancellation. Tokio's clock is paused unless a thread blocks, and leaps: an hour is no time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -78,7 +78,7 @@ async fn answers_after_cancellation() {
     row.check(&outcome);
 }
 
-/// Stops when it is told to, and says how far it came.
+/// Stops when its call is cancelled, and says how far it came.
 fn answering_when_cancelled() -> ToolRegistry {
     brewing(async |_, context: Context| {
         context.cancellation().cancelled().await;
@@ -149,7 +149,7 @@ async fn cancelled_after_the_answer() {
     row.check(&outcome);
 }
 
-/// What it held is released, and its own token says that nobody waits.
+/// The call's resources are released, and its own token reports the cancellation.
 #[tokio::test(start_paused = true)]
 async fn caller_drops_the_call() {
     let row = row("time::caller_drops_the_call");
@@ -214,7 +214,7 @@ async fn blocking() -> &'static str {
     "coffee"
 }
 
-/// Nobody could tell it to stop, so its answer counts; the host learns that it was late.
+/// A blocking function cannot be stopped, so its answer counts; the host learns that it was late.
 #[tokio::test]
 async fn blocks_past_its_timeout() {
     let row = row("time::blocks_past_its_timeout");
@@ -241,7 +241,7 @@ async fn panics_past_its_timeout() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// What waits for a thread that blocks is answered in time; the thread itself goes on.
+/// Calls that wait for a blocked thread are answered in time; the thread itself continues.
 #[tokio::test(start_paused = true)]
 async fn waits_for_a_blocking_thread() {
     let row = row("time::waits_for_a_blocking_thread");
@@ -274,7 +274,7 @@ async fn waits_for_a_blocking_thread() {
     row.check(&outcome);
 }
 
-/// What a blocking tool waits for, and whether it has returned.
+/// The signal that a blocking tool waits for, and whether it has returned.
 #[derive(Clone)]
 struct Thread {
     begin: mpsc::Sender<()>,
@@ -289,7 +289,7 @@ fn holding(thread: State<Thread>) -> &'static str {
     "coffee"
 }
 
-/// The answer comes in time; the log says that the thread goes on, and when it has ended.
+/// The answer comes in time; the log says that the thread continues, and when it has ended.
 #[tokio::test(start_paused = true)]
 async fn blocking_tool_goes_on() {
     let row = row("time::blocking_tool_goes_on");

@@ -1,5 +1,5 @@
-//! What the compiler makes of a program with a tool, as `cargo expand` prints it, and what the macro's own tests say it
-//! writes: the second stands in the first, letter for letter.
+//! The expansion of a program with a tool, as `cargo expand` prints it, contains the code that the macro's own tests
+//! expect, letter for letter.
 //!
 //! The words around it are those of one compiler, the one of the compile-fail suite (`tool-runtime/tests/ui.rs`); with
 //! another this is ignored, and says so. `UPDATE_GOLDEN=1 cargo test -p tests --test guide` writes the file anew.
@@ -43,7 +43,7 @@ fn cargo_expand_shows_what_the_macro_writes() {
     );
 }
 
-/// What `cargo expand` does, without cargo: the libraries are those that this test was built with.
+/// Expands a program as `cargo expand` does, without cargo: the libraries are those that this test was built with.
 fn expand() -> String {
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
     let mut said = format!("no tool_runtime in {}", libraries.display());

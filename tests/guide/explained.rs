@@ -32,7 +32,7 @@ fn explained_methods_are_in_the_expansion() {
     unexplained(&snapshot, &rows("| a family's expansion |"));
 }
 
-/// What stands between the explained pieces, which are there in their order.
+/// Text between the explained pieces, which are there in their order.
 fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
     let mut rest = bare(snapshot);
     let mut left = Vec::new();

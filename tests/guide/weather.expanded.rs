@@ -63,7 +63,7 @@ async fn forecast(city: &str, days: u8) -> Result<String, WeatherError> {
         }),
     )
 }
-/// What this module offers.
+/// Tools of this module.
 pub fn tools() -> impl IntoTools {
     ::tool_runtime::__private::Vec::<
         ::tool_runtime::__private::DeclaredTool,

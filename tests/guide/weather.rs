@@ -28,7 +28,7 @@ async fn forecast(city: &str, days: u8) -> Result<String, WeatherError> {
     Ok(format!("{city}: rain for {days} days"))
 }
 
-/// What this module offers.
+/// Tools of this module.
 pub fn tools() -> impl IntoTools {
     tool_set![get_weather]
 }

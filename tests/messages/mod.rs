@@ -1,4 +1,4 @@
-//! What a model reads of the calls that models get wrong: `calls.txt` holds the calls, and below each its answer.
+//! Messages for the calls that models get wrong: `calls.txt` holds the calls, and below each its answer.
 //!
 //! Read an answer as the model would that sent the call: does it name the thing, the place and what to send instead?
 //! `UPDATE_GOLDEN=1 cargo test -p tests --test arguments messages` writes the answers anew; read the difference.

@@ -1,5 +1,5 @@
-//! Where `Policy::Strict` differs from plain validation: each difference with an example, the reason, and the pairs
-//! that it excuses.
+//! Differences between `Policy::Strict` and plain validation: each with an example, the reason, and the pairs that it
+//! excuses.
 
 use serde_json::{Map, Value, json};
 use tests::instances;
@@ -48,7 +48,7 @@ fn row(
     }
 }
 
-/// What values are judged otherwise.
+/// Differences in the judgement of values.
 fn of_values() -> Vec<Row> {
     vec![
         row(
@@ -95,7 +95,7 @@ fn of_values() -> Vec<Row> {
     ]
 }
 
-/// What schemas are read otherwise.
+/// Differences in the reading of schemas.
 fn of_schemas() -> Vec<Row> {
     vec![
         row(

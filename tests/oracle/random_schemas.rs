@@ -1,7 +1,7 @@
 //! Holds `Policy::Strict` to an independent implementation of JSON Schema: both accept the same values.
 //!
-//! Where the rules differ from plain validation on purpose, the difference is a row of `differences.rs`, and nothing else is
-//! excused. `PROPERTIES_LONG=1` compares more than a million pairs.
+//! Each intended difference from plain validation is a row of `differences.rs`, and nothing else is excused. `PROPERTIES_LONG=1` compares
+//! more than a million pairs.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ const SCHEMAS_LONG: usize = 75_000;
 /// Values per schema.
 const INSTANCES: usize = 16;
 
-/// How many differences are shown.
+/// The number of differences that are shown.
 const SHOWN: usize = 20;
 
 #[test]
@@ -123,7 +123,7 @@ impl<'s> Pair<'s> {
         }
     }
 
-    /// Text takes a way of its own, and so do values.
+    /// Text and values are read in separate ways.
     fn ours(&self, instance: &Value, as_text: bool) -> Result<(), Vec<String>> {
         let input: RawArguments<'_> = if as_text {
             instance.to_string().into()

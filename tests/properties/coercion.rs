@@ -1,5 +1,5 @@
-//! What holds of coercion whatever the schema and whatever is sent, on random pairs of both; with `PROPERTIES_LONG=1` on
-//! a hundred thousand of each.
+//! Properties of coercion for any schema and any input, on random pairs of both; with `PROPERTIES_LONG=1` on a hundred
+//! thousand of each.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, POLICIES};
@@ -259,7 +259,7 @@ fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Too
     }
 }
 
-/// What nobody declared is told of every time.
+/// Undeclared names are warned of every time.
 fn is_unknown(code: Code) -> bool {
     matches!(code, Code::UnknownParameter | Code::UnknownProperty)
 }

@@ -96,7 +96,7 @@ fn doubling_schemas_are_rejected_or_shared() {
     registered(&parts, &levels(14, ten, object)).expect("the tool is sound");
 }
 
-/// What two schemas say of a property of theirs: both again, and so on.
+/// Schemas of which two describe the same property, and both do so again in it, and so on.
 #[test]
 fn schemas_that_extend_each_other_compile() {
     let both = |one: &str, other: &str| json!({ "allOf": [{ "$ref": one }, { "$ref": other }] });

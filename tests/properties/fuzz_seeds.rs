@@ -1,5 +1,5 @@
-//! What fuzzing the arguments and the definitions starts from, and what it once found, stays mended: the properties of
-//! the fuzz targets hold of every seed.
+//! Seeds of the fuzz targets for arguments and definitions, and inputs that they once found: the properties of the fuzz
+//! targets hold of every one.
 
 use tests::corpus::replay;
 
@@ -26,7 +26,7 @@ fn schemas() {
     replay("schema_compile", arguments::schemas);
 }
 
-/// Those of schemas, too.
+/// Seeds of schemas keep the properties of definitions, too.
 #[test]
 fn definitions_of_apis() {
     replay("definitions", definitions::definitions);

@@ -1,4 +1,4 @@
-//! What holds of the arguments of every call: on random schemas, types and arguments, on the seeds of the fuzz targets,
+//! Properties of the arguments of every call: on random schemas, types and arguments, on the seeds of the fuzz targets,
 //! and on input that is made to break something.
 //!
 //! `PROPERTIES_LONG=1` tries many more.

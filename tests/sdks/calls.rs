@@ -126,7 +126,7 @@ fn cut(text: &str, random: &mut Random) -> String {
     text[..*random.pick(&places)].to_owned()
 }
 
-/// What Python's `repr` makes of a value.
+/// Python's `repr` of a value.
 fn python(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),

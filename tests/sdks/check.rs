@@ -1,4 +1,4 @@
-//! What an SDK must read of a repaired stream, compared with what it read of the original stream.
+//! Rules for the reading of a repaired stream by an SDK, compared with its reading of the original stream.
 
 use serde_json::Value;
 use tool_runtime::repair::stream::Dialect;
@@ -11,7 +11,7 @@ pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), S
     let way = &after.way;
     if sample.fails() {
         let said = after.error.as_deref().unwrap_or_default();
-        // An SDK that reads arguments as they come may raise at them before it is told that it is of no use.
+        // An SDK that reads arguments incrementally may raise at them before the error of the call arrives.
         let read = way.ends_with("_strict") || (way == "anthropic_helper" && before.error.is_some());
         let is_reported = read || said.contains("could not be repaired");
         return ensure(is_reported && !said.is_empty(), || {
@@ -45,8 +45,8 @@ pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), S
     done_calls_are_final(sample, after)
 }
 
-/// What an SDK says of a call when it takes it for done must not change any more. That of OpenAI takes a call of a chat
-/// for done when a piece of another one comes, so that nothing can be said of calls that are mixed.
+/// A call that an SDK reports as complete must not change any more. OpenAI's SDK reports a call of a chat as complete
+/// when a piece of another one comes, so that mixed calls cannot be checked.
 fn done_calls_are_final(sample: &Sample, after: &Reading) -> Result<(), String> {
     let way = &after.way;
     let tells = !matches!(&**way, "chat_pieces" | "responses_items");

@@ -116,7 +116,8 @@ fn values_and_errors_are_read() {
     );
 }
 
-/// What the script prints, which is sent this if it is to repeat something; `None`, said loudly, where the SDK is missing.
+/// Runs the script, with this as its input if it is to repeat something, and returns its output; `None`, with a message, if the SDK is
+/// missing.
 fn run_script(sent: Option<&Value>) -> Option<String> {
     let folder = node_folder(&["@modelcontextprotocol/sdk"])?;
     let mut node = Command::new("node");

@@ -7,7 +7,7 @@ use tool_runtime::repair::{FormatFixing, repair};
 
 use crate::calls::{Call, Kind};
 
-/// What a stream is to hold.
+/// The planned content of a stream.
 #[derive(Debug, Clone)]
 pub struct Plan {
     kinds: Vec<Kind>,
@@ -88,7 +88,7 @@ impl Sample {
         !self.plan.fallback && self.calls.iter().any(fails)
     }
 
-    /// What a client must read of a call.
+    /// The reading of a call that a client must have.
     pub fn expected(&self, at: usize) -> String {
         let call = &self.calls[at];
         match call.kind {

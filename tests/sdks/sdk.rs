@@ -14,7 +14,7 @@ pub struct Sdk {
     arguments: Vec<PathBuf>,
 }
 
-/// What an SDK made of a stream, read in one of its ways.
+/// The reading of a stream by an SDK, in one of its ways.
 #[derive(Debug, Deserialize)]
 pub struct Reading {
     pub way: String,

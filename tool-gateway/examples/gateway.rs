@@ -25,7 +25,7 @@ async fn local_time(
     format!("It is noon in {city}.")
 }
 
-/// What the model says: first it calls both tools, then it has both results.
+/// Answers of the model: first it calls both tools, then it has both results.
 const SCRIPT: &str = r#"{ "turns": [
     { "content": [
         { "type": "text", "text": "I look at both." },

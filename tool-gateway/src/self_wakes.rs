@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// How often it is polled in a row: others have their turn, too.
+/// Maximum number of polls in a row: other tasks have their turn, too.
 const MAX_POLLS: usize = 4;
 
 /// Polls a future, whose wakes in its own poll do not reach its task.

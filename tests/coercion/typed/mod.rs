@@ -31,7 +31,7 @@ macro_rules! echo {
     };
 }
 
-/// Registers an echoing tool whose `x` stands at `nesting::PLACE`. What `#[arg]` says is for parameters alone.
+/// Registers an echoing tool whose `x` stands at `nesting::PLACE`. Attributes in `#[arg]` are for parameters alone.
 macro_rules! register_nested {
     ($registry:ident $name:ident #[$($arg:tt)*] $type:ty) => {};
     ($registry:ident $name:ident $type:ty) => {{
@@ -73,7 +73,7 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-/// Those whose parameter is nothing but a type, with the parameter deep inside.
+/// Tools whose parameter has a type and no attributes, with the parameter deep inside.
 pub fn nested() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [

@@ -1,4 +1,4 @@
-//! What of the official suite is not asked, and why: keywords that are not enforced, and differences that are meant.
+//! Excluded cases of the official suite, with reasons: keywords that are not enforced, and intended differences.
 
 use std::collections::BTreeSet;
 
@@ -149,7 +149,7 @@ const DIFFERENCES: [(&str, &str, &str, Why); 29] = [
     ),
 ];
 
-/// Why an answer is another one.
+/// The reason of another answer.
 #[derive(Debug, Clone, Copy)]
 enum Why {
     /// The schema refers to another document. That is refused at registration, and nothing is fetched.

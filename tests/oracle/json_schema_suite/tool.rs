@@ -81,7 +81,7 @@ fn registry(schema: &Value, has_formats: bool) -> Result<ToolRegistry, String> {
     }
 }
 
-/// The same schema one property deeper; `id` is the `$id` of its root.
+/// The schema one property deeper; `id` is the `$id` of its root.
 fn rebased(schema: &Value, id: &str) -> Value {
     match schema {
         Value::Object(keywords) => {

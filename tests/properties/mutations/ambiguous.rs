@@ -84,7 +84,7 @@ fn only_lenient_truncates_fractions() {
     }
 }
 
-/// How many values are inside of a value.
+/// The number of values inside of a value.
 fn places(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(|item| 1 + places(item)).sum(),
@@ -177,7 +177,7 @@ impl Spoiler<'_> {
     }
 }
 
-/// What cannot be read as this kind of value, and what is said of it.
+/// Values that cannot be read as this kind, each with the code of its error.
 fn wrong(kind: &Kind, need: Option<Need>) -> Vec<(&'static str, Code)> {
     let mut wrong: Vec<(&'static str, Code)> = match kind {
         Kind::Integer | Kind::Small => INTEGERS

@@ -1,4 +1,4 @@
-//! What may be wanted of a value: drawn at random, as a schema, and with values that conform.
+//! Kinds of values: drawn at random, as a schema, and with values that conform.
 
 use serde_json::{Map, Value, json};
 use tests::random::Random;
@@ -140,7 +140,7 @@ impl Kind {
             Self::Integer => json!(random.between(-1_000_000, 1_000_000)),
             Self::Small => json!(random.below(1000)),
             Self::Number => {
-                // Not integral: whether `2.0` keeps its point is a question of its own.
+                // Not integral: whether `2.0` keeps its point is a separate question.
                 let quarters = i16::try_from(random.between(-4000, 4000)).unwrap_or_default();
                 json!(f64::from(quarters) / 4.0 + 0.125)
             }

@@ -20,7 +20,7 @@ pub struct Loosener<'a> {
     pub silent: usize,
 }
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// The value of a property or of a map's entry: one item may stand for a list here.
@@ -261,7 +261,7 @@ impl<'a> Loosener<'a> {
         format!("{{{}}}", written.join(","))
     }
 
-    /// What stands for nothing where nothing is.
+    /// A loose spelling of an absent value.
     fn absent(&mut self, name: &str, kind: &Kind, path: &str) -> Option<String> {
         if !self.is_loose() {
             return None;

@@ -69,7 +69,7 @@ fn loosened_arguments_are_restored_with_a_warning_for_each_change() {
     assert!(changes > schemas() * VALUES, "{changes} changes");
 }
 
-/// What was changed alone is what is refused: at its place, and nothing else.
+/// Only the changed value is refused, at its place.
 #[test]
 fn strict_rejects_each_change_at_its_path() {
     let mut random = Random::new(24);

@@ -86,8 +86,8 @@ fn fast_path_reads_the_same_values_of_random_types() {
     );
 }
 
-/// What one type refuses, another may keep to itself: then nothing tells that it was refused for no good reason, or
-/// that what came was read to its middle only.
+/// An outer type may hide the error of an inner one: then nothing shows that the inner one was refused without reason,
+/// or that the input was read to its middle only.
 #[test]
 fn fast_path_reads_the_same_values_where_types_ignore_errors() {
     let mut random = Random::new(15);
@@ -125,7 +125,7 @@ fn rejected_boolean_keys_are_reported_whole() {
     }
 }
 
-/// What differs, from text as from a value, however lenient.
+/// Differences between the ways of reading, from text as from a value, under each policy.
 fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     let mut differences = Vec::new();
     let value: Option<RawArguments<'_>> = serde_json::from_str::<Value>(&text).ok().map(Into::into);
@@ -141,7 +141,7 @@ fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     differences
 }
 
-/// What one input is read as, with and without the fast path.
+/// The readings of one input with and without the fast path.
 #[derive(Debug)]
 struct Both {
     with: Read,
@@ -180,7 +180,7 @@ impl Both {
     }
 }
 
-/// How many texts were read in each way.
+/// The numbers of texts that were read in each way.
 #[derive(Debug, Default)]
 struct Seen {
     fast: usize,

@@ -20,7 +20,7 @@ pub struct Probe {
 /// Reads a text with serde alone, and shows what came of it.
 type Plain = dyn Fn(&str) -> Result<String, String>;
 
-/// What came of a text.
+/// The result of reading a text.
 #[derive(Debug)]
 pub struct Read {
     /// The value as `Debug` shows it, if the function was called.
@@ -66,7 +66,7 @@ impl Probe {
         self.read_in(&self.registry, input, policy)
     }
 
-    /// The same without the fast path.
+    /// Reads an input without the fast path.
     pub fn read_without_fast_path<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
         self.read_in(&self.without_fast_path, input, policy)
     }
@@ -96,7 +96,7 @@ impl Probe {
         }
     }
 
-    /// What serde alone makes of it.
+    /// Reads a text with serde alone.
     pub fn plain(&self, text: &str) -> Result<String, String> {
         (self.plain)(text)
     }

@@ -15,7 +15,7 @@ pub enum Integers {
     All,
 }
 
-/// What is written otherwise.
+/// Rules for parts of a text that are written in another way.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// Which numbers are written as integers.
@@ -34,7 +34,7 @@ impl Rules<'_> {
         without: &[],
     };
 
-    /// The same JSON, of a key that comes twice only the last.
+    /// The rewritten JSON, with only the last of duplicate keys.
     pub fn applied(self, text: &str) -> Option<String> {
         self.at("", text)
     }

@@ -70,7 +70,7 @@ fn strict_reads_what_serde_reads_of_random_types() {
     assert!(differences.is_empty(), "{seen:?}:\n{}", shown.join("\n"));
 }
 
-/// What serde cannot be asked, and what it answers in another way for a reason.
+/// Texts that serde cannot read, or reads in another way for a reason.
 fn is_beyond_serde(probe: &Probe, text: &str) -> bool {
     match probe.name {
         // `serde_json` 1.0.154 makes a `&str` that is not UTF-8: of a key that should be a boolean, it leaves out the
@@ -84,7 +84,7 @@ fn is_beyond_serde(probe: &Probe, text: &str) -> bool {
     }
 }
 
-/// How the two compare.
+/// The comparison of the two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// Both read it, to the same value.

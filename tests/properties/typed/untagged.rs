@@ -1,5 +1,5 @@
-//! Untagged enums: serde takes the first variant that fits and ignores the keys that this does not know. Each of them is
-//! told.
+//! Untagged enums: serde takes the first variant that fits and ignores the keys that it does not know. Each of them is
+//! warned of.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ untagged! {
         Many(Vec<Tree>),
     }
 
-    /// What the type refuses and the schema does not.
+    /// Values that the type refuses and the schema accepts.
     enum Strange {
         Even { x: Even },
         Any { x: u8, y: u8 },
@@ -186,7 +186,7 @@ tools! {
     strange: Strange;
 }
 
-/// What came of a call: what the function was given, and what was told.
+/// The result of a call: the value that the function received, and the warnings.
 #[derive(Debug, PartialEq)]
 struct Read {
     given: Option<Value>,
@@ -282,7 +282,7 @@ fn coerced_values_are_read_as_the_first_matching_variant() {
     );
 }
 
-/// What is left out for one variant would make the value fit an earlier one, which does not know all of the rest.
+/// Keys that are dropped for one variant would make the value fit an earlier one, which does not know all of the rest.
 #[test]
 fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_read(
@@ -295,7 +295,8 @@ fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_eq!(nested.errors, ["ambiguous_value /it"], "{nested:?}");
 }
 
-/// The schema allows it to the first variant, and its type refuses it: serde goes on to the next, with all its keys.
+/// The schema allows it to the first variant, and its type refuses it: serde continues with the next, with all its
+/// keys.
 #[test]
 fn value_rejected_by_a_type_is_read_as_a_later_variant() {
     let unknown = ["unknown_property /it/y"];
@@ -308,7 +309,7 @@ fn value_rejected_by_a_type_is_read_as_a_later_variant() {
     );
 }
 
-/// What is read in each registry, from text and from a value: the same.
+/// The reading of a call in each registry, from text and from a value, which are equal.
 fn call_in_all_ways(registries: [&ToolRegistry; 2], tool: &str, arguments: &Value, policy: Policy) -> Read {
     let text = arguments.to_string();
     let read = call(registries[0], tool, text.as_str().into(), policy);
@@ -323,7 +324,7 @@ fn call_in_all_ways(registries: [&ToolRegistry; 2], tool: &str, arguments: &Valu
     read
 }
 
-/// Nothing that was sent disappears without an issue; and only what disappears is told of as unknown.
+/// Nothing that was sent disappears without an issue, and only values that disappear are reported as unknown.
 #[test]
 fn every_dropped_key_has_an_issue() {
     let mut random = Random::new(21);

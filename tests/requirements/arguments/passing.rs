@@ -1,4 +1,4 @@
-//! How arguments are passed: by name, some of them left out, some of them unknown.
+//! Passing of arguments: by name, some of them left out, some of them unknown.
 
 use serde_json::{Value, json};
 use tool_runtime::ToolCall;

@@ -131,7 +131,7 @@ async fn a_search_returns_matches_with_their_offsets() {
             json!("日 first line\nsecond: \"error\" 日\nthird line\n")
         )
     );
-    // `^` and `$` are those of lines, also where a search goes on.
+    // `^` and `$` match at lines, also in a search that continues.
     assert!(search("^second").await.contains("\noffset 13: "));
     assert!(
         search("line$")
@@ -380,7 +380,7 @@ async fn links_are_not_followed() {
     symlink(directory.join("elsewhere/secret.md"), directory.join("s/link.md")).unwrap();
     symlink(directory.join("elsewhere"), directory.join("linked")).unwrap();
     fs::create_dir(directory.join("s/folder.md")).unwrap();
-    // Nobody writes to it: opening it would wait for ever.
+    // A pipe without a writer: opening it would wait for ever.
     let pipe = std::process::Command::new("mkfifo")
         .arg(directory.join("s/pipe.md"))
         .status();

@@ -1,4 +1,4 @@
-//! What the source of the todo tools is held to.
+//! Rules for the source of the todo tools.
 
 use serde_json::json;
 

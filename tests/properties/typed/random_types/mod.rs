@@ -11,7 +11,7 @@ use tests::random::Random;
 
 use crate::properties::typed::probe::{Probe, Reader, answer};
 
-/// What a type is.
+/// A random type.
 #[derive(Debug, Clone)]
 pub enum Form {
     Scalar(Scalar),
@@ -58,7 +58,7 @@ pub enum Need {
     Default,
 }
 
-/// What a variant holds.
+/// The content of a variant.
 #[derive(Debug, Clone)]
 pub enum Content {
     Unit,
@@ -168,7 +168,7 @@ impl Form {
         fields.collect()
     }
 
-    /// What `Default` makes, in JSON and as `Debug` shows it.
+    /// The value of `Default`, in JSON and as `Debug` shows it.
     fn default(&self) -> Option<&'static str> {
         match self {
             Self::Scalar(Scalar::Bool) => Some("false"),
@@ -181,7 +181,7 @@ impl Form {
         }
     }
 
-    /// What schemars would make of the type.
+    /// The schema that schemars would generate for the type.
     fn schema(&self, generator: &mut SchemaGenerator) -> Value {
         match self {
             Self::Scalar(scalar) => scalar.schema(generator).to_value(),

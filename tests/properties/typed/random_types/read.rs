@@ -1,4 +1,4 @@
-//! How values of a drawn type are read: with the calls that serde's derive makes, into what `Debug` would show.
+//! Reading of values of a random type: with the calls that serde's derive makes, into the text that `Debug` would show.
 
 use std::fmt::{self, Debug};
 

@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// What is passed over.
+/// A value that is ignored.
 #[derive(Debug)]
 pub struct Ignored(IgnoredAny);
 
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Ignored {
     }
 }
 
-/// What a visitor sees that takes anything, and in which words.
+/// The calls to a visitor that accepts anything.
 #[derive(Debug)]
 pub struct Seen(String);
 
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Seen {
     }
 }
 
-/// The same, having asked for something that need not be what comes.
+/// The calls to a visitor that accepts anything, after a hint that need not fit the input.
 #[derive(Debug)]
 pub struct Hinted(String);
 
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Hinted {
     }
 }
 
-/// The same of an option, a newtype and an enum.
+/// The calls to a visitor that accepts anything, for an option, a newtype and an enum.
 #[derive(Debug)]
 pub struct Wrapped(String);
 

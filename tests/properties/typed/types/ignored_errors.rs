@@ -67,11 +67,11 @@ struct AroundWritten {
     y: String,
 }
 
-/// Declares tools of one parameter that takes anything, and lists them. What is written for it mostly fits the type
-/// behind it.
+/// Declares tools of one parameter that accepts anything, and lists them. Random inputs mostly fit the type behind it.
 ///
-/// What swallows is no part of what swallows: it may be read to its middle, and the outer one would keep that to itself.
-/// Neither do those swallow that ask for a piece of the text, or for something else than they take: a tree gives more.
+/// A type that hides errors is never inside of another one: it may be read to its middle, and the outer one would hide
+/// that. Types that ask for a piece of the text, or for another type than they accept, do not hide errors either: a
+/// tree gives more.
 macro_rules! ignored_errors {
     ($($name:ident: $type:ty => $written:ty;)*) => {
         pub fn probes() -> Vec<Probe> {

@@ -1,4 +1,4 @@
-//! Tools with several parameters and attributes: the top level of arguments has rules of its own.
+//! Tools with several parameters and attributes: the top level of arguments has separate rules.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ pub async fn add(
 
 /// Double, the span first.
 ///
-/// What stands above `#[tool]` sees the parameters' attributes, and leaves them alone.
+/// Attributes above `#[tool]` see the parameters' attributes, and leave them alone.
 #[instrument(skip(factor))]
 #[tool]
 pub async fn multiply(#[arg(description = "What.")] number: u8, factor: State<u8>) -> Result<u8, String> {

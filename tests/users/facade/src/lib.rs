@@ -1,4 +1,4 @@
-//! A framework that brings the runtime along, under a name of its own.
+//! A framework that re-exports the runtime under another name.
 
 #![deny(warnings)]
 

@@ -28,7 +28,7 @@ fn library(titles: &[&str]) -> Result<ToolRegistry, RegistryError> {
     Ok(library)
 }
 
-/// What a server lists.
+/// A server's list of tools.
 fn listed() -> Value {
     json!([
         { "name": "loans.list", "description": "List the loans.", "inputSchema": { "type": "object" } },

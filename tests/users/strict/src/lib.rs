@@ -55,7 +55,7 @@ pub enum Kind {
     Folders,
 }
 
-/// Why nothing was found.
+/// The error of a search without results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFound;
 
@@ -65,7 +65,7 @@ impl fmt::Display for NotFound {
     }
 }
 
-/// What is there to be searched.
+/// The lines that are searched.
 #[derive(Debug)]
 pub struct Workspace(pub Vec<String>);
 
