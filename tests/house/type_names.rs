@@ -7,19 +7,32 @@ use syn::{Ident, Item};
 use crate::sources::{Module, read, shown};
 
 /// Names that several types of a crate may have, and the reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "tool-gateway",
-    "Traces",
-    "one with the feature `otlp`, one without",
-)];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "tool-gateway",
+        "Traces",
+        "one with the feature `otlp`, one without",
+    ),
+    (
+        "tool-runtime",
+        "Response",
+        "public: the module of each API has its own, such as `anthropic::Response`",
+    ),
+    (
+        "tool-runtime",
+        "ResponseReader",
+        "public: reads the `Response` of the same module",
+    ),
+];
 
-/// The crates without two types of one name. `tool-runtime` still has some.
-const CHECKED: [&str; 5] = [
+/// The crates without two types of one name.
+const CHECKED: [&str; 6] = [
     "tool-macros",
     "tool-builtins",
     "tool-cli",
     "tool-gateway",
     "tool-repair",
+    "tool-runtime",
 ];
 
 /// Collects the names of the types, traits and aliases of a file. Items in bodies of functions are local to them.

@@ -44,7 +44,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 pub use crate::allow_rules::{AllowRule, AllowRules};
-use crate::call::catch::{self, BoxFuture, CatchUnwind, Limits};
+use crate::call::catch::{self, BoxFuture, CallLimits, CatchUnwind};
 use crate::call::edited::EditedArguments;
 use crate::call::layer::{BoxError, ToolService};
 use crate::call::request::ToolCallRequest;
@@ -108,19 +108,19 @@ impl Permission {
     }
 
     /// Decides about a call.
-    async fn check(&self, call: &mut ToolCall) -> Verdict {
+    async fn check(&self, call: &mut ToolCall) -> PermissionVerdict {
         let Some((tool, route)) = call.tool().zip(call.route.as_ref()) else {
-            return Verdict::Allowed;
+            return PermissionVerdict::Allowed;
         };
         if (self.is_allowed)(&tool.definition().hints) {
-            return Verdict::Allowed;
+            return PermissionVerdict::Allowed;
         }
-        let limits = Limits {
+        let limits = CallLimits {
             deadline: call.context.deadline(),
             token: call.context.external_token(),
         };
         let rejected =
-            |failure, text: &str| Verdict::Rejected(handle::failed(call.id.clone(), failure, text));
+            |failure, text: &str| PermissionVerdict::Rejected(handle::failed(call.id.clone(), failure, text));
         if let Some(failure) = limits.stop_reason() {
             return rejected(
                 failure,
@@ -128,13 +128,13 @@ impl Permission {
             );
         }
         let Some(prepared) = call.prepare().filter(|request| request.errors.is_empty()) else {
-            return Verdict::Allowed;
+            return PermissionVerdict::Allowed;
         };
         let session = RulesOfSession { call, route };
         // Before the rules are looked at, so that none is missed that is added afterwards.
         let rule_added = self.rule_added.notified();
         if session.allow(&prepared) {
-            return Verdict::Allowed;
+            return PermissionVerdict::Allowed;
         }
         let request = PermissionRequest {
             call: prepared.clone(),
@@ -164,21 +164,21 @@ impl Permission {
         match decision {
             Ok(Decision::Allow) => {
                 call.context.put_off_deadline(paused);
-                Verdict::Allowed
+                PermissionVerdict::Allowed
             }
             Ok(Decision::AllowAlways(rule)) => {
                 session.add(rule);
                 self.rule_added.notify_waiters();
                 call.context.put_off_deadline(paused);
-                Verdict::Allowed
+                PermissionVerdict::Allowed
             }
             Ok(Decision::AllowWith(arguments)) => {
                 call.context.put_off_deadline(paused);
                 let Some(edited) = EditedArguments::new(&prepared, &arguments) else {
-                    return Verdict::Allowed;
+                    return PermissionVerdict::Allowed;
                 };
                 call.input = edited.text.into();
-                Verdict::Edited(Edit {
+                PermissionVerdict::Edited(Edit {
                     note: edited.note,
                     warnings: prepared.warnings,
                 })
@@ -199,7 +199,7 @@ impl Permission {
 }
 
 /// The decision on a call.
-enum Verdict {
+enum PermissionVerdict {
     Allowed,
     /// It is passed on with other arguments.
     Edited(Edit),
@@ -413,13 +413,13 @@ impl Service<ToolCall> for PermissionService {
         } = self.clone();
         Box::pin(async move {
             match permission.check(&mut call).await {
-                Verdict::Allowed => inner.call(call).await,
-                Verdict::Edited(edit) => {
+                PermissionVerdict::Allowed => inner.call(call).await,
+                PermissionVerdict::Edited(edit) => {
                     let mut outcome = inner.call(call).await?;
                     edit.record(&mut outcome);
                     Ok(outcome)
                 }
-                Verdict::Rejected(rejected) => Ok(rejected),
+                PermissionVerdict::Rejected(rejected) => Ok(rejected),
             }
         })
     }

@@ -25,7 +25,7 @@ use crate::schema::keywords::pointer;
 use crate::wire::issue::{Code, Issue, escape_and_truncate};
 use crate::wire::raw_arguments::RawArguments;
 use coerce::cache::Cache;
-use coerce::context::Context;
+use coerce::context::CoercionContext;
 use coerce::{Budget, Coercer};
 use deserialize::argument::Arguments;
 use deserialize::error::DeserializeError;
@@ -276,7 +276,12 @@ fn coerce_object<'a>(
         cache: &mut Cache::default(),
         budget: &mut budget,
     };
-    let changed = coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(policy.into()));
+    let changed = coercer.coerce(
+        &sent,
+        SchemaId::ROOT,
+        &Path::Root,
+        CoercionContext::all(policy.into()),
+    );
     let (mut issues, stopped) = (report.issues, budget.stopped);
     let is_stopped = stopped.is_some();
     if is_stopped {

@@ -15,12 +15,12 @@ use crate::wire::result::Failure;
 
 /// The deadline and the token that stop a future before it is ready.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Limits<'a> {
+pub(crate) struct CallLimits<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) token: Option<&'a CancellationToken>,
 }
 
-impl Limits<'_> {
+impl CallLimits<'_> {
     /// Whether there is neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
@@ -65,12 +65,12 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
 /// the log has the reason.
 pub(crate) async fn run<T>(
     future: BoxFuture<T>,
-    limits: Limits<'_>,
+    limits: CallLimits<'_>,
     shared: Option<&SharedDeadline>,
     on_stop: Option<CancelOnDrop>,
     grace_period: Duration,
 ) -> Completion<T> {
-    let Limits { mut deadline, token } = limits;
+    let CallLimits { mut deadline, token } = limits;
     let mut on_stop = on_stop;
     let mut future = CatchUnwind::new(future);
     let timer = |deadline: Instant| Timer::new(|| sleep_until(deadline.into()));

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::call::catch::{self, Limits};
+use crate::call::catch::{self, CallLimits};
 use crate::call::deadline::SharedDeadline;
 use crate::call::explain;
 use crate::call::handle::{CallState, handle};
@@ -12,7 +12,7 @@ use crate::call::layer::{Layers, ROUTE};
 use crate::call::prepare::prepare;
 use crate::call::request::ToolCallRequest;
 use crate::call::table::{NestedRegistry, Tools};
-use crate::call::tool_call::{LayerFuture, Route, Target, ToolCall};
+use crate::call::tool_call::{LayerFuture, RegistryTools, Route, ToolCall};
 use crate::host::context::CancellationToken;
 use crate::host::state::States;
 use crate::tool::entry::RegisteredTool;
@@ -38,7 +38,7 @@ async fn handle_within(
     let route = Route::new(Arc::<Tools>::clone(tools), deadline.clone());
     call.route = Some(route.clone());
     // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
-    let limits = Limits {
+    let limits = CallLimits {
         deadline: state.context.deadline(),
         token: state.context.external_token(),
     };
@@ -114,7 +114,7 @@ fn handle_nested<'a>(
     })
 }
 
-impl Target for Tools {
+impl RegistryTools for Tools {
     fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.tool(name)
     }

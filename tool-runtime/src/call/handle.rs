@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::arguments::policy::Policy;
-use crate::call::catch::{self, CatchUnwind, Completion, Limits};
+use crate::call::catch::{self, CallLimits, CatchUnwind, Completion};
 use crate::call::explain;
 use crate::call::table::Tools;
 use crate::call::tool_call::ToolCall;
@@ -114,7 +114,7 @@ fn start(
     tools: &Tools,
     tool: &RegisteredTool,
     call: &mut CallState<'_>,
-    limits: Limits<'_>,
+    limits: CallLimits<'_>,
 ) -> Result<Option<Started>, Failure> {
     let mut invocation = Invocation {
         tool: tool.qualified_name.as_str(),
@@ -138,16 +138,16 @@ fn start(
 
 /// The earlier of the context's deadline and the tool's own timeout, and the context's token.
 #[inline]
-fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> Limits<'a> {
+fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> CallLimits<'a> {
     let timeout = tool.timeout.and_then(|timeout| catch::now().checked_add(timeout));
-    Limits {
+    CallLimits {
         deadline: [context.deadline(), timeout].into_iter().flatten().min(),
         token: context.external_token(),
     }
 }
 
 /// Awaits the function's future, and stops it at a limit.
-async fn run_within(limits: Limits<'_>, started: Started) -> Completion<ToolOutput> {
+async fn run_within(limits: CallLimits<'_>, started: Started) -> Completion<ToolOutput> {
     let Started { future, guard } = started;
     // A function without a token gets no grace period: it cannot notice that it is stopped.
     let grace_period = guard

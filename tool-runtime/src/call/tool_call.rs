@@ -140,7 +140,7 @@ impl ToolCall {
 /// The route of a call in the layers of a registry.
 #[derive(Clone)]
 pub(crate) struct Route {
-    pub(crate) target: Arc<dyn Target>,
+    pub(crate) target: Arc<dyn RegistryTools>,
     is_reached: Arc<AtomicBool>,
     /// The time until which layers and tool may run.
     pub(crate) deadline: SharedDeadline,
@@ -148,7 +148,7 @@ pub(crate) struct Route {
 
 /// The tools of the registry that runs a call. Its layers take calls, and calls name it: so it is a trait here, which the table of tools
 /// implements.
-pub(crate) trait Target: Send + Sync {
+pub(crate) trait RegistryTools: Send + Sync {
     fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>>;
 
     fn states(&self) -> &States;
@@ -165,7 +165,7 @@ pub(crate) type LayerFuture =
     Pin<Box<dyn Future<Output = Result<ToolOutcome, Box<dyn Error + Send + Sync>>> + Send>>;
 
 impl Route {
-    pub(crate) fn new(target: Arc<dyn Target>, deadline: SharedDeadline) -> Self {
+    pub(crate) fn new(target: Arc<dyn RegistryTools>, deadline: SharedDeadline) -> Self {
         Self {
             target,
             is_reached: Arc::default(),

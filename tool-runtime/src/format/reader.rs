@@ -1,4 +1,4 @@
-//! [`Reader`]: reads a streamed response of any API.
+//! [`StreamReader`]: reads a streamed response of any API.
 
 use serde_json::Value;
 use tool_repair::FormatFixing;
@@ -11,7 +11,7 @@ use super::surrogates::PendingSurrogates;
 
 /// Reads the stream of one response: decodes events, finds the calls in them, and hands both to the response.
 #[derive(Debug)]
-pub(super) struct Reader<R> {
+pub(super) struct StreamReader<R> {
     events: Events,
     calls: CallReader,
     surrogates: PendingSurrogates,
@@ -63,7 +63,7 @@ impl Event<'_> {
     }
 }
 
-impl<R: StreamedResponse> Reader<R> {
+impl<R: StreamedResponse> StreamReader<R> {
     pub(super) fn new() -> Self {
         Self {
             events: Events::default(),

@@ -29,7 +29,7 @@ where
     let span = Span::current();
     let thread = Thread(run.clone());
     let returned = runtime.spawn_blocking(move || span.in_scope(|| thread.run(function)));
-    let _caller = Caller(run);
+    let _caller = CallGuard(run);
     match returned.await {
         Ok(Some(output)) => output,
         Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
@@ -74,9 +74,9 @@ impl Run {
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
 /// The side of the call, which is dropped when the call is over.
-struct Caller(Run);
+struct CallGuard(Run);
 
-impl Drop for Caller {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.0.change(|phase| match phase {
             Phase::Running => {

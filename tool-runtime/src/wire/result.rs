@@ -76,7 +76,7 @@ impl ToolResult {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 struct WireResult<C> {
-    r#type: Tag,
+    r#type: ResultTag,
     tool_use_id: String,
     #[serde(default = "Option::default")]
     content: Option<C>,
@@ -86,14 +86,14 @@ struct WireResult<C> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Tag {
+enum ResultTag {
     ToolResult,
 }
 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         WireResult {
-            r#type: Tag::ToolResult,
+            r#type: ResultTag::ToolResult,
             tool_use_id: self.tool_use_id.clone(),
             content: Some(&self.content),
             is_error: self.is_error.then_some(true),

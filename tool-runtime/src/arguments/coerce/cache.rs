@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Add, Sub};
 use std::rc::Rc;
 
-use super::context::Context;
+use super::context::CoercionContext;
 use super::{Budget, MOST_COMPOSITES};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::input::tree::parse::Read;
@@ -184,8 +184,8 @@ pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 /// decoded it owns.
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Cache<'a> {
-    pub(in crate::arguments) outcomes: HashMap<(usize, Trial, Context), Cached<Outcome<'a>>>,
-    pub(in crate::arguments) choices: HashMap<(usize, SchemaId, Context), Cached<Choice>>,
+    pub(in crate::arguments) outcomes: HashMap<(usize, Trial, CoercionContext), Cached<Outcome<'a>>>,
+    pub(in crate::arguments) choices: HashMap<(usize, SchemaId, CoercionContext), Cached<Choice>>,
     /// The lists and objects that texts hold, and of how many levels these are; `None` for a text that holds neither, an
     /// error for one of more than so many levels.
     pub(in crate::arguments) decoded: HashMap<usize, Result<Option<Decoded<'a>>, usize>>,

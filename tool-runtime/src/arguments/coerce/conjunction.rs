@@ -2,7 +2,7 @@
 
 use super::Coercer;
 use super::cache::{Trial, address};
-use super::context::{Context, Stability};
+use super::context::{CoercionContext, Stability};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::Mark;
 use crate::arguments::report::path::Path;
@@ -20,9 +20,9 @@ impl<'a> Coercer<'_, 'a, '_> {
         node: &Node<'a>,
         (id, parts): (SchemaId, &[SchemaId]),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
-        let context = Context {
+        let context = CoercionContext {
             within: context
                 .within
                 .filter(|_| self.is_in_conjunction(context))
@@ -53,7 +53,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         node: &Node<'a>,
         parts: &[SchemaId],
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let work = if self.report.is_trial { 1 } else { REPORTING_WORK };
         if !self.may_work(work, at) {
@@ -94,7 +94,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         (node, taken): (&Node<'a>, Option<Node<'a>>),
         (parts, mark): (&[SchemaId], Mark),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let is_failed_trial = self.report.is_trial && self.report.counts.errors > mark.counts.errors;
         let has_overlooked = self.report.counts.overlooked > mark.counts.overlooked;

@@ -6,7 +6,7 @@ use crate::schema::compiled::{Schema, SchemaId};
 /// The circumstances of a coercion, beyond value and schema.
 #[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Context {
+pub(crate) struct CoercionContext {
     pub(in crate::arguments) mode: Mode,
     /// Whether enum values, enum keys of maps and tags have one spelling only.
     pub(in crate::arguments) case_sensitive: bool,
@@ -34,7 +34,7 @@ pub(crate) enum Stability {
     Unchecked,
 }
 
-impl Context {
+impl CoercionContext {
     /// The arguments as a whole.
     pub(crate) fn all(mode: Mode) -> Self {
         Self {

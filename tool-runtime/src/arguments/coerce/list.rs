@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits;
 use crate::arguments::report::expected::{Expected, or_null};
@@ -21,7 +21,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         items: &[Node<'a>],
         schema: &'s Schema,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let list = schema.plain().and_then(|plain| plain.list.as_ref());
         if !self.may_open(items.len(), at) {
@@ -88,7 +88,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Whether what came for a list of lists has no list in it: it can be read as the only item.
-    fn is_only_item(&self, items: &[Node<'_>], list: &List, context: Context) -> bool {
+    fn is_only_item(&self, items: &[Node<'_>], list: &List, context: CoercionContext) -> bool {
         let nested = match list.additional {
             Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
             _ => false,
@@ -106,7 +106,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         (id, list): (SchemaId, Option<&'s List>),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let mark = self.report.mark();
         let inside = Path::Index(at, 0);

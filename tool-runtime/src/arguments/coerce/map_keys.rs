@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
 use crate::arguments::report::expected::Expected;
@@ -17,7 +17,7 @@ use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 
 /// The kind of a map's key.
 #[derive(Debug)]
-pub(in crate::arguments) enum Key {
+pub(in crate::arguments) enum KeyReading {
     AsSent,
     /// Another spelling of this key.
     Coerced(String),
@@ -34,15 +34,15 @@ impl<'a> Coercer<'_, 'a, '_> {
         (members, object): (&Members<'a>, &Object),
         places: &mut [Option<usize>],
         extras: &mut Vec<usize>,
-        (at, context): (&Path<'_>, Context),
-    ) -> Vec<Key> {
+        (at, context): (&Path<'_>, CoercionContext),
+    ) -> Vec<KeyReading> {
         let entries = members.entries.iter();
-        let mut keys: Vec<Key> = entries
+        let mut keys: Vec<KeyReading> = entries
             .map(|(key, _)| self.map_key(key, object, at, context))
             .collect();
-        let name_of = |sent: &'_ str, key: &Key| match key {
-            Key::Coerced(name) => name.clone(),
-            Key::AsSent | Key::Shared(_) | Key::Refused => sent.to_owned(),
+        let name_of = |sent: &'_ str, key: &KeyReading| match key {
+            KeyReading::Coerced(name) => name.clone(),
+            KeyReading::AsSent | KeyReading::Shared(_) | KeyReading::Refused => sent.to_owned(),
         };
         let names: Vec<String> = members
             .entries
@@ -58,13 +58,13 @@ impl<'a> Coercer<'_, 'a, '_> {
         extras.clear();
         for (place, (key, name)) in keys.iter_mut().zip(&names).enumerate() {
             if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
-                *key = Key::Shared(name.clone());
+                *key = KeyReading::Shared(name.clone());
             }
             let property = object
                 .position(name)
                 .and_then(|position| places.get_mut(position));
             match (key, property) {
-                (Key::AsSent | Key::Coerced(_), Some(slot)) => *slot = Some(place),
+                (KeyReading::AsSent | KeyReading::Coerced(_), Some(slot)) => *slot = Some(place),
                 _ => extras.push(place),
             }
         }
@@ -76,22 +76,22 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn report_key<'k>(
         &mut self,
         sent: &'k str,
-        key: Option<&'k Key>,
+        key: Option<&'k KeyReading>,
         object: &Object,
         at: &Path<'_>,
     ) -> Option<&'k str> {
         match key {
-            None | Some(Key::AsSent) => Some(sent),
-            Some(Key::Coerced(name)) => {
+            None | Some(KeyReading::AsSent) => Some(sent),
+            Some(KeyReading::Coerced(name)) => {
                 self.report.warn_coerced_key(&Path::Key(at, name), sent, name);
                 Some(name)
             }
-            Some(Key::Shared(name)) => {
+            Some(KeyReading::Shared(name)) => {
                 self.report
                     .refuse(&Path::Key(at, sent), || messages::same_key(sent, name));
                 None
             }
-            Some(Key::Refused) => {
+            Some(KeyReading::Refused) => {
                 let compiled = self.compiled;
                 self.report.refuse(&Path::Key(at, sent), || {
                     messages::invalid_key(sent, wanted_keys(compiled, sent, object))
@@ -101,27 +101,27 @@ impl<'a> Coercer<'_, 'a, '_> {
         }
     }
 
-    fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Key {
+    fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: CoercionContext) -> KeyReading {
         // What `propertyNames` exclude, no other part can allow.
         let is_known_elsewhere = object.names.is_none() && !context.denies && self.is_known(key, context);
         if self.matches_map(key, object, at, context) || is_known_elsewhere {
-            return Key::AsSent;
+            return KeyReading::AsSent;
         }
         if !context.mode.coerces() {
-            return Key::Refused;
+            return KeyReading::Refused;
         }
         let candidates = self.key_candidates(key, object, at, context);
         let mut fitting = candidates
             .into_iter()
             .filter(|name| self.matches_map(name, object, at, context));
         match fitting.next() {
-            Some(name) => Key::Coerced(name),
-            None => Key::Refused,
+            Some(name) => KeyReading::Coerced(name),
+            None => KeyReading::Refused,
         }
     }
 
     /// Whether a key is one that the schema has.
-    fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> bool {
+    fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: CoercionContext) -> bool {
         let matches = |pattern: &Pattern| {
             // To serde, `-0` is no spelling of an integer: it would hide `0`.
             let is_other_zero = key == "-0" && self.compiled.is_typed() && pattern.as_str() == INTEGERS;
@@ -138,7 +138,13 @@ impl<'a> Coercer<'_, 'a, '_> {
 
     /// The candidates that a key can be coerced to: the key without outer space, the integer that it spells (unless only the length
     /// of keys is constrained), the only declared key or allowed name that it resembles.
-    fn key_candidates(&mut self, key: &str, object: &Object, at: &Path<'_>, context: Context) -> Vec<String> {
+    fn key_candidates(
+        &mut self,
+        key: &str,
+        object: &Object,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Vec<String> {
         if context.case_sensitive && self.has_enum_keys(object) {
             return Vec::new();
         }
@@ -175,7 +181,13 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// A name as `propertyNames` reads it in the context of a key, unless it refuses it.
-    fn name_read(&mut self, key: &str, names: SchemaId, at: &Path<'_>, context: Context) -> Option<String> {
+    fn name_read(
+        &mut self,
+        key: &str,
+        names: SchemaId,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Option<String> {
         let node = Node::Text(Cow::Owned(key.to_owned()));
         let read = self.with_own_cache(|this| this.in_trial(|this| this.coerce(&node, names, at, context)));
         match read.value.unwrap_or(node) {
@@ -186,15 +198,17 @@ impl<'a> Coercer<'_, 'a, '_> {
 }
 
 /// Whether a key was read as this one, alone or beside others.
-pub(in crate::arguments) fn is_among(name: &str, keys: &[Key]) -> bool {
+pub(in crate::arguments) fn is_among(name: &str, keys: &[KeyReading]) -> bool {
     keys.iter()
-        .any(|key| matches!(key, Key::Coerced(read) | Key::Shared(read) if read == name))
+        .any(|key| matches!(key, KeyReading::Coerced(read) | KeyReading::Shared(read) if read == name))
 }
 
 /// The places of the keys that were read as others, and these.
-pub(in crate::arguments) fn coerced<'a>(keys: Vec<Key>) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
+pub(in crate::arguments) fn coerced<'a>(
+    keys: Vec<KeyReading>,
+) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
     keys.into_iter().enumerate().filter_map(|(place, key)| match key {
-        Key::Coerced(name) => Some((place, Cow::Owned(name))),
+        KeyReading::Coerced(name) => Some((place, Cow::Owned(name))),
         _ => None,
     })
 }

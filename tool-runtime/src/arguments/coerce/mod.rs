@@ -37,7 +37,7 @@ use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, SchemaId}
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Depth, Outcome, Trial, address};
-use context::Context;
+use context::CoercionContext;
 use stand_in::may_be_meant;
 
 /// Coerces values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
@@ -148,7 +148,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         id: SchemaId,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let schema = self.compiled.schema(id);
         let context = context.under(schema);
@@ -307,7 +307,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         wanted: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let PlainSchema { id, schema, plain } = wanted;
         let types = schema.types.without(Types::NULL);
@@ -356,7 +356,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         want: Types,
         wanted: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let changed = match (want, node) {
             (Types::ARRAY, Node::List(items)) => self.list(items, wanted.schema, at, context),
@@ -386,7 +386,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         want: Types,
         PlainSchema { id, plain, .. }: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let wanted = Expected(self.compiled, id);
         if want == Types::OBJECT {
@@ -417,7 +417,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         want: Types,
         wanted: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Rc<Read<'a>>> {
         let read = match self.decode(node, want, at) {
             Err(TooDeep) if want == Types::OBJECT || !self.has_flat_items(wanted.plain) => {
@@ -531,7 +531,12 @@ mod tests {
                 cache: &mut Cache::default(),
                 budget: &mut budget,
             };
-            coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
+            coercer.coerce(
+                &sent,
+                SchemaId::ROOT,
+                &Path::Root,
+                CoercionContext::all(Mode::Lenient),
+            );
             (budget.stopped, report.counts)
         };
         let (stopped, counts) = codes(1_000);
@@ -570,7 +575,12 @@ mod tests {
                 cache: &mut Cache::default(),
                 budget: &mut budget,
             };
-            coercer.coerce(&sent, SchemaId::ROOT, &Path::Root, Context::all(Mode::Lenient));
+            coercer.coerce(
+                &sent,
+                SchemaId::ROOT,
+                &Path::Root,
+                CoercionContext::all(Mode::Lenient),
+            );
             (MOST_WORK - budget.work) / (10 * 10)
         };
         let items = [

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::Coercer;
-use super::context::{Context, Stability};
-use super::map_keys::{Key, coerced, is_among};
+use super::context::{CoercionContext, Stability};
+use super::map_keys::{KeyReading, coerced, is_among};
 use super::slots::Slots;
 use super::stand_in::may_be_meant;
 use crate::arguments::input::tree::node::{Members, Node};
@@ -45,7 +45,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         members: &Members<'a>,
         schema: &'s Schema,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         if !self.may_open(members.entries.len(), at) {
             return None;
@@ -101,7 +101,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// The required keys that no property has.
     #[inline(never)] // not on the stack of the whole walk
-    fn require_undeclared(&mut self, members: &Members<'a>, object: &Object, keys: &[Key], at: &Path<'_>) {
+    fn require_undeclared(
+        &mut self,
+        members: &Members<'a>,
+        object: &Object,
+        keys: &[KeyReading],
+        at: &Path<'_>,
+    ) {
         for name in &object.also_required {
             if members.get(name).is_none() && !is_among(name, keys) {
                 let at = Path::Key(at, name);
@@ -136,7 +142,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         places: &mut [Option<usize>],
         extras: &mut Vec<usize>,
         edits: &mut Edits<'a>,
-        context: Context,
+        context: CoercionContext,
     ) {
         let mut claims: Vec<(usize, usize)> = Vec::new();
         for place in extras.iter().copied() {
@@ -194,7 +200,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         place: Option<usize>,
         members: &Members<'_>,
         property: &Property,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         match place.and_then(|place| members.entries.get(place)) {
             Some((_, node)) => self.is_absence(node, property, context.entry()),
@@ -203,7 +209,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Whether a value of a declared property is as if it had not been sent.
-    fn is_absence(&self, node: &Node<'_>, property: &Property, context: Context) -> bool {
+    fn is_absence(&self, node: &Node<'_>, property: &Property, context: CoercionContext) -> bool {
         let schema = self.compiled.schema(property.schema);
         let context = context.under(schema);
         if property.required || schema.types.has(Types::NULL) {
@@ -227,7 +233,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         property: &Property,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Slot<'a> {
         if self.is_absence(node, property, context) {
             if property.has_default || !matches!(node, Node::Null) {
@@ -247,7 +253,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         key: &str,
         node: &Node<'_>,
         object: &Object,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<SchemaId> {
         // The keys of a Rust enum are declared.
         let names = || self.compiled.schema(object.names?).plain()?.values.as_ref();
@@ -293,11 +299,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn extra(
         &mut self,
         members: &Members<'a>,
-        (place, read): (usize, Option<&Key>),
+        (place, read): (usize, Option<&KeyReading>),
         object: &'s Object,
         edits: &mut Edits<'a>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) {
         let Some((key, node)) = members.entries.get(place) else {
             return;
@@ -362,7 +368,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         object: &'s Object,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Slot<'a>> {
         let matching = object
             .patterns
@@ -381,17 +387,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Whether another part of the same conjunction knows the key.
-    pub(in crate::arguments) fn is_known(&self, key: &str, context: Context) -> bool {
+    pub(in crate::arguments) fn is_known(&self, key: &str, context: CoercionContext) -> bool {
         self.all_of(context).is_some_and(|all_of| all_of.keys.has(key))
     }
 
     /// Whether another part of the same conjunction may rename an unknown key: the parts have not all been read.
-    fn may_be_renamed(&self, context: Context) -> bool {
+    fn may_be_renamed(&self, context: CoercionContext) -> bool {
         self.is_in_conjunction(context) && context.stability != Stability::Unchecked
     }
 
     /// Whether another alternative knows the key: one that serde takes where a type refuses what its schema allows.
-    fn may_be_of_another(&self, key: &str, context: Context) -> bool {
+    fn may_be_of_another(&self, key: &str, context: CoercionContext) -> bool {
         context
             .within
             .is_some_and(|whole| match &self.compiled.schema(whole).kind {
@@ -401,12 +407,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Whether the value stands in a conjunction, whose parts leave each other their keys.
-    pub(in crate::arguments) fn is_in_conjunction(&self, context: Context) -> bool {
+    pub(in crate::arguments) fn is_in_conjunction(&self, context: CoercionContext) -> bool {
         self.all_of(context).is_some()
     }
 
     /// The conjunction that the value stands in.
-    fn all_of(&self, context: Context) -> Option<&'s AllOf> {
+    fn all_of(&self, context: CoercionContext) -> Option<&'s AllOf> {
         match &self.compiled.schema(context.within?).kind {
             Kind::AllOf(all_of) => Some(all_of),
             _ => None,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::coerce::wanted::PlainSchema;
 use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
@@ -24,7 +24,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         want: Types,
         wanted: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let PlainSchema { id, plain, .. } = wanted;
         let width = plain.number.as_ref().and_then(|limits| limits.width);
@@ -108,7 +108,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn canonical_spelling(
         node: &Node<'a>,
         plain: &'s Plain,
-        context: Context,
+        context: CoercionContext,
     ) -> Result<Option<Node<'a>>, impl FnOnce(&Node<'_>) -> Issue + use<'s, 'a>> {
         let Some(values) = &plain.values else {
             return Ok(None);

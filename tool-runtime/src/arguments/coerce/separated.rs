@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::coerce::wanted::PlainSchema;
 use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::limits::{self, Membership};
@@ -24,7 +24,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         want: Types,
         wanted: PlainSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let Node::Text(text) = node else { return None };
         let plain = wanted.plain;
@@ -57,7 +57,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
 impl Schema {
     /// The items in a text, at least two: quoted strings; what the schema lists or a `format` describes; or numbers.
-    fn pieces<'a>(&self, text: &str, context: Context) -> Option<Vec<Node<'a>>> {
+    fn pieces<'a>(&self, text: &str, context: CoercionContext) -> Option<Vec<Node<'a>>> {
         let plain = self.plain();
         if self.types.has(Types::STRING) {
             let is_one = |text: &str| {

@@ -1,7 +1,7 @@
 //! Texts that stand for nothing, such as `""` and `"null"`: where they are read as `null` or as a missing value.
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::rules::{self, Mode};
 use crate::schema::compiled::types::Types;
@@ -18,7 +18,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         &self,
         text: &str,
         schema: &Schema,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         if !context.mode.coerces() || !rules::is_null_word(text) {
             return false;
@@ -35,7 +35,12 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// Whether a text stands for nothing, so that it is not wrapped into a list of strings.
-    pub(in crate::arguments) fn is_no_item(&self, node: &Node<'a>, list: SchemaId, context: Context) -> bool {
+    pub(in crate::arguments) fn is_no_item(
+        &self,
+        node: &Node<'a>,
+        list: SchemaId,
+        context: CoercionContext,
+    ) -> bool {
         let schema = self.compiled.schema(list);
         matches!(node, Node::Text(text) if schema.lists_of_strings
             && rules::is_null_word(text)

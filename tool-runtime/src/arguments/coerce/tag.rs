@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Coercer;
-use super::context::Context;
+use super::context::CoercionContext;
 use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::report::expected;
 use crate::arguments::report::messages;
@@ -22,7 +22,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         members: &Members<'_>,
         (owner, tag): (SchemaId, &Tag),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<SchemaId> {
         match tag {
             Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, context),
@@ -105,7 +105,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         members: &Members<'_>,
         (owner, keys): (SchemaId, &[(Box<str>, SchemaId)]),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<SchemaId> {
         let exact: Vec<_> = keys
             .iter()

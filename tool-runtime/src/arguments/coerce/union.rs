@@ -5,7 +5,7 @@
 //! outcome of each trial is cached, so that nested unions take linear time.
 
 use super::cache::{Among, Choice, Outcome, Trial, address};
-use super::context::Context;
+use super::context::CoercionContext;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::coerce::wanted::{PlainSchema, UnionSchema};
 use crate::arguments::input::tree::node::Node;
@@ -27,7 +27,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         wanted: UnionSchema<'s>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         let UnionSchema {
             id,
@@ -90,9 +90,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Of a union that serde reads, each alternative's keys may be another's.
-    fn in_union(&self, UnionSchema { id, alternatives, .. }: UnionSchema<'_>, context: Context) -> Context {
+    fn in_union(
+        &self,
+        UnionSchema { id, alternatives, .. }: UnionSchema<'_>,
+        context: CoercionContext,
+    ) -> CoercionContext {
         let reads_in_order = self.compiled.picks_first_match(alternatives.exclusive);
-        Context {
+        CoercionContext {
             within: context.within.or(Some(id).filter(|_| reads_in_order)),
             ..context
         }
@@ -107,7 +111,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             schema, alternatives, ..
         }: UnionSchema<'_>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         let exact = context.with(Mode::Exact);
         schema.types.has(Types::STRING)
@@ -125,7 +129,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         among: Among<'_>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         match self.choice(node, among, at, context) {
             Choice::Match(trial) => self.take(node, trial, at, context),
@@ -157,7 +161,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         (Among { owner, trials, .. }, closest): (Among<'_>, Trial),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) {
         if let Some(values) = self.values(owner) {
             self.report.refuse(at, || messages::not_among(values, node));
@@ -190,7 +194,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.compiled.schema(schema).plain()?.values.as_ref()
     }
 
-    fn choice(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
+    fn choice(
+        &mut self,
+        node: &Node<'a>,
+        among: Among<'_>,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Choice {
         let key = (address(node), among.owner, context);
         if let Some(known) = self.cache.choices.get(&key)
             && let Some(choice) = known.get(at, self.budget)
@@ -212,7 +222,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         among: Among<'_>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Choice> {
         let Among {
             trials, exclusive, ..
@@ -266,7 +276,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         (trial, among): (Trial, Among<'_>),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         if !context.mode.coerces() || self.compiled.picks_first_match(among.exclusive) {
             return true;
@@ -284,7 +294,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Rule 6: the alternative that takes the value with the least ado.
-    fn score(&mut self, node: &Node<'a>, among: Among<'_>, at: &Path<'_>, context: Context) -> Choice {
+    fn score(
+        &mut self,
+        node: &Node<'a>,
+        among: Among<'_>,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Choice {
         if let Some(limited) = self.limited(node, among, at, context) {
             return Choice::None(limited);
         }
@@ -342,7 +358,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         among: Among<'_>,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Trial> {
         let by_schema = context.with_schema_rules();
         let mut trials = among.trials.iter().copied();
@@ -378,7 +394,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         (scores, among): (&[(Score, Trial)], Among<'_>),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         is_composite(node)
             && scores.iter().any(|((errors, loses, ..), trial)| {
@@ -392,7 +408,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         (trial, among): (Trial, Among<'_>),
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> bool {
         if !self.compiled.picks_first_match(among.exclusive) {
             return false;
@@ -419,7 +435,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// The outcome of a trial.
-    fn outcome(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Outcome<'a> {
+    fn outcome(
+        &mut self,
+        node: &Node<'a>,
+        trial: Trial,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Outcome<'a> {
         let key = (address(node), trial, context);
         if let Some(known) = self.cache.outcomes.get(&key)
             && let Some(outcome) = known.get(at, self.budget)
@@ -442,7 +464,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Reads a value as a way has it: in a trial by what is known of it, else to tell what is found.
-    fn take(&mut self, node: &Node<'a>, trial: Trial, at: &Path<'_>, context: Context) -> Option<Node<'a>> {
+    fn take(
+        &mut self,
+        node: &Node<'a>,
+        trial: Trial,
+        at: &Path<'_>,
+        context: CoercionContext,
+    ) -> Option<Node<'a>> {
         if !self.report.is_trial || self.gives {
             return self.attempt(node, trial, at, context);
         }
@@ -456,7 +484,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         node: &Node<'a>,
         trial: Trial,
         at: &Path<'_>,
-        context: Context,
+        context: CoercionContext,
     ) -> Option<Node<'a>> {
         match trial {
             Trial::Schema(schema) => self.coerce(node, schema, at, context),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::cursor::Scalar;
 use super::error::DeserializeError;
-use super::reader::Reader;
+use super::reader::ValueReader;
 use crate::arguments::input::tokens::Tokens;
 use crate::arguments::input::tree::node::{self, Node};
 use crate::param::params::ArgumentSource;
@@ -28,9 +28,9 @@ pub(crate) enum Argument<'a> {
 #[inline]
 fn text<'a, T>(
     (mut text, end): (Tokens<'a>, usize),
-    read: impl FnOnce(Reader<'_, Tokens<'a>>) -> Result<T, DeserializeError>,
+    read: impl FnOnce(ValueReader<'_, Tokens<'a>>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
-    match read(Reader(&mut text)) {
+    match read(ValueReader(&mut text)) {
         Ok(value) if text.at == end => Ok(value),
         _ => Err(DeserializeError::fall_back()),
     }
@@ -39,17 +39,17 @@ fn text<'a, T>(
 #[inline]
 fn value<C, T>(
     mut cursor: C,
-    read: impl FnOnce(Reader<'_, C>) -> Result<T, DeserializeError>,
+    read: impl FnOnce(ValueReader<'_, C>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
-    read(Reader(&mut cursor))
+    read(ValueReader(&mut cursor))
 }
 
 #[cold]
 fn tree<'a, T>(
     mut node: &'a Node<'a>,
-    read: impl FnOnce(Reader<'_, &'a Node<'a>>) -> Result<T, DeserializeError>,
+    read: impl FnOnce(ValueReader<'_, &'a Node<'a>>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
-    read(Reader(&mut node))
+    read(ValueReader(&mut node))
 }
 
 macro_rules! forward_to_reader {

@@ -48,7 +48,7 @@ pub(in crate::arguments) trait Cursor<'de>: Copy {
 pub(in crate::arguments) enum Json<'de, C: Cursor<'de>> {
     Null,
     Bool(bool),
-    Number(Number<'de>),
+    Number(NumberToken<'de>),
     Text(Cow<'de, str>),
     /// With the count of its items, where that is known.
     List(C::Items, Option<usize>),
@@ -70,7 +70,7 @@ impl<'de, C: Cursor<'de>> Json<'de, C> {
 
 /// A number as `serde_json` gives it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Number<'de> {
+pub(crate) enum NumberToken<'de> {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
@@ -78,7 +78,7 @@ pub(crate) enum Number<'de> {
     Text(&'de str),
 }
 
-impl<'de> Number<'de> {
+impl<'de> NumberToken<'de> {
     #[cold]
     fn parse(text: &'de str) -> Self {
         if let Ok(value) = text.parse() {
@@ -209,8 +209,8 @@ impl<'de> Cursor<'de> for Tokens<'de> {
             b'f' if self.take_word("false") => Json::Bool(false),
             b'n' if self.take_word("null") => Json::Null,
             _ => Json::Number(match self.natural() {
-                Some(value) => Number::Unsigned(value),
-                None => Number::parse(self.number()?),
+                Some(value) => NumberToken::Unsigned(value),
+                None => NumberToken::parse(self.number()?),
             }),
         })
     }
@@ -289,12 +289,12 @@ impl<'de> Cursor<'de> for &'de Value {
             Value::Null => Json::Null,
             Value::Bool(is) => Json::Bool(*is),
             Value::Number(number) => Json::Number(if let Some(value) = number.as_u64() {
-                Number::Unsigned(value)
+                NumberToken::Unsigned(value)
             // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
             } else if let Some(value) = number.as_i64().filter(|value| *value != 0) {
-                Number::Signed(value)
+                NumberToken::Signed(value)
             } else {
-                Number::Float(number.as_f64().ok_or_else(DeserializeError::fall_back)?)
+                NumberToken::Float(number.as_f64().ok_or_else(DeserializeError::fall_back)?)
             }),
             Value::String(text) => Json::Text(Cow::Borrowed(text)),
             Value::Array(items) => Json::List(items.iter(), Some(items.len())),
@@ -350,12 +350,12 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
             Node::Null => Json::Null,
             Node::Bool(is) => Json::Bool(*is),
             Node::Number(number) if number.as_integer => {
-                let text = Number::Text(&number.text);
-                let unsigned = || text.integer().map(Number::Unsigned);
-                let signed = || text.integer().map(Number::Signed);
+                let text = NumberToken::Text(&number.text);
+                let unsigned = || text.integer().map(NumberToken::Unsigned);
+                let signed = || text.integer().map(NumberToken::Signed);
                 Json::Number(unsigned().or_else(signed).unwrap_or(text))
             }
-            Node::Number(number) => Json::Number(Number::parse(&number.text)),
+            Node::Number(number) => Json::Number(NumberToken::parse(&number.text)),
             Node::Text(text) => Json::Text(Cow::Borrowed(text)),
             Node::List(items) => Json::List(items.iter(), Some(items.len())),
             Node::Object(members) => Json::Object((members.entries.iter(), ""), Some(members.entries.len())),
@@ -394,7 +394,7 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
 pub(crate) enum Scalar<'de> {
     Null,
     Bool(bool),
-    Number(Number<'de>),
+    Number(NumberToken<'de>),
     Text(&'de str),
 }
 
@@ -443,10 +443,10 @@ impl<'de> Cursor<'de> for Scalar<'de> {
         let node = match *self {
             Self::Null => Node::Null,
             Self::Bool(is) => Node::Bool(is),
-            Self::Number(Number::Unsigned(value)) => Node::number(value.to_string()),
-            Self::Number(Number::Signed(value)) => Node::number(value.to_string()),
-            Self::Number(Number::Text(text)) => Node::number(text),
-            Self::Number(Number::Float(_)) => return Err(DeserializeError::fall_back()),
+            Self::Number(NumberToken::Unsigned(value)) => Node::number(value.to_string()),
+            Self::Number(NumberToken::Signed(value)) => Node::number(value.to_string()),
+            Self::Number(NumberToken::Text(text)) => Node::number(text),
+            Self::Number(NumberToken::Float(_)) => return Err(DeserializeError::fall_back()),
             Self::Text(text) => Node::Text(text.into()),
         };
         written(&node).map_err(Error::custom)

@@ -12,7 +12,7 @@ use crate::arguments::input::tree::json::parse;
 use crate::arguments::input::tree::node::Node;
 
 /// A key: text that may have to be a number or a boolean, as in a map with integer keys.
-pub(super) struct Key<'de> {
+pub(super) struct MapKeyDeserializer<'de> {
     pub(super) text: &'de str,
     /// Whether an error has to say what is wrong.
     pub(super) explains: bool,
@@ -68,7 +68,7 @@ fn single(key: &str) -> Option<f32> {
         .filter(|value: &f32| is_finite && value.is_finite())
 }
 
-impl<'de> Deserializer<'de> for Key<'de> {
+impl<'de> Deserializer<'de> for MapKeyDeserializer<'de> {
     type Error = DeserializeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {

@@ -9,15 +9,15 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::cursor::{Cursor, Json, Number};
+use super::cursor::{Cursor, Json, NumberToken};
 use super::error::DeserializeError;
-use super::map_key::Key;
+use super::map_key::MapKeyDeserializer;
 use crate::schema::compiled::types::Types;
 
 /// The value that a cursor stands before.
-pub(in crate::arguments) struct Reader<'c, C>(pub(in crate::arguments) &'c mut C);
+pub(in crate::arguments) struct ValueReader<'c, C>(pub(in crate::arguments) &'c mut C);
 
-impl<'de, C: Cursor<'de>> Reader<'_, C> {
+impl<'de, C: Cursor<'de>> ValueReader<'_, C> {
     #[inline]
     fn visit<V: Visitor<'de>>(self, json: Json<'de, C>, visitor: V) -> Result<V::Value, DeserializeError> {
         match json {
@@ -27,7 +27,7 @@ impl<'de, C: Cursor<'de>> Reader<'_, C> {
             Json::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
             Json::Text(Cow::Owned(text)) => visitor.visit_string(text),
             Json::List(items, count) => {
-                let mut list = List {
+                let mut list = ItemAccess {
                     cursor: self.0,
                     items,
                     place: 0,
@@ -40,7 +40,7 @@ impl<'de, C: Cursor<'de>> Reader<'_, C> {
                 Ok(value)
             }
             Json::Object(entries, count) => {
-                let mut object = Object {
+                let mut object = EntryAccess {
                     cursor: self.0,
                     entries,
                     key: None,
@@ -76,7 +76,7 @@ macro_rules! integers {
     };
 }
 
-impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
+impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
     type Error = DeserializeError;
 
     #[inline]
@@ -95,7 +95,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for Reader<'_, C> {
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0.read()? {
             // By way of a float of 64 bits it would be rounded twice.
-            Json::Number(number @ (Number::Unsigned(_) | Number::Signed(_)))
+            Json::Number(number @ (NumberToken::Unsigned(_) | NumberToken::Signed(_)))
                 if number.float().abs() >= EXACT_BELOW =>
             {
                 number.visit(visitor)
@@ -200,14 +200,14 @@ fn is_single(float: f64) -> bool {
     (float as f32).is_finite()
 }
 
-struct List<'c, 'de, C: Cursor<'de>> {
+struct ItemAccess<'c, 'de, C: Cursor<'de>> {
     cursor: &'c mut C,
     items: C::Items,
     place: usize,
     count: Option<usize>,
 }
 
-impl<'de, C: Cursor<'de>> SeqAccess<'de> for List<'_, 'de, C> {
+impl<'de, C: Cursor<'de>> SeqAccess<'de> for ItemAccess<'_, 'de, C> {
     type Error = DeserializeError;
 
     #[inline]
@@ -220,7 +220,7 @@ impl<'de, C: Cursor<'de>> SeqAccess<'de> for List<'_, 'de, C> {
         }
         let place = self.place;
         self.place += 1;
-        seed.deserialize(Reader(&mut *self.cursor))
+        seed.deserialize(ValueReader(&mut *self.cursor))
             .map(Some)
             .map_err(|error| error.within(place))
     }
@@ -230,7 +230,7 @@ impl<'de, C: Cursor<'de>> SeqAccess<'de> for List<'_, 'de, C> {
     }
 }
 
-struct Object<'c, 'de, C: Cursor<'de>> {
+struct EntryAccess<'c, 'de, C: Cursor<'de>> {
     cursor: &'c mut C,
     entries: C::Entries,
     /// The key whose value comes next.
@@ -238,7 +238,7 @@ struct Object<'c, 'de, C: Cursor<'de>> {
     left: Option<usize>,
 }
 
-impl<'de, C: Cursor<'de>> MapAccess<'de> for Object<'_, 'de, C> {
+impl<'de, C: Cursor<'de>> MapAccess<'de> for EntryAccess<'_, 'de, C> {
     type Error = DeserializeError;
 
     #[inline]
@@ -255,7 +255,7 @@ impl<'de, C: Cursor<'de>> MapAccess<'de> for Object<'_, 'de, C> {
         }
         self.key = Some(key);
         self.left = self.left.map(|left| left.saturating_sub(1));
-        let key_read = seed.deserialize(Key {
+        let key_read = seed.deserialize(MapKeyDeserializer {
             text: key,
             explains: C::EXPLAINS,
         });
@@ -267,7 +267,7 @@ impl<'de, C: Cursor<'de>> MapAccess<'de> for Object<'_, 'de, C> {
         let Some(key) = self.key.take() else {
             return Err(Error::custom("a value was asked for before its key"));
         };
-        seed.deserialize(Reader(&mut *self.cursor))
+        seed.deserialize(ValueReader(&mut *self.cursor))
             .map_err(|error| error.within(key))
     }
 
@@ -285,13 +285,13 @@ struct Variant<'n, 'c, C> {
 impl<'c, C> Variant<'_, 'c, C> {
     fn read<'de, T>(
         self,
-        read: impl FnOnce(Reader<'c, C>) -> Result<T, DeserializeError>,
+        read: impl FnOnce(ValueReader<'c, C>) -> Result<T, DeserializeError>,
     ) -> Result<T, DeserializeError>
     where
         C: Cursor<'de>,
     {
         match self.content {
-            Some(content) => read(Reader(content)).map_err(|error| error.within(self.name)),
+            Some(content) => read(ValueReader(content)).map_err(|error| error.within(self.name)),
             None => Err(Error::custom(format_args!(
                 "`{}` has content; send an object with it as the key",
                 self.name
@@ -350,7 +350,7 @@ mod tests {
     use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
     use serde_json::value::RawValue;
 
-    use super::Reader;
+    use super::ValueReader;
     use crate::arguments::input::tree::json::parse;
     use crate::wire::depth;
 
@@ -422,7 +422,7 @@ mod tests {
     fn agree<T: DeserializeOwned + PartialEq + fmt::Debug>(texts: &[&str]) {
         for text in texts {
             let node = parse(text, depth::MAX_DEPTH).unwrap();
-            let ours = T::deserialize(Reader(&mut &node)).map_err(|error| error.to_string());
+            let ours = T::deserialize(ValueReader(&mut &node)).map_err(|error| error.to_string());
             match serde_json::from_str::<T>(text) {
                 Ok(theirs) => assert_eq!(ours.as_ref(), Ok(&theirs), "{text}"),
                 Err(_) => assert!(ours.is_err(), "{text}: {ours:?}"),
@@ -502,7 +502,7 @@ mod tests {
 
     #[test]
     fn integral_floats_are_integers() {
-        let read = |text| u8::deserialize(Reader(&mut &parse(text, 1).unwrap()));
+        let read = |text| u8::deserialize(ValueReader(&mut &parse(text, 1).unwrap()));
         assert_eq!(read("3.0"), Ok(3));
         assert_eq!(read("1e2"), Ok(100));
         assert!(read("3.5").is_err());
@@ -512,15 +512,15 @@ mod tests {
     #[test]
     fn raw_values_keep_their_text() {
         let node = parse(r#"{"a": [1.50, 12345678901234567890123, "\u00e9"]}"#, 4).unwrap();
-        let raw = HashMap::<String, Box<RawValue>>::deserialize(Reader(&mut &node)).unwrap();
+        let raw = HashMap::<String, Box<RawValue>>::deserialize(ValueReader(&mut &node)).unwrap();
         assert_eq!(raw["a"].get(), r#"[1.50,12345678901234567890123,"é"]"#);
     }
 
     #[test]
     fn errors_have_the_path() {
         let node = parse(r#"{"a/b":[{"x":1},{"x":0}]}"#, 4).unwrap();
-        let error =
-            HashMap::<String, Vec<HashMap<String, NonZeroU8>>>::deserialize(Reader(&mut &node)).unwrap_err();
+        let error = HashMap::<String, Vec<HashMap<String, NonZeroU8>>>::deserialize(ValueReader(&mut &node))
+            .unwrap_err();
         assert_eq!(error.path("/p"), "/p/a~1b/1/x");
         assert!(error.message().contains("nonzero"), "{error}");
     }

@@ -15,7 +15,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::deserialize::argument::Arguments;
-use super::deserialize::reader::Reader;
+use super::deserialize::reader::ValueReader;
 use super::input::tokens::Tokens;
 use crate::host::Host;
 use crate::param::params::Params;
@@ -67,7 +67,7 @@ fn look<'a>(
 pub(super) fn map(compiled: &CompiledSchema, input: &mut RawArguments<'_>) -> Option<Map<String, Value>> {
     look(compiled, input, &mut Arguments::new(compiled))?;
     match input {
-        RawArguments::Text(text) => Map::deserialize(Reader(&mut Tokens::new(text))).ok(),
+        RawArguments::Text(text) => Map::deserialize(ValueReader(&mut Tokens::new(text))).ok(),
         RawArguments::Value(Cow::Borrowed(value)) => value.as_object().cloned(),
         RawArguments::Value(Cow::Owned(value)) => value.as_object_mut().map(std::mem::take),
         RawArguments::Bytes(_) => None,

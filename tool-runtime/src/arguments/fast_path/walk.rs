@@ -8,7 +8,7 @@ use super::conform;
 use super::keys::Keys;
 use crate::arguments::coerce::MOST_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
-use crate::arguments::deserialize::cursor::{Cursor, Json, Number, Scalar};
+use crate::arguments::deserialize::cursor::{Cursor, Json, NumberToken, Scalar};
 use crate::arguments::input::tokens::Tokens;
 use crate::schema::compiled::name::KeyPrefix;
 use crate::schema::compiled::types::Types;
@@ -103,7 +103,7 @@ fn arguments<'a, C: Source<'a>>(
     work: usize,
     found: &mut Arguments<'a>,
 ) -> Option<C> {
-    let mut walk = Walk {
+    let mut walk = FastPathWalk {
         compiled,
         json,
         scalar: None,
@@ -120,7 +120,7 @@ fn arguments<'a, C: Source<'a>>(
 }
 
 #[derive(Clone, Copy)]
-struct Walk<'s, 'a, C> {
+struct FastPathWalk<'s, 'a, C> {
     compiled: &'s CompiledSchema,
     json: C,
     /// The last value, if it is a scalar in text: a parameter's need not be read again.
@@ -135,7 +135,7 @@ struct Walk<'s, 'a, C> {
     work: usize,
 }
 
-impl<'s, 'a, C: Source<'a>> Walk<'s, 'a, C> {
+impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
     fn value(&mut self, schema: &'s Schema) -> Option<()> {
         self.scalar = None;
         if let Kind::Union(alternatives) = &schema.kind {
@@ -328,30 +328,30 @@ fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&
 }
 
 /// Whether a number may be `-0`, which not every `Value` distinguishes from `0.0`.
-fn is_zero_with_sign(number: Number<'_>) -> bool {
+fn is_zero_with_sign(number: NumberToken<'_>) -> bool {
     match number {
-        Number::Float(value) => value == 0.0,
-        Number::Text(text) => text == "-0",
-        Number::Unsigned(_) | Number::Signed(_) => false,
+        NumberToken::Float(value) => value == 0.0,
+        NumberToken::Text(text) => text == "-0",
+        NumberToken::Unsigned(_) | NumberToken::Signed(_) => false,
     }
 }
 
 /// Whether a number conforms.
 #[inline]
-fn number(schema: &Schema, number: Number<'_>) -> bool {
+fn number(schema: &Schema, number: NumberToken<'_>) -> bool {
     let whole = match number {
-        Number::Unsigned(value) => value.into(),
-        Number::Signed(value) => value.into(),
-        Number::Float(_) | Number::Text(_) => return uncommon(schema, number),
+        NumberToken::Unsigned(value) => value.into(),
+        NumberToken::Signed(value) => value.into(),
+        NumberToken::Float(_) | NumberToken::Text(_) => return uncommon(schema, number),
     };
     conform::integer(schema, whole)
 }
 
 /// Reads a number with a fraction, an exponent or many digits.
 #[cold]
-fn uncommon(schema: &Schema, number: Number<'_>) -> bool {
+fn uncommon(schema: &Schema, number: NumberToken<'_>) -> bool {
     let text = match number {
-        Number::Text(text) => text,
+        NumberToken::Text(text) => text,
         // From there on a float may be what became of an integer; without a fraction, it may be one.
         number => return number.float().abs() < SURE && conform::float(schema, || number.float()),
     };

@@ -144,7 +144,7 @@ impl<'s> Envelope<'s> {
         }
         let is_meant = !held.is_empty() || parameters.entries.is_empty();
         if is_envelope && is_meant {
-            return Some(Finding::Wrapped(Wrapped {
+            return Some(Finding::Wrapped(Enveloped {
                 key: key.to_string(),
                 parameters,
                 held,
@@ -248,12 +248,12 @@ impl<'s> Envelope<'s> {
 
 /// Parameters that are not at the top level.
 enum Finding<'a> {
-    Wrapped(Wrapped<'a>),
+    Wrapped(Enveloped<'a>),
     Refused(Issue),
 }
 
 /// The parameters in an envelope.
-struct Wrapped<'a> {
+struct Enveloped<'a> {
     key: String,
     parameters: Members<'a>,
     /// The declared keys among them.

@@ -18,7 +18,7 @@ use crate::schema::compiled::validation::{SubschemaId, Validation};
 use crate::schema::keywords::pointer;
 use crate::wire::issue::{Code, Issue, Severity};
 use evaluate::{Evaluator, Stop, Verdicts, address};
-use walk::Walk;
+use walk::ValidationWalk;
 
 /// Maximum work of a call: the number of applied subschemas, and the additional number for each value in the arguments.
 const MAX_WORK: usize = 2_000_000;
@@ -40,14 +40,14 @@ pub(super) fn validate(
         .saturating_add(MAX_WORK);
     let mut evaluator = Evaluator::new(validation, &mut verdicts, work, 0);
     evaluator.refused = refused(arguments, issues);
-    let mut walk = Walk::new(
+    let mut walk = ValidationWalk::new(
         compiled,
         evaluator,
         is_strict,
         issues.iter().any(is_of_unknown_key),
     );
     walk.subschema(SubschemaId::ROOT, arguments, &Path::Root, true);
-    let Walk {
+    let ValidationWalk {
         evaluator,
         issues: found,
         known,

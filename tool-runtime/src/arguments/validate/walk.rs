@@ -19,7 +19,7 @@ use crate::wire::issue::{Code, Issue};
 
 /// A walk over the arguments. If coercion has enforced a schema, only the other keywords are looked at; in the schemas that
 /// coercion knows nothing of, such as those of `then`, all are.
-pub(super) struct Walk<'v, 'm> {
+pub(super) struct ValidationWalk<'v, 'm> {
     compiled: &'v CompiledSchema,
     validation: &'v Validation,
     pub(super) evaluator: Evaluator<'v, 'm>,
@@ -38,7 +38,7 @@ pub(super) struct Walk<'v, 'm> {
 /// As much as coercion reports.
 const MAX_BYTES: usize = 16 << 20;
 
-impl<'v, 'm> Walk<'v, 'm> {
+impl<'v, 'm> ValidationWalk<'v, 'm> {
     pub(super) fn new(
         compiled: &'v CompiledSchema,
         evaluator: Evaluator<'v, 'm>,
@@ -417,10 +417,14 @@ impl<'v, 'm> Walk<'v, 'm> {
                 continue;
             }
             match self.matching(schemas, is_exclusive, node, enforced) {
-                Match::One(schema) => self.subschema(schema, node, at, enforced),
-                Match::None if !enforced => self.no_alternative(id, Code::NoAlternativeFits, node, at),
-                Match::Several if !enforced => self.no_alternative(id, Code::AmbiguousValue, node, at),
-                Match::None | Match::Several => {}
+                AlternativeMatch::One(schema) => self.subschema(schema, node, at, enforced),
+                AlternativeMatch::None if !enforced => {
+                    self.no_alternative(id, Code::NoAlternativeFits, node, at);
+                }
+                AlternativeMatch::Several if !enforced => {
+                    self.no_alternative(id, Code::AmbiguousValue, node, at);
+                }
+                AlternativeMatch::None | AlternativeMatch::Several => {}
             }
         }
         if let Some(not) = in_place.not {
@@ -439,7 +443,7 @@ impl<'v, 'm> Walk<'v, 'm> {
         is_exclusive: bool,
         node: &Node<'_>,
         enforced: bool,
-    ) -> Match {
+    ) -> AlternativeMatch {
         let by = self.criteria();
         let exact = Criteria::ALL;
         let find = |this: &mut Self, by| {
@@ -449,10 +453,10 @@ impl<'v, 'm> Walk<'v, 'm> {
                 .find(|schema| this.evaluator.is_valid(*schema, node, by))
         };
         if !enforced && is_exclusive && self.evaluator.count_matches(schemas, node, exact, None) > 1 {
-            return Match::Several;
+            return AlternativeMatch::Several;
         }
         if let Some(schema) = find(self, exact).or_else(|| find(self, by)) {
-            return Match::One(schema);
+            return AlternativeMatch::One(schema);
         }
         if enforced {
             // Coercion has found one that is valid but for the keywords that it does not enforce.
@@ -460,13 +464,13 @@ impl<'v, 'm> Walk<'v, 'm> {
                 assertions: false,
                 ..by
             };
-            return find(self, structure).map_or(Match::None, Match::One);
+            return find(self, structure).map_or(AlternativeMatch::None, AlternativeMatch::One);
         }
         let typed = |schema: &&SubschemaId| has_type(self.validation.subschema(**schema), node);
         let mut typed = schemas.iter().filter(typed);
         match (typed.next(), typed.next()) {
-            (Some(only), None) => Match::One(*only),
-            _ => Match::None,
+            (Some(only), None) => AlternativeMatch::One(*only),
+            _ => AlternativeMatch::None,
         }
     }
 
@@ -569,7 +573,7 @@ impl<'v, 'm> Walk<'v, 'm> {
 }
 
 /// Which alternative of a union a value matches.
-enum Match {
+enum AlternativeMatch {
     One(SubschemaId),
     None,
     Several,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::response::{ReadBlock, Response, is_cut_off};
 use crate::format::call_arguments;
 use crate::format::delta::Delta;
-use crate::format::reader::{Event, Reader, StreamedResponse};
+use crate::format::reader::{Event, StreamReader, StreamedResponse};
 use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 use crate::wire::message::Block;
@@ -46,7 +46,7 @@ use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 /// assert_eq!((&response.usage["input_tokens"], &response.usage["output_tokens"]), (&9.into(), &4.into()));
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader(Reader<StreamedMessage>);
+pub struct ResponseReader(StreamReader<StreamedMessage>);
 
 impl Default for ResponseReader {
     fn default() -> Self {
@@ -57,7 +57,7 @@ impl Default for ResponseReader {
 impl ResponseReader {
     /// Creates a reader for one response.
     pub fn new() -> Self {
-        Self(Reader::new())
+        Self(StreamReader::new())
     }
 
     /// Takes the next bytes of the stream. Returns the pieces that they add to the response.

@@ -8,7 +8,7 @@ use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 use super::chat_response::{PartCall, Parts, Response, is_cut_off};
 use crate::format::delta::Delta;
-use crate::format::reader::{Event, Reader, StreamedResponse};
+use crate::format::reader::{Event, StreamReader, StreamedResponse};
 use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
@@ -46,7 +46,7 @@ use crate::format::surrogates::PendingSurrogates;
 /// assert_eq!(response.calls[0].id, "call_1");
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader(Reader<StreamedChoice>);
+pub struct ResponseReader(StreamReader<StreamedChoice>);
 
 impl Default for ResponseReader {
     fn default() -> Self {
@@ -57,7 +57,7 @@ impl Default for ResponseReader {
 impl ResponseReader {
     /// Creates a reader for one response.
     pub fn new() -> Self {
-        Self(Reader::new())
+        Self(StreamReader::new())
     }
 
     /// Takes the next bytes of the stream. Returns the pieces that they add to the response.

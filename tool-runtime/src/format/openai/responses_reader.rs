@@ -8,7 +8,7 @@ use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 use super::responses_response::{Response, StreamedCall};
 use crate::format::delta::Delta;
-use crate::format::reader::{Event, Reader, StreamedResponse};
+use crate::format::reader::{Event, StreamReader, StreamedResponse};
 use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
@@ -40,7 +40,7 @@ use crate::format::surrogates::PendingSurrogates;
 /// assert_eq!(response.output[0]["content"][0]["text"], "Noon.");
 /// ```
 #[derive(Debug)]
-pub struct ResponseReader(Reader<StreamedOutput>);
+pub struct ResponseReader(StreamReader<StreamedOutput>);
 
 impl Default for ResponseReader {
     fn default() -> Self {
@@ -51,7 +51,7 @@ impl Default for ResponseReader {
 impl ResponseReader {
     /// Creates a reader for one response.
     pub fn new() -> Self {
-        Self(Reader::new())
+        Self(StreamReader::new())
     }
 
     /// Takes the next bytes of the stream. Returns the pieces that they add to the response.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::keywords::{pointer, reference};
+use crate::schema::keywords::{Keywords, pointer, reference};
 use crate::schema::unwrap_single;
 
 use super::keywords::{self, Treatment};
@@ -12,8 +12,6 @@ use super::limits;
 use super::subset::{self, Subset};
 use super::unions::{allows_null, disjoint, nullable, share_first_property};
 use super::values;
-
-type Keywords = Map<String, Value>;
 
 /// A constraint that the strict form lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]

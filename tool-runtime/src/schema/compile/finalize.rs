@@ -13,14 +13,14 @@ use crate::schema::keywords::pointer;
 /// a reference or a union, the source schema may not have it.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
-    let mut states = vec![State::Pending; compiled.schemas.len()];
+    let mut states = vec![FinalizeState::Pending; compiled.schemas.len()];
     for id in compiled.ids() {
         if let Err(error) = compiled.finalize_types(id, &mut states, 0) {
             let path = compiled.pointer_to(id);
             return Err(SchemaError { path, ..error });
         }
     }
-    let mut states = vec![State::Pending; compiled.schemas.len()];
+    let mut states = vec![FinalizeState::Pending; compiled.schemas.len()];
     for id in compiled.ids() {
         compiled.finalize_lists(id, &mut states);
     }
@@ -28,7 +28,7 @@ pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaErr
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum FinalizeState {
     Pending,
     Visiting,
     Done,
@@ -45,24 +45,24 @@ impl CompiledSchema {
     fn finalize_types(
         &mut self,
         id: SchemaId,
-        states: &mut [State],
+        states: &mut [FinalizeState],
         depth: usize,
     ) -> Result<(), SchemaError> {
         let Some(state) = states.get_mut(id.0 as usize) else {
             return Ok(());
         };
         match state {
-            State::Done => return Ok(()),
-            State::Visiting => {
+            FinalizeState::Done => return Ok(()),
+            FinalizeState::Visiting => {
                 let reason = "a schema leads back to itself; put a property or an item between the two";
                 return Err(SchemaError::new("", reason));
             }
-            State::Pending if depth > MAX_NESTED_UNIONS => {
+            FinalizeState::Pending if depth > MAX_NESTED_UNIONS => {
                 let reason =
                     format!("more than {MAX_NESTED_UNIONS} directly nested unions; merge them into one");
                 return Err(SchemaError::new("", reason));
             }
-            State::Pending => *state = State::Visiting,
+            FinalizeState::Pending => *state = FinalizeState::Visiting,
         }
         for inner in self.schema(id).kind.in_place_subschemas().to_vec() {
             self.finalize_types(inner, states, depth + 1)?;
@@ -89,7 +89,7 @@ impl CompiledSchema {
             *slot = schema;
         }
         if let Some(state) = states.get_mut(id.0 as usize) {
-            *state = State::Done;
+            *state = FinalizeState::Done;
         }
         Ok(())
     }
@@ -287,9 +287,9 @@ impl CompiledSchema {
     }
 
     /// Computes `lists_of_strings`.
-    fn finalize_lists(&mut self, id: SchemaId, states: &mut [State]) {
+    fn finalize_lists(&mut self, id: SchemaId, states: &mut [FinalizeState]) {
         match states.get_mut(id.0 as usize) {
-            Some(state @ State::Pending) => *state = State::Done,
+            Some(state @ FinalizeState::Pending) => *state = FinalizeState::Done,
             _ => return,
         }
         for inner in self.schema(id).kind.in_place_subschemas().to_vec() {

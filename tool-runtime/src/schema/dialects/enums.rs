@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::subschema::Subschema;
+use super::subschema::CorrectedSchema;
 use crate::schema::check::limits;
 use crate::schema::compiled::types::{Types, declared_types};
 
 /// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values. A `null` among them is a value
 /// of the type.
-pub(super) fn move_to_items(subschema: &mut Subschema<'_>) {
+pub(super) fn move_to_items(subschema: &mut CorrectedSchema<'_>) {
     if subschema.is_condition {
         return;
     }
@@ -52,7 +52,7 @@ pub(super) fn move_to_items(subschema: &mut Subschema<'_>) {
 
 /// Reads the texts of an `enum` as values of the type: some APIs take an `enum` of strings only. Other scalars of the
 /// type stay.
-pub(super) fn parse_texts(subschema: &mut Subschema<'_>) {
+pub(super) fn parse_texts(subschema: &mut CorrectedSchema<'_>) {
     if subschema.is_condition {
         return;
     }

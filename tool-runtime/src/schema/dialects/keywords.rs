@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::subschema::Subschema;
+use super::subschema::CorrectedSchema;
 use super::type_words;
 use crate::schema::compiled::types::NAMES;
 use crate::wire::issue::excerpt;
 
 /// Reads `[]` as `{}`: an empty array of PHP is both.
-pub(super) fn read_empty_lists(subschema: &mut Subschema<'_>) {
+pub(super) fn read_empty_lists(subschema: &mut CorrectedSchema<'_>) {
     const SCHEMAS: [&str; 2] = ["items", "additionalProperties"];
     const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
     const OTHER: [&str; 3] = ["dependentSchemas", "dependentRequired", "dependencies"];
@@ -41,7 +41,7 @@ pub(super) fn read_empty_lists(subschema: &mut Subschema<'_>) {
 const EMPTY_LIST: &str = "`[]` was read as `{}`";
 
 /// Removes `"required": {}`: an empty table of Lua is both.
-pub(super) fn remove_empty_required(subschema: &mut Subschema<'_>) {
+pub(super) fn remove_empty_required(subschema: &mut CorrectedSchema<'_>) {
     let required = subschema.keywords.get("required").and_then(Value::as_object);
     if required.is_some_and(Map::is_empty) {
         subschema.keywords.shift_remove("required");
@@ -50,7 +50,7 @@ pub(super) fn remove_empty_required(subschema: &mut Subschema<'_>) {
 }
 
 /// Removes keywords that are `null`, as serializers write an absent value.
-pub(super) fn remove_null(subschema: &mut Subschema<'_>) {
+pub(super) fn remove_null(subschema: &mut CorrectedSchema<'_>) {
     // Without `type`, for which `null` may mean the type of this name, and without keywords whose value may be `null`.
     const KEYWORDS: [&str; 29] = [
         "$ref",
@@ -92,7 +92,7 @@ pub(super) fn remove_null(subschema: &mut Subschema<'_>) {
 }
 
 /// Reads a type word in the place of a schema: `"properties": { "a": "string" }`.
-pub(super) fn read_string_schemas(subschema: &mut Subschema<'_>) {
+pub(super) fn read_string_schemas(subschema: &mut CorrectedSchema<'_>) {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     for (keyword, value) in subschema.keywords.iter_mut() {
         let steps = |last: Option<String>| std::iter::once(keyword.clone()).chain(last).collect();
@@ -133,7 +133,7 @@ fn read_string_schema(schema: &mut Value) -> Option<String> {
 }
 
 /// Reads the names that other languages have for types.
-pub(super) fn read_type_words(subschema: &mut Subschema<'_>) {
+pub(super) fn read_type_words(subschema: &mut CorrectedSchema<'_>) {
     match subschema.keywords.get("type") {
         Some(Value::String(word)) if !is_name(word) => {
             let word = word.clone();
@@ -163,7 +163,7 @@ pub(super) fn read_type_words(subschema: &mut Subschema<'_>) {
     }
 }
 
-fn read_type_word(subschema: &mut Subschema<'_>, word: &str) {
+fn read_type_word(subschema: &mut CorrectedSchema<'_>, word: &str) {
     let keywords = &mut *subschema.keywords;
     // The type of the values is clear.
     let read = if word.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
@@ -201,7 +201,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// Moves draft 3's `"required": true` from a property to the `required` of the object.
-pub(super) fn move_required(subschema: &mut Subschema<'_>) {
+pub(super) fn move_required(subschema: &mut CorrectedSchema<'_>) {
     // Arguments are always there.
     if subschema.path.is_empty() && subschema.keywords.get("required").is_some_and(Value::is_boolean) {
         subschema.keywords.shift_remove("required");
@@ -252,7 +252,7 @@ pub(super) fn move_required(subschema: &mut Subschema<'_>) {
 }
 
 /// Reads draft 4's `"exclusiveMinimum": true` beside a `minimum`.
-pub(super) fn read_exclusive_limits(subschema: &mut Subschema<'_>) {
+pub(super) fn read_exclusive_limits(subschema: &mut CorrectedSchema<'_>) {
     for (exclusive, inclusive) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         let Some(Value::Bool(is_exclusive)) = subschema.keywords.get(exclusive) else {
             continue;
@@ -276,7 +276,7 @@ pub(super) fn read_exclusive_limits(subschema: &mut Subschema<'_>) {
 }
 
 /// Removes duplicates from lists whose items must be unique.
-pub(super) fn remove_duplicates(subschema: &mut Subschema<'_>) {
+pub(super) fn remove_duplicates(subschema: &mut CorrectedSchema<'_>) {
     for keyword in ["required", "type", "enum"] {
         let Some(Value::Array(items)) = subschema.keywords.get_mut(keyword) else {
             continue;

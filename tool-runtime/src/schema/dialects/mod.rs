@@ -18,12 +18,12 @@ use serde_json::Value;
 
 use super::check::SchemaWarning;
 use crate::wire::depth;
-use subschema::Subschema;
+use subschema::CorrectedSchema;
 
 pub(crate) use apis::refusals;
 
 /// The corrections of each subschema, in this order; outer subschemas first.
-const OF_SUBSCHEMAS: [fn(&mut Subschema<'_>); 10] = [
+const OF_SUBSCHEMAS: [fn(&mut CorrectedSchema<'_>); 10] = [
     keywords::read_empty_lists,      // `"properties": []`
     keywords::remove_empty_required, // `"required": {}`
     keywords::remove_null,           // `"required": null`

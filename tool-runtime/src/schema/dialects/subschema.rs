@@ -1,4 +1,4 @@
-//! [`Subschema`]: the keywords of a subschema during its correction.
+//! [`CorrectedSchema`]: the keywords of a subschema during its correction.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::conditions::inside_conditions;
 use crate::schema::keywords::{pointer, subschemas};
 
 /// The keywords of a subschema, which a correction changes.
-pub(super) struct Subschema<'s> {
+pub(super) struct CorrectedSchema<'s> {
     /// The JSON Pointer to the subschema.
     pub(super) path: &'s str,
     pub(super) keywords: &'s mut Map<String, Value>,
@@ -17,7 +17,7 @@ pub(super) struct Subschema<'s> {
     warnings: &'s mut Vec<SchemaWarning>,
 }
 
-impl Subschema<'_> {
+impl CorrectedSchema<'_> {
     /// Adds a warning about a keyword.
     pub(super) fn warn(&mut self, keyword: &str, reason: impl Into<String>) {
         self.warn_at(&[keyword], reason);
@@ -37,13 +37,13 @@ impl Subschema<'_> {
 pub(super) fn visit_mut(
     root: &mut Value,
     warnings: &mut Vec<SchemaWarning>,
-    corrections: &[fn(&mut Subschema<'_>)],
+    corrections: &[fn(&mut CorrectedSchema<'_>)],
 ) {
     let conditions = inside_conditions(root);
     let mut pending = vec![(String::new(), root)];
     while let Some((path, schema)) = pending.pop() {
         if let Value::Object(keywords) = schema {
-            let mut subschema = Subschema {
+            let mut subschema = CorrectedSchema {
                 path: &path,
                 keywords,
                 is_condition: conditions.contains(&path),

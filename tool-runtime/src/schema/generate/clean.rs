@@ -9,9 +9,7 @@ use crate::schema::generate::variants::{Enums, KeyType, Names};
 
 use super::definitions::allows_null;
 use super::{definitions, describe, enum_maps, example_order, patches, rust_enums};
-use crate::schema::keywords::{marks, subschemas};
-
-type Keywords = Map<String, Value>;
+use crate::schema::keywords::{Keywords, marks, subschemas};
 
 /// Cleans the schema of a tool's parameters; `enums` finds the enums of their types in it.
 pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {

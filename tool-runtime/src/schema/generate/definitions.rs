@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::keywords::{reference, subschemas};
-
-type Keywords = Map<String, Value>;
+use crate::schema::keywords::{Keywords, reference, subschemas};
 
 /// Moves definitions to where they are used, if `$defs` would make the schema larger. `shown` is the same schema as a model would see
 /// it: its lengths decide.
@@ -16,7 +14,7 @@ pub(super) fn inline(root: &mut Value, shown: &Value) {
     else {
         return;
     };
-    let mut names = Names::new(&definitions);
+    let mut names = DefinitionNames::new(&definitions);
     let Plan { order, kept } = Graph::new(shown, &names).plan();
     names.kept = kept;
     let mut inlined = Inlined {
@@ -44,14 +42,14 @@ pub(super) fn inline(root: &mut Value, shown: &Value) {
 }
 
 /// The index of each definition by its name.
-pub(super) struct Names {
+pub(super) struct DefinitionNames {
     indices: HashMap<String, usize>,
     /// The references, in one spelling.
     references: Vec<String>,
     kept: Vec<bool>,
 }
 
-impl Names {
+impl DefinitionNames {
     pub(super) fn new(definitions: &Keywords) -> Self {
         Self {
             indices: definitions.keys().cloned().zip(0..).collect(),
@@ -79,13 +77,13 @@ impl Names {
 
 /// The definitions and their uses.
 struct Graph<'n> {
-    names: &'n Names,
+    names: &'n DefinitionNames,
     root: Vec<Use>,
-    nodes: Vec<Node>,
+    nodes: Vec<DefinitionNode>,
 }
 
 /// A definition, with its lengths as JSON text.
-struct Node {
+struct DefinitionNode {
     /// The length without what its references stand for.
     length: usize,
     /// The length of its description, which a use may replace.
@@ -115,14 +113,14 @@ struct Plan {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum VisitState {
     Unseen,
     Visiting,
     Done,
 }
 
 impl<'n> Graph<'n> {
-    fn new(shown: &Value, names: &'n Names) -> Self {
+    fn new(shown: &Value, names: &'n DefinitionNames) -> Self {
         let definitions = shown.get("$defs").and_then(Value::as_object);
         let mut graph = Self {
             names,
@@ -146,7 +144,7 @@ impl<'n> Graph<'n> {
                 .get("description")
                 .map_or(0, |text| text_length(text) + 15);
             let index = graph.nodes.len();
-            graph.nodes.push(Node {
+            graph.nodes.push(DefinitionNode {
                 length: text_length(definition),
                 description,
                 uses: Vec::new(),
@@ -180,7 +178,7 @@ impl<'n> Graph<'n> {
     }
 
     fn plan(&self) -> Plan {
-        let mut states = vec![State::Unseen; self.nodes.len()];
+        let mut states = vec![VisitState::Unseen; self.nodes.len()];
         let mut plan = Plan {
             order: Vec::new(),
             kept: vec![false; self.nodes.len()],
@@ -217,17 +215,17 @@ impl<'n> Graph<'n> {
     }
 
     /// Visits a definition and those that it uses. One that leads back to itself stays in `$defs`.
-    fn visit(&self, index: usize, states: &mut [State], plan: &mut Plan) {
+    fn visit(&self, index: usize, states: &mut [VisitState], plan: &mut Plan) {
         match states.get(index) {
-            Some(State::Unseen) => {}
-            Some(State::Visiting) => return set(&mut plan.kept, index, true),
+            Some(VisitState::Unseen) => {}
+            Some(VisitState::Visiting) => return set(&mut plan.kept, index, true),
             _ => return,
         }
-        set(states, index, State::Visiting);
+        set(states, index, VisitState::Visiting);
         for found in self.nodes.get(index).into_iter().flat_map(|node| &node.uses) {
             self.visit(found.definition, states, plan);
         }
-        set(states, index, State::Done);
+        set(states, index, VisitState::Done);
         plan.order.push(index);
     }
 
@@ -292,7 +290,7 @@ fn is_constrained(keywords: &Keywords) -> bool {
 
 /// The definitions, with others already moved into them.
 struct Inlined {
-    names: Names,
+    names: DefinitionNames,
     /// `None` for a recursive type that is being written.
     bodies: Vec<Option<Value>>,
 }

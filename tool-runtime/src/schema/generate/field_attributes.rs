@@ -3,12 +3,10 @@
 //! `#[schemars(length(min = 1))]` above a field whose type is a newtype needs the type's schema in place: it asks for its `type`. So the
 //! schema is generated twice, with references and in place, and where the two differ, what is in place counts.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::definitions::{Names, allow_null, with_outer};
-use crate::schema::keywords::{reference, subschemas};
-
-type Keywords = Map<String, Value>;
+use super::definitions::{DefinitionNames, allow_null, with_outer};
+use crate::schema::keywords::{Keywords, reference, subschemas};
 
 /// More subschemas in place are not generated: types that use others twice at each level have exponentially many.
 const MAX_IN_PLACE: usize = 4_000;
@@ -22,7 +20,7 @@ pub(crate) fn restore(root: &mut Value, in_place: impl FnOnce() -> Value) -> Res
     let Some(definitions) = root.get("$defs").and_then(Value::as_object) else {
         return Ok(());
     };
-    let names = Names::new(definitions);
+    let names = DefinitionNames::new(definitions);
     let limited = definitions
         .iter()
         .filter(|(_, schema)| is_limited(schema))
@@ -57,7 +55,7 @@ fn is_limited(schema: &Value) -> bool {
 }
 
 /// The number of subschemas that a schema has with each definition in place of its references.
-fn count_in_place(root: &Value, names: &Names, definitions: &[Value]) -> usize {
+fn count_in_place(root: &Value, names: &DefinitionNames, definitions: &[Value]) -> usize {
     let mut counts = vec![None; definitions.len()];
     let mut count = 0_usize;
     for (steps, child) in subschemas::children(root) {
@@ -69,7 +67,12 @@ fn count_in_place(root: &Value, names: &Names, definitions: &[Value]) -> usize {
 }
 
 /// Counts the subschemas of one schema in place. Recursive: Rust types do not nest deeply.
-fn count_schema(schema: &Value, names: &Names, definitions: &[Value], counts: &mut [Option<usize>]) -> usize {
+fn count_schema(
+    schema: &Value,
+    names: &DefinitionNames,
+    definitions: &[Value],
+    counts: &mut [Option<usize>],
+) -> usize {
     let target = schema.as_object().and_then(|keywords| names.target(keywords));
     let mut count = 1_usize;
     if let Some(index) = target
@@ -98,7 +101,7 @@ fn set(counts: &mut [Option<usize>], index: usize, count: usize) {
 }
 
 struct Restored<'s> {
-    names: Names,
+    names: DefinitionNames,
     definitions: Vec<Value>,
     /// The definitions that have been compared: their content is the same at each use.
     is_visited: Vec<bool>,

@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::schema::generate::variants::Names;
 
 use super::describe::MEANINGS;
-
-type Keywords = Map<String, Value>;
+use crate::schema::keywords::Keywords;
 
 /// Merges unit variants into one `enum`. schemars lists them one by one as soon as one of them has docs.
 ///
