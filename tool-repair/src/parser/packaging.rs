@@ -39,7 +39,9 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
             tool = tool_name(named).or(tool);
             names_tool = has_word(tag, "tool call function") && !has_word(tag, "input arg param");
-            tag
+            // The whole rest of a fence's line describes the value, not only the language.
+            let info = rest.strip_prefix("```");
+            info.map_or(tag, |info| line(info, &['\n', '\r', '{', '[']))
         } else {
             let line = line(rest, &['\n', '\r', '{', '[', '<']);
             len = line.len();
