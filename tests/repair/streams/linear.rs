@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use tests::clock::Clock;
+use tool_runtime::format::openai::responses::ResponseReader;
 use tool_runtime::repair::stream::{Dialect, StreamLimits, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status};
 
@@ -132,4 +134,55 @@ fn ending_the_calls_of_a_response_takes_linear_time() {
 #[test]
 fn ending_the_calls_of_a_message_takes_linear_time() {
     assert_ends_in_linear_time(Dialect::Anthropic);
+}
+
+/// Arguments of some length, of which only the end differs.
+fn long_arguments(at: usize) -> String {
+    format!("{{\"text\": \"{}\", \"at\": {at}}}", "x".repeat(4_000))
+}
+
+/// Processor time of the end of a response whose calls begin with the last item, and end with other `call_id`s or none, so that
+/// they are distinguished by their arguments. There are no more calls than a reader follows.
+fn pairing_takes(count: usize, has_ids: bool) -> Duration {
+    let mut reader = ResponseReader::new();
+    for at in (0..count).rev() {
+        let mut push = |kind: &str, id: Option<String>| {
+            let item = json!({
+                "type": "function_call", "id": format!("fc_{at}"), "call_id": id, "name": "f",
+                "arguments": long_arguments(at),
+            });
+            let event = json!({ "type": kind, "output_index": at, "item": item });
+            reader.push_event(&event).unwrap();
+        };
+        push("response.output_item.added", Some(format!("call_{at}")));
+        push(
+            "response.output_item.done",
+            has_ids.then(|| format!("other_{at}")),
+        );
+    }
+    let last = json!({ "type": "response.completed", "response": { "output": [] } });
+    reader.push_event(&last).unwrap();
+    let clock = Clock::start();
+    let response = reader.finish().unwrap();
+    let took = clock.worked();
+    assert_eq!((response.calls.len(), response.output.len()), (count, count));
+    for (at, call) in response.calls.iter().enumerate() {
+        assert_eq!(call.input, long_arguments(at).into());
+    }
+    took
+}
+
+#[test]
+fn pairing_calls_with_items_of_other_ids_takes_linear_time() {
+    for has_ids in [true, false] {
+        let (mut few, mut many) = (Duration::MAX, Duration::MAX);
+        for _ in 0..5 {
+            few = few.min(pairing_takes(30, has_ids).max(Duration::from_millis(2)));
+            many = many.min(pairing_takes(240, has_ids));
+            if many < few * 24 {
+                break;
+            }
+        }
+        assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
+    }
 }

@@ -1,21 +1,26 @@
 //! [`CallIds`]: a unique id for each call of a message.
 
+use std::collections::HashSet;
+
 /// Ids of the calls of a message.
 #[derive(Debug, Default)]
-pub(super) struct CallIds(Vec<String>);
+pub(super) struct CallIds {
+    used: HashSet<String>,
+    /// Least number that a new id may have: the ids from the number of calls up to it are in use.
+    next: usize,
+}
 
 impl CallIds {
     /// The id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers
     /// send all of these, and a result names its call by the id alone.
     pub(super) fn unique(&mut self, id: Option<String>) -> String {
-        let is_free = |id: &String, ids: &[String]| !id.is_empty() && !ids.contains(id);
-        let mut number = self.0.len();
         let mut id = id.unwrap_or_default();
-        while !is_free(&id, &self.0) {
-            id = format!("call_{number}");
-            number += 1;
+        self.next = self.next.max(self.used.len());
+        while id.is_empty() || self.used.contains(&id) {
+            id = format!("call_{}", self.next);
+            self.next += 1;
         }
-        self.0.push(id.clone());
+        self.used.insert(id.clone());
         id
     }
 }

@@ -1,6 +1,6 @@
 //! [`ResponseReader`]: reads a whole response from a stream of the Responses API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use tool_repair::Status;
@@ -170,8 +170,8 @@ impl StreamedResponse for StreamedOutput {
                         self.first_of_end.get_or_insert(call);
                     }
                     let shown = shown.get_or_insert_with(|| self.shown_with_other_ids());
-                    match shown.iter().position(|name| *name == tool) {
-                        Some(at) => drop(shown.swap_remove(at)),
+                    match shown.get_mut(&tool).filter(|count| **count > 0) {
+                        Some(count) => *count -= 1,
                         None => deltas.push(Delta::Call { name: tool }),
                     }
                 }
@@ -232,19 +232,19 @@ impl StreamedOutput {
         }
     }
 
-    /// Tools of the calls that the last event has with other ids, if there are any: they were shown when they began.
-    fn shown_with_other_ids(&self) -> Vec<String> {
+    /// Numbers of the calls that the last event has with other ids, by tool: they were shown when they began.
+    fn shown_with_other_ids(&self) -> HashMap<String, usize> {
+        let mut shown = HashMap::new();
         let output = self.response.as_ref().and_then(|response| response.get("output"));
         let Some(Value::Array(output)) = output else {
-            return Vec::new();
+            return shown;
         };
-        let has = |id: &str| {
-            output
-                .iter()
-                .any(|item| item.get("call_id").is_some_and(|own| own == id))
-        };
+        let ids = output.iter().filter_map(|item| item.get("call_id")?.as_str());
+        let ids: HashSet<&str> = ids.collect();
         let read = self.read.values().flatten();
-        let others = read.filter(|call| !call.id.as_deref().is_some_and(has));
-        others.map(|call| call.tool.clone()).collect()
+        for call in read.filter(|call| !call.id.as_deref().is_some_and(|id| ids.contains(id))) {
+            *shown.entry(call.tool.clone()).or_default() += 1;
+        }
+        shown
     }
 }

@@ -1,5 +1,8 @@
 //! [`Response`]: a whole response, split into the items to send back and the fields that only responses have.
 
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
 use serde_json::{Map, Value, json};
 
 use crate::call::tool_call::ToolCall;
@@ -53,15 +56,29 @@ pub(super) struct StreamedCall {
     pub(super) is_of_end: bool,
 }
 
-impl StreamedCall {
-    /// Returns whether it is the call of an item, except for the ids: some servers make new ones for the item.
-    fn equals(&self, item: &Value) -> bool {
+/// Name and arguments of a call, without its ids: some servers make new ones for the item.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct CallContent {
+    name: String,
+    /// Object of the arguments, or their text if they cannot be parsed.
+    arguments: Result<Map<String, Value>, String>,
+}
+
+impl CallContent {
+    fn new(name: &str, arguments: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            arguments: object(arguments).ok_or_else(|| arguments.to_owned()),
+        }
+    }
+
+    fn from_call(call: &StreamedCall) -> Self {
+        Self::new(&call.name, &call.arguments)
+    }
+
+    fn from_item(item: &Value) -> Self {
         let text = |field| item.get(field).and_then(Value::as_str).unwrap_or_default();
-        let is_same = |sent: &str| match (object(&self.arguments), object(sent)) {
-            (Some(own), Some(sent)) => own == sent,
-            _ => self.arguments == sent,
-        };
-        self.name == text("name") && is_same(text("arguments"))
+        Self::new(text("name"), text("arguments"))
     }
 }
 
@@ -182,30 +199,61 @@ fn is_call(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "function_call")
 }
 
-/// Rule that decides whether an item is a call of the stream.
-type Rule<'a> = &'a dyn Fn(&Value, &StreamedCall) -> bool;
-
 /// Items, each with its call of the stream. Calls without an item are added.
-fn paired(items: Vec<Value>, mut streamed: Vec<StreamedCall>) -> Vec<(Value, Option<StreamedCall>)> {
-    let mut pairs: Vec<(Value, Option<StreamedCall>)> = items.into_iter().map(|item| (item, None)).collect();
+fn paired(items: Vec<Value>, streamed: Vec<StreamedCall>) -> Vec<(Value, Option<StreamedCall>)> {
     let id = |item: &Value| item.get("call_id").and_then(Value::as_str).map(str::to_owned);
-    let by_id = |item: &Value, call: &StreamedCall| call.id.is_some() && call.id == id(item);
-    let rules: [Rule<'_>; 4] = [
-        &|item, call| !call.is_of_end && by_id(item, call),
-        &|item, call| !call.is_of_end && call.equals(item),
-        &|item, call| call.is_of_end && by_id(item, call),
-        &|item, _| id(item).is_none(),
-    ];
-    for is_own in rules {
-        for (item, own) in pairs
-            .iter_mut()
-            .filter(|(item, own)| is_call(item) && own.is_none())
-        {
-            let at = streamed.iter().position(|call| is_own(item, call));
-            *own = at.map(|at| streamed.remove(at));
-        }
-    }
-    let others = streamed.into_iter().filter(|call| !call.is_of_end);
+    let mut pairing = Pairing {
+        pairs: items.into_iter().map(|item| (item, None)).collect(),
+        calls: streamed.into_iter().map(Some).collect(),
+    };
+    pairing.pair_by(id, |call| call.id.clone().filter(|_| !call.is_of_end));
+    pairing.pair_by(
+        |item| Some(CallContent::from_item(item)),
+        |call| (!call.is_of_end).then(|| CallContent::from_call(call)),
+    );
+    pairing.pair_by(id, |call| call.id.clone().filter(|_| call.is_of_end));
+    pairing.pair_by(|item| id(item).is_none().then_some(()), |_| Some(()));
+    let mut pairs = pairing.pairs;
+    let others = pairing.calls.into_iter().flatten().filter(|call| !call.is_of_end);
     pairs.extend(others.map(|call| (json!({ "type": "function_call" }), Some(call))));
     pairs
+}
+
+/// Items, each with its call once that is found, and the other calls of the stream, in order.
+#[derive(Debug)]
+struct Pairing {
+    pairs: Vec<(Value, Option<StreamedCall>)>,
+    /// `None` for a call that has an item.
+    calls: Vec<Option<StreamedCall>>,
+}
+
+impl Pairing {
+    /// Gives each item without a call the first remaining call with the same key. The time is linear in the number of
+    /// items and calls: the calls are indexed by their keys.
+    fn pair_by<K: Eq + Hash>(
+        &mut self,
+        item_key: impl Fn(&Value) -> Option<K>,
+        call_key: impl Fn(&StreamedCall) -> Option<K>,
+    ) {
+        let pairs = self.pairs.iter_mut();
+        let mut open = pairs
+            .filter(|(item, own)| is_call(item) && own.is_none())
+            .peekable();
+        if open.peek().is_none() {
+            return; // keys can be expensive
+        }
+        let mut positions: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for (at, call) in self.calls.iter().enumerate() {
+            if let Some(key) = call.as_ref().and_then(&call_key) {
+                positions.entry(key).or_default().push_back(at);
+            }
+        }
+        if positions.is_empty() {
+            return;
+        }
+        for (item, own) in open {
+            let at = item_key(item).and_then(|key| positions.get_mut(&key)?.pop_front());
+            *own = at.and_then(|at| self.calls.get_mut(at)?.take());
+        }
+    }
 }
