@@ -12,5 +12,6 @@ mod sentences;
 mod sizes;
 mod sources;
 mod tokens;
+mod tuple_parameters;
 mod type_names;
 mod words;

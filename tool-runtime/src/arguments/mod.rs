@@ -107,10 +107,10 @@ fn read_coerced<P: Params>(
     let mut refused = Vec::new();
     let arguments = Arguments::from_tree(compiled, &object);
     let values = params.read_values(&&arguments, host, &mut |name, error| {
-        refused.push(invalid(compiled, (&object, &coerced_keys), name, &error));
+        refused.push(invalid(compiled, &object, &coerced_keys, name, &error));
     });
     if !refused.is_empty() {
-        add(&mut found, refused, (compiled, &coerced_keys));
+        add(&mut found, refused, compiled, &coerced_keys);
     }
     if let Some(validation) = compiled.validation() {
         // A type does not get unknown keys, and JSON Schema judges them, too.
@@ -127,11 +127,7 @@ fn read_coerced<P: Params>(
 }
 
 /// Adds the errors of types to those of the schema, unless they are about the same values.
-fn add(
-    issues: &mut Vec<Issue>,
-    refused: Vec<Issue>,
-    (compiled, coerced_keys): (&CompiledSchema, &CoercedKeys),
-) {
+fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema, coerced_keys: &CoercedKeys) {
     for mut issue in refused {
         // In a set, the items after a removed one have other indices than those that were sent.
         let mut removed = issues
@@ -332,7 +328,8 @@ fn count(value: &Value) -> usize {
 /// Arguments that the schema allows and the parameter's type rejects.
 fn invalid(
     compiled: &CompiledSchema,
-    (object, coerced_keys): (&node::Members<'_>, &CoercedKeys),
+    object: &node::Members<'_>,
+    coerced_keys: &CoercedKeys,
     name: &str,
     error: &DeserializeError,
 ) -> Issue {

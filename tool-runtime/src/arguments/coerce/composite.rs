@@ -8,6 +8,12 @@ use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 
+/// A value where a union or a conjunction is wanted, and what it was coerced to.
+pub(in crate::arguments) struct CompositeReading<'n, 'a> {
+    pub(in crate::arguments) node: &'n Node<'a>,
+    pub(in crate::arguments) taken: Option<Node<'a>>,
+}
+
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Enters a union or a conjunction, where the stack has space for it.
     pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
@@ -33,11 +39,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn leave_composite(
         &mut self,
         entered: Mark,
-        (node, taken): (&Node<'a>, Option<Node<'a>>),
+        reading: CompositeReading<'_, 'a>,
         at: &Path<'_>,
         answers: bool,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> Option<Node<'a>> {
+        let CompositeReading { node, taken } = reading;
         let is_outermost = self.is_outermost();
         self.budget.composites -= 1;
         self.budget.rereads |= is_outermost;

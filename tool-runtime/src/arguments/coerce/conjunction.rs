@@ -2,6 +2,7 @@
 
 use super::Coercer;
 use super::cache::{Trial, address};
+use super::composite::CompositeReading;
 use super::context::{CoercionContext, Stability};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::Mark;
@@ -18,7 +19,8 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn conjunction(
         &mut self,
         node: &Node<'a>,
-        (id, parts): (SchemaId, &[SchemaId]),
+        id: SchemaId,
+        parts: &[SchemaId],
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<Node<'a>> {
@@ -74,11 +76,12 @@ impl<'a> Coercer<'_, 'a, '_> {
             context.again()
         };
         let answers = context.stability == Stability::Own;
-        let taken = self.leave_composite(mark, (node, current), at, answers, |this, node| {
+        let reading = CompositeReading { node, taken: current };
+        let taken = self.leave_composite(mark, reading, at, answers, |this, node| {
             this.parts(node, parts, at, again)
         });
         let taken = if answers {
-            self.finalize_unknown_keys((node, taken), (parts, mark), at, context.again())
+            self.finalize_unknown_keys(CompositeReading { node, taken }, parts, mark, at, context.again())
         } else {
             taken
         };
@@ -91,11 +94,13 @@ impl<'a> Coercer<'_, 'a, '_> {
     #[inline(never)] // not on the stack of the whole walk
     fn finalize_unknown_keys(
         &mut self,
-        (node, taken): (&Node<'a>, Option<Node<'a>>),
-        (parts, mark): (&[SchemaId], Mark),
+        reading: CompositeReading<'_, 'a>,
+        parts: &[SchemaId],
+        mark: Mark,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<Node<'a>> {
+        let CompositeReading { node, taken } = reading;
         let is_failed_trial = self.report.is_trial && self.report.counts.errors > mark.counts.errors;
         let has_overlooked = self.report.counts.overlooked > mark.counts.overlooked;
         if is_failed_trial || !has_overlooked || (taken.is_none() && self.keeps_unknown) {

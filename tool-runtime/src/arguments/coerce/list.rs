@@ -104,7 +104,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn wrapped(
         &mut self,
         node: &Node<'a>,
-        (id, list): (SchemaId, Option<&'s List>),
+        id: SchemaId,
+        list: Option<&'s List>,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<Node<'a>> {

@@ -31,10 +31,12 @@ impl<'a> Coercer<'_, 'a, '_> {
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn map_keys(
         &mut self,
-        (members, object): (&Members<'a>, &Object),
+        members: &Members<'a>,
+        object: &Object,
         places: &mut [Option<usize>],
         extras: &mut Vec<usize>,
-        (at, context): (&Path<'_>, CoercionContext),
+        at: &Path<'_>,
+        context: CoercionContext,
     ) -> Vec<KeyReading> {
         let entries = members.entries.iter();
         let mut keys: Vec<KeyReading> = entries

@@ -21,6 +21,7 @@ mod wanted;
 
 use std::rc::Rc;
 
+use crate::arguments::coerce::composite::CompositeReading;
 use crate::arguments::coerce::wanted::{PlainSchema, UnionSchema};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::input::tree::parse::{self, Read, TooDeep};
@@ -200,11 +201,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     alternatives,
                 };
                 let taken = self.alternatives(node, wanted, at, context.alternative());
-                self.leave_composite(mark, (node, taken), at, false, |this, node| {
+                self.leave_composite(mark, CompositeReading { node, taken }, at, false, |this, node| {
                     this.coerce(node, id, at, context)
                 })
             }
-            Kind::AllOf(parts) => self.conjunction(node, (id, &parts.schemas), at, context),
+            Kind::AllOf(parts) => self.conjunction(node, id, &parts.schemas, at, context),
         }
     }
 
@@ -333,7 +334,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                     exclusive: false,
                 };
                 let taken = self.choose(node, among, at, context.alternative());
-                self.leave_composite(mark, (node, taken), at, false, |this, node| {
+                self.leave_composite(mark, CompositeReading { node, taken }, at, false, |this, node| {
                     this.coerce(node, id, at, context)
                 })
             }
@@ -401,7 +402,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             && list.is_none_or(crate::schema::compiled::List::can_wrap_single)
             && !self.is_no_item(node, id, context)
         {
-            return self.wrapped(node, (id, list), at, context);
+            return self.wrapped(node, id, list, at, context);
         }
         self.report.refuse(at, || {
             messages::invalid_type(Code::UnsupportedArrayLiteral, node, wanted)

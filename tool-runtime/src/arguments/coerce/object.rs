@@ -39,6 +39,15 @@ struct Edits<'a> {
     replaced: Vec<(usize, usize)>,
 }
 
+/// A key that is no declared property's.
+#[derive(Clone, Copy)]
+struct ExtraKey<'k> {
+    /// Its position among the members.
+    place: usize,
+    /// Its reading, if the keys of the object are constrained.
+    reading: Option<&'k KeyReading>,
+}
+
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     pub(in crate::arguments) fn object(
         &mut self,
@@ -58,7 +67,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let places = places.as_mut();
         let mut keys = Vec::new();
         if object.is_map() {
-            keys = self.map_keys((members, object), places, &mut extras, (at, context));
+            keys = self.map_keys(members, object, places, &mut extras, at, context);
         } else if !extras.is_empty() && (context.respells() || context.mode.coerces() && !object.is_variant) {
             self.respell(members, object, places, &mut extras, &mut edits, context);
         }
@@ -92,9 +101,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
         self.require_undeclared(members, object, &keys, at);
         for place in extras {
-            self.extra(members, (place, keys.get(place)), object, &mut edits, at, context);
+            let reading = keys.get(place);
+            self.extra(
+                members,
+                ExtraKey { place, reading },
+                object,
+                &mut edits,
+                at,
+                context,
+            );
         }
-        self.limit_object(members, edits.missing(), (object, schema), at);
+        self.limit_object(members, edits.missing(), object, schema, at);
         edits.names.extend(coerced(keys));
         edits.apply(members)
     }
@@ -122,7 +139,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         &mut self,
         members: &Members<'a>,
         missing: usize,
-        (object, schema): (&Object, &Schema),
+        object: &Object,
+        schema: &Schema,
         at: &Path<'_>,
     ) {
         let count = members.entries.len() - missing;
@@ -299,17 +317,18 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn extra(
         &mut self,
         members: &Members<'a>,
-        (place, read): (usize, Option<&KeyReading>),
+        extra: ExtraKey<'_>,
         object: &'s Object,
         edits: &mut Edits<'a>,
         at: &Path<'_>,
         context: CoercionContext,
     ) {
+        let ExtraKey { place, reading } = extra;
         let Some((key, node)) = members.entries.get(place) else {
             return;
         };
         let top = matches!(at, Path::Root);
-        let Some(key) = self.report_key(key, read, object, at) else {
+        let Some(key) = self.report_key(key, reading, object, at) else {
             return;
         };
         let at = Path::Key(at, key);

@@ -20,12 +20,13 @@ impl<'a> Coercer<'_, 'a, '_> {
     pub(in crate::arguments) fn tagged(
         &mut self,
         members: &Members<'_>,
-        (owner, tag): (SchemaId, &Tag),
+        owner: SchemaId,
+        tag: &Tag,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<SchemaId> {
         match tag {
-            Tag::Key(keys) => self.key_tagged(members, (owner, keys), at, context),
+            Tag::Key(keys) => self.key_tagged(members, owner, keys, at, context),
             Tag::Property {
                 name,
                 folded,
@@ -103,7 +104,8 @@ impl<'a> Coercer<'_, 'a, '_> {
     fn key_tagged(
         &mut self,
         members: &Members<'_>,
-        (owner, keys): (SchemaId, &[(Box<str>, SchemaId)]),
+        owner: SchemaId,
+        keys: &[(Box<str>, SchemaId)],
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<SchemaId> {

@@ -57,7 +57,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if let Some(tag) = &alternatives.tag
                     && !self.may_match_with_other_keys(members, tag)
                 {
-                    let tagged = self.tagged(members, (id, tag), at, context)?;
+                    let tagged = self.tagged(members, id, tag, at, context)?;
                     let taken = self.coerce(node, tagged, at, context);
                     return match tag {
                         Tag::Key(keys) if members.entries.len() > 1 && !self.is_in_conjunction(context) => {
@@ -138,7 +138,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 None
             }
             Choice::None(closest) => {
-                self.report_no_match(node, (among, closest), at, context);
+                self.report_no_match(node, among, closest, at, context);
                 None
             }
         }
@@ -159,10 +159,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn report_no_match(
         &mut self,
         node: &Node<'a>,
-        (Among { owner, trials, .. }, closest): (Among<'_>, Trial),
+        among: Among<'_>,
+        closest: Trial,
         at: &Path<'_>,
         context: CoercionContext,
     ) {
+        let Among { owner, trials, .. } = among;
         if let Some(values) = self.values(owner) {
             self.report.refuse(at, || messages::not_among(values, node));
             return;
@@ -233,9 +235,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if exclusive {
             let first = conforming.find(|trial| conforms(self, *trial))?;
             return match conforming.find(|trial| conforms(self, *trial)) {
-                None if self.keeps_conforming(node, (first, among), at, context) => {
-                    Some(Choice::Match(first))
-                }
+                None if self.keeps_conforming(node, first, among, at, context) => Some(Choice::Match(first)),
                 None => None,
                 Some(_) => Some(Choice::Several),
             };
@@ -254,9 +254,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         {
             return Some(Choice::Match(trial));
         }
-        let first = conforming.find(|trial| {
-            conforms(self, *trial) && self.keeps_conforming(node, (*trial, among), at, context)
-        });
+        let first = conforming
+            .find(|trial| conforms(self, *trial) && self.keeps_conforming(node, *trial, among, at, context));
         // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
@@ -274,7 +273,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn keeps_conforming(
         &mut self,
         node: &Node<'a>,
-        (trial, among): (Trial, Among<'_>),
+        trial: Trial,
+        among: Among<'_>,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> bool {
@@ -308,7 +308,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         // An object that is taken as one, with keys too many, is not wrapped into a list instead. Where nothing is lost
         // it need not be tried either.
         for wraps in [false, true] {
-            if wraps && self.is_taken_whole(node, (&scores, among), at, context) {
+            if wraps && self.is_taken_whole(node, &scores, among, at, context) {
                 break;
             }
             for trial in among.trials {
@@ -321,7 +321,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let fits = |scores: &[(Score, Trial)]| scores.iter().any(|(score, _)| score.0 == 0);
         let has_fitted = fits(&scores);
         scores.retain(|(score, trial)| {
-            score.0 > 0 || !self.is_read_otherwise(node, (*trial, among), at, context)
+            score.0 > 0 || !self.is_read_otherwise(node, *trial, among, at, context)
         });
         if has_fitted && !fits(&scores) {
             return Choice::Several;
@@ -392,13 +392,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn is_taken_whole(
         &mut self,
         node: &Node<'a>,
-        (scores, among): (&[(Score, Trial)], Among<'_>),
+        scores: &[(Score, Trial)],
+        among: Among<'_>,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> bool {
         is_composite(node)
             && scores.iter().any(|((errors, loses, ..), trial)| {
-                *errors == 0 && !loses && !self.is_read_otherwise(node, (*trial, among), at, context)
+                *errors == 0 && !loses && !self.is_read_otherwise(node, *trial, among, at, context)
             })
     }
 
@@ -406,7 +407,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     fn is_read_otherwise(
         &mut self,
         node: &Node<'a>,
-        (trial, among): (Trial, Among<'_>),
+        trial: Trial,
+        among: Among<'_>,
         at: &Path<'_>,
         context: CoercionContext,
     ) -> bool {

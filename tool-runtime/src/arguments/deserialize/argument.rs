@@ -27,7 +27,8 @@ pub(crate) enum Argument<'a> {
 /// Text has to be read to its end: a type that ignores the error of another may have stopped in the middle.
 #[inline]
 fn text<'a, T>(
-    (mut text, end): (Tokens<'a>, usize),
+    mut text: Tokens<'a>,
+    end: usize,
     read: impl FnOnce(ValueReader<'_, Tokens<'a>>) -> Result<T, DeserializeError>,
 ) -> Result<T, DeserializeError> {
     match read(ValueReader(&mut text)) {
@@ -58,7 +59,7 @@ macro_rules! forward_to_reader {
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DeserializeError> {
             match *self {
                 Argument::Scalar(scalar) => value(scalar, |reader| reader.$method($($argument,)* visitor)),
-                Argument::Json(json, end) => text((json, end), |reader| reader.$method($($argument,)* visitor)),
+                Argument::Json(json, end) => text(json, end, |reader| reader.$method($($argument,)* visitor)),
                 Argument::Value(json) => value(json, |reader| reader.$method($($argument,)* visitor)),
                 Argument::Tree(node) => tree(node, |reader| reader.$method($($argument,)* visitor)),
             }

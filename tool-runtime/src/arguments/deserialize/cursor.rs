@@ -265,11 +265,23 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     }
 }
 
+/// The remaining entries of an object, and the key that was read last.
+pub(crate) struct KeyedEntries<'de, I> {
+    entries: I,
+    key: &'de str,
+}
+
+impl<I> KeyedEntries<'_, I> {
+    #[inline]
+    fn new(entries: I) -> Self {
+        Self { entries, key: "" }
+    }
+}
+
 impl<'de> Cursor<'de> for &'de Value {
     const EXPLAINS: bool = false;
     type Items = std::slice::Iter<'de, Value>;
-    /// With the key that was read last.
-    type Entries = (map::Iter<'de>, &'de str);
+    type Entries = KeyedEntries<'de, map::Iter<'de>>;
 
     #[inline]
     fn types(&mut self) -> Result<Types, DeserializeError> {
@@ -298,7 +310,7 @@ impl<'de> Cursor<'de> for &'de Value {
             }),
             Value::String(text) => Json::Text(Cow::Borrowed(text)),
             Value::Array(items) => Json::List(items.iter(), Some(items.len())),
-            Value::Object(map) => Json::Object((map.iter(), ""), Some(map.len())),
+            Value::Object(map) => Json::Object(KeyedEntries::new(map.iter()), Some(map.len())),
         })
     }
 
@@ -310,17 +322,17 @@ impl<'de> Cursor<'de> for &'de Value {
     }
 
     #[inline]
-    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, DeserializeError> {
-        let Some((key, value)) = entries.next() else {
+    fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, DeserializeError> {
+        let Some((key, value)) = entries.entries.next() else {
             return Ok(false);
         };
-        (*last, *self) = (key, value);
+        (entries.key, *self) = (key, value);
         Ok(true)
     }
 
     #[inline]
-    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, DeserializeError> {
-        Ok(last)
+    fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, DeserializeError> {
+        Ok(entries.key)
     }
 
     fn skip(&mut self) -> Result<(), DeserializeError> {
@@ -335,8 +347,7 @@ impl<'de> Cursor<'de> for &'de Value {
 impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
     const EXPLAINS: bool = true;
     type Items = std::slice::Iter<'de, Node<'a>>;
-    /// With the key that was read last.
-    type Entries = (std::slice::Iter<'de, (Cow<'a, str>, Node<'a>)>, &'de str);
+    type Entries = KeyedEntries<'de, std::slice::Iter<'de, (Cow<'a, str>, Node<'a>)>>;
 
     fn types(&mut self) -> Result<Types, DeserializeError> {
         Ok(match self {
@@ -358,7 +369,10 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
             Node::Number(number) => Json::Number(NumberToken::parse(&number.text)),
             Node::Text(text) => Json::Text(Cow::Borrowed(text)),
             Node::List(items) => Json::List(items.iter(), Some(items.len())),
-            Node::Object(members) => Json::Object((members.entries.iter(), ""), Some(members.entries.len())),
+            Node::Object(members) => Json::Object(
+                KeyedEntries::new(members.entries.iter()),
+                Some(members.entries.len()),
+            ),
         })
     }
 
@@ -368,16 +382,16 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
         Ok(item.is_some())
     }
 
-    fn next_entry(&mut self, (entries, last): &mut Self::Entries) -> Result<bool, DeserializeError> {
-        let Some((key, value)) = entries.next() else {
+    fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, DeserializeError> {
+        let Some((key, value)) = entries.entries.next() else {
             return Ok(false);
         };
-        (*last, *self) = (key, value);
+        (entries.key, *self) = (key, value);
         Ok(true)
     }
 
-    fn key(&mut self, (_, last): &Self::Entries) -> Result<&'de str, DeserializeError> {
-        Ok(last)
+    fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, DeserializeError> {
+        Ok(entries.key)
     }
 
     fn skip(&mut self) -> Result<(), DeserializeError> {

@@ -25,7 +25,7 @@ macro_rules! integer_keys {
                 Some(value) => visitor.$visit(value),
                 None => visitor.visit_borrowed_str(self.text).map_err(|error: DeserializeError| {
                     let hint = self.text.parse().ok();
-                    wanted_integer(error, hint, ($integer::MIN, $integer::MAX))
+                    wanted_integer(error, hint, $integer::MIN, $integer::MAX)
                 }),
             }
         })*
@@ -38,11 +38,7 @@ fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
 }
 
 /// The expected integer, for a type whose error says only that a text is not one.
-fn wanted_integer<T: Display>(
-    error: DeserializeError,
-    hint: Option<T>,
-    (min, max): (T, T),
-) -> DeserializeError {
+fn wanted_integer<T: Display>(error: DeserializeError, hint: Option<T>, min: T, max: T) -> DeserializeError {
     if !error.message().starts_with("invalid type: string") {
         return error;
     }

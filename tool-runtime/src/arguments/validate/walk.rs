@@ -73,12 +73,12 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             match (node, &schema.list, &schema.object) {
                 (Node::List(items), Some(list), _) => self.list(items, schema, list, at, enforced),
                 (Node::Object(members), _, Some(object)) => {
-                    self.object(node, (members, object), schema, at, enforced);
+                    self.object(node, members, object, schema, at, enforced);
                 }
                 _ => {}
             }
             if let Some(rest) = unevaluated(schema, node) {
-                self.unevaluated((id, rest), node, at);
+                self.unevaluated(id, rest, node, at);
             }
         }
         self.evaluator.nested -= 1;
@@ -254,7 +254,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
     fn object(
         &mut self,
         node: &Node<'_>,
-        (members, object): (&Members<'_>, &'v ObjectKeywords),
+        members: &Members<'_>,
+        object: &'v ObjectKeywords,
         schema: &Subschema,
         at: &Path<'_>,
         enforced: bool,
@@ -521,7 +522,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
 
     /// Checks the properties and items that no other keyword has evaluated.
     #[inline(never)]
-    fn unevaluated(&mut self, (id, rest): (SubschemaId, SubschemaId), node: &Node<'_>, at: &Path<'_>) {
+    fn unevaluated(&mut self, id: SubschemaId, rest: SubschemaId, node: &Node<'_>, at: &Path<'_>) {
         let by = self.criteria();
         let mut evaluated: Option<Evaluated> = Some(vec![false; parts(node)]);
         if !self.surely(|evaluator| evaluator.applied(id, node, by, &mut evaluated)) {
