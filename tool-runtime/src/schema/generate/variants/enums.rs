@@ -1,0 +1,71 @@
+//! [`Enums`]: the findings about a type that its schema lacks.
+
+/// The names of one enum's variants.
+pub(crate) type Names = &'static [&'static str];
+
+/// The enums in a type, and the maps whose keys its schema does not describe.
+#[derive(Debug, Clone, Default)]
+#[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
+pub struct Enums {
+    /// Enums of values, outer ones first.
+    pub(crate) values: Vec<Names>,
+    /// Enums of map keys.
+    pub(crate) keys: Vec<Names>,
+    /// JSON Pointers to the schemas of maps with boolean or character keys.
+    pub(crate) maps: Vec<(String, KeyType)>,
+    /// JSON Pointers to the schemas of maps with enum keys that are not traced.
+    pub(crate) buffered: Vec<String>,
+    /// JSON Pointers to the schemas of patches in an `Option`.
+    pub(crate) wrapped_patches: Vec<String>,
+    /// Variants that no value can be.
+    pub(crate) unreachable: Vec<Unreachable>,
+}
+
+/// An internally tagged variant whose content is no object, such as a number: there is no place for it beside the tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unreachable {
+    /// A JSON Pointer to its schema.
+    pub(crate) pointer: String,
+    pub(crate) tag: String,
+    pub(crate) name: String,
+    /// The expected content, as serde describes it.
+    pub(crate) expected: String,
+}
+
+impl Unreachable {
+    /// The fault, and what to write instead.
+    pub(crate) fn reason(&self) -> String {
+        let Self {
+            tag, name, expected, ..
+        } = self;
+        format!(
+            "no call can reach the variant `{name}`: it has the tag `{tag}` inside an object, and its content is {expected}; write a \
+             variant with fields, or add `content = \"value\"` beside `tag = \"{tag}\"`"
+        )
+    }
+}
+
+/// A type of map keys that are strings in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyType {
+    Boolean,
+    Character,
+}
+
+impl Enums {
+    /// Adds an enum of values, unless it is known.
+    pub(super) fn add_values(&mut self, variants: Names) {
+        add(&mut self.values, variants);
+    }
+
+    /// Adds an enum of map keys, unless it is known.
+    pub(super) fn add_keys(&mut self, variants: Names) {
+        add(&mut self.keys, variants);
+    }
+}
+
+fn add(enums: &mut Vec<Names>, variants: Names) {
+    if !enums.contains(&variants) {
+        enums.push(variants);
+    }
+}
