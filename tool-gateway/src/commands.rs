@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tool_cli::Program;
 
-use crate::serve::{self, tools};
+use crate::{serve, tools};
 
 /// Runs the program with its arguments, the first of which is its name, and returns the exit status.
 ///

@@ -9,6 +9,7 @@ pub mod upstream;
 mod turn;
 mod settings;
 mod server;
+mod tools;
 mod serve;
 mod commands;
 

@@ -1,7 +1,6 @@
 //! `tool-gateway serve`: starts the server, and ends it in order.
 
 // Dependencies first: a module uses only modules declared before it.
-pub(crate) mod tools;
 mod log_lines;
 mod log;
 mod connections;
@@ -27,6 +26,7 @@ use crate::settings::limits::Limits;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::options::ServeOptions;
 use crate::settings::permissions::PermissionRule;
+use crate::tools;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

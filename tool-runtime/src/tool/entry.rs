@@ -311,7 +311,6 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
     }
 }
 
-/// Compiles the schema of a tool, and logs unenforced keywords.
 /// The part of a dynamic tool's schema that is enforced. A keyword that reads like a private mark is the author's: it is shown, and
 /// enforces nothing.
 fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
@@ -322,6 +321,7 @@ fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
     }
 }
 
+/// Compiles the schema of a tool, and logs unenforced keywords.
 fn compile(
     tool: &ToolName,
     input_schema: &Value,

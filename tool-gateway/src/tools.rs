@@ -1,4 +1,4 @@
-//! `tool-gateway tools` and `tool-gateway call`: the gateway's tools without a server.
+//! The tools of the program: their registry, and the commands `tools` and `call`, which need no server.
 
 use std::io::{self, Write as _};
 
