@@ -8,7 +8,7 @@ use crate::tokens;
 
 /// Lines before a file's own tests, and lines of code of a function, that are advised. Twice as many fail.
 const ADVISED_FILE: usize = 600;
-const ADVISED_FUNCTION: usize = 60;
+const ADVISED_FUNCTION: usize = 100;
 
 /// Names that say nothing, so that unrelated code gathers under them.
 const EMPTY_NAMES: [&str; 8] = [

@@ -27,11 +27,11 @@ pub trait FileWriter: Send + Sync + 'static {
     /// The write is atomic: after an error there is no part of the content at `file`, and no reader ever sees one.
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a>;
 
-    /// Writes `content` to `file` only if that does not exist: returns `true` if it did, `false` if the name exists,
-    /// whose content stays. Otherwise like [`write`](Self::write).
+    /// Creates `file` with `content`. Returns `false`, and leaves the file unchanged, if it already exists. Otherwise like
+    /// [`write`](Self::write).
     ///
-    /// The write is one step: of two calls with one `file`, also from two processes, one returns `true`. A check before
-    /// the write is not enough; stores have an operation for it (`O_EXCL` or `link` on a disk, `If-None-Match: *` in an
+    /// The operation is atomic: of concurrent calls for one `file`, also from several processes, exactly one returns `true`. A check
+    /// before the write is not enough; stores have an operation for it (`O_EXCL` or `link` on a disk, `If-None-Match: *` in an
     /// object store).
     ///
     /// [`OffloadLayer`](super::OffloadLayer) needs it, unless it is [`overwriting`](super::OffloadLayer::overwriting).

@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 
-/// Runs something and returns its warnings beside its result, each with its place if it names one.
+/// Runs `run` and returns its result, and the messages of the warnings that it logged.
 pub(crate) fn warnings_of<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let result = subscriber::with_default(Listener(Arc::clone(&warnings)), run);

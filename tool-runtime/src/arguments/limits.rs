@@ -39,7 +39,7 @@ pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, respells: bool
     }
 }
 
-/// Whether a value is that value: numbers by value, objects whatever their order.
+/// Returns whether a value is equal to a value of a schema: numbers by value, objects in any order of keys.
 fn same(node: &Node<'_>, value: &Value) -> bool {
     match (node, value) {
         (Node::Null, Value::Null) => true,
@@ -69,9 +69,10 @@ fn same(node: &Node<'_>, value: &Value) -> bool {
     }
 }
 
-/// The limit of a string that does not hold, as what to send. A `format` says more to a reader than the pattern beside it.
+/// Returns the expected value for the first violated constraint of a string. A `format` is named instead of its `pattern`, because a
+/// reader understands it better.
 pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
-    // Counting is only worth it where the number of bytes leaves room for doubt.
+    // A character has 1 to 4 bytes: characters are counted only if the number of bytes does not decide.
     let bytes = text.len() as u64;
     let length = || text.chars().count() as u64;
     if let Some(min) = limits.min
@@ -85,7 +86,7 @@ pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &st
     {
         return Some(wrong_length("at most", max, length()));
     }
-    // Most texts begin with a letter.
+    // Fast path: a string that begins with visible ASCII is not blank.
     if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
     {
         return Some("a string that is not blank".to_owned());
@@ -97,7 +98,7 @@ pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &st
             format => matching(format, broken),
         });
     }
-    // A `format` is information for the model, unless the registry enforces it; but no text of one stands for nothing.
+    // The registry decides whether a `format` is enforced, but no format allows a null word such as `"null"`.
     let known = limits.format.filter(|_| rules::is_null_word(text))?;
     Some(format.map_or_else(|| known.description().to_string(), ToString::to_string))
 }
@@ -107,7 +108,7 @@ fn wrong_length(most: &str, limit: u64, length: u64) -> String {
     format!("{most} {}, got {length}", counted(limit, "character"))
 }
 
-/// A string that matches a pattern, as what to send.
+/// Describes a string that matches a pattern, for an error message.
 #[cold]
 pub(crate) fn matching(format: Option<&Format>, pattern: &Pattern) -> String {
     let matches = format!("that matches `{}`", excerpt(pattern.as_str()));
@@ -147,7 +148,7 @@ pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
             .is_none_or(|step| value.is_multiple_of(&step.value()))
 }
 
-/// The limit of a count that does not hold, as what to send.
+/// Returns the expected count if a limit such as `minItems` or `maxItems` is violated.
 pub(crate) fn check_count(count: usize, min: Option<u64>, max: Option<u64>, one: &str) -> Option<String> {
     let count = count as u64;
     if let Some(min) = min.filter(|min| count < *min) {
@@ -165,7 +166,7 @@ fn counted(count: u64, one: &str) -> String {
     }
 }
 
-/// The items that are equal to an earlier one, as JSON Schema has it: its position, and theirs.
+/// Returns the positions of equal items, the first and a later one, for `uniqueItems` of JSON Schema.
 pub(crate) fn repeated_items(items: &[Node<'_>]) -> Vec<(usize, usize)> {
     let mut known = HashMap::with_capacity(items.len());
     let mut texts = HashMap::new();
@@ -182,7 +183,7 @@ pub(crate) fn repeated_items(items: &[Node<'_>]) -> Vec<(usize, usize)> {
     repeated
 }
 
-/// Whether two values are the same as JSON Schema has it: numbers by value, objects whatever their order.
+/// Returns whether two values are equal in JSON Schema: numbers by value, objects in any order of keys.
 pub(crate) fn is_same(one: &Node<'_>, other: &Node<'_>) -> bool {
     one == other || canonical(one) == canonical(other)
 }

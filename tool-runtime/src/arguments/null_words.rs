@@ -7,8 +7,8 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// Whether a schema accepts a text that could stand for nothing: as a string, or as one of the values that it lists for items.
-    /// `respells` is whether these may come in another spelling.
+    /// Returns whether a schema accepts a null word such as `"null"`, as a string or as a listed value of its items. With `respells`,
+    /// listed values may have another spelling.
     pub(in crate::arguments) fn accepts_null_word(
         &self,
         text: &str,
@@ -29,7 +29,7 @@ impl CompiledSchema {
         let respells = respells && !schema.case_sensitive;
         let each = |inner: &SchemaId| match levels.checked_sub(1) {
             Some(levels) => self.accepts_word(text, self.schema(*inner), respells, levels),
-            // A recursive schema: a text that may be accepted stays.
+            // The limit is reached, as in a recursive schema: the word counts as accepted.
             None => true,
         };
         match &schema.kind {

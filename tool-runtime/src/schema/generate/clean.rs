@@ -78,7 +78,7 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
     let Value::Object(keywords) = schema else {
         return;
     };
-    // A doc comment that consists of a heading becomes the title.
+    // schemars makes a `title` of a doc comment that is only a heading; it is the description, too.
     if let Some(title @ Value::String(_)) = keywords.get("title")
         && !keywords.contains_key("description")
     {
@@ -90,7 +90,8 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
     if let Some(items) = keywords.get_mut("items").filter(|items| **items == true) {
         *items = Value::Object(Map::new());
     }
-    // schemars writes this for a flattened map beside a flattened enum; serde alone knows which keys the enum leaves.
+    // schemars writes `unevaluatedProperties` for a flattened map beside a flattened enum. Only serde knows which keys are left for
+    // the map.
     if keywords
         .get("unevaluatedProperties")
         .is_some_and(|schema| *schema != false)
@@ -111,13 +112,13 @@ fn is_redundant(keyword: &str, value: &Value) -> bool {
     match keyword {
         "$schema" | "title" => true,
         "required" => value.as_array().is_some_and(Vec::is_empty),
-        // No format of JSON Schema. `IpAddr` reads both kinds of address, and the two formats of these would exclude each other.
+        // `ip` is no format of JSON Schema. `IpAddr` accepts both kinds of address; `ipv4` and `ipv6` together would reject every one.
         "format" => value == "ip",
         _ => false,
     }
 }
 
-/// Removes the `format` of a number, which is of no use to a model; that of an integer becomes a mark, since its range is
+/// Removes the `format` of a number, which is of no use to a model. A mark replaces the format of an integer, whose range is
 /// enforced.
 fn mark_integer(keywords: &mut Keywords) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else {

@@ -1,7 +1,7 @@
 //! The nodes of the tree: JSON values with the text of numbers and the order of keys.
 //!
-//! A `serde_json::Value` would lose how a number was written (`1.50`, 2^53 + 1, 30 digits) and duplicate keys, and what it keeps
-//! depends on features that the user's build enables.
+//! A `serde_json::Value` would lose how a number was written (`1.50`, 2^53 + 1, 30 digits) and duplicate keys. It keeps
+//! more or less depending on the features `arbitrary_precision` and `preserve_order`, which other crates may enable.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -18,7 +18,7 @@ pub(crate) enum Node<'a> {
     Bool(bool),
     Number(Number<'a>),
     Text(Cow<'a, str>),
-    /// Shared, as the members of objects are.
+    /// Reference-counted, for cheap clones.
     List(Rc<Vec<Node<'a>>>),
     Object(Members<'a>),
 }
@@ -28,23 +28,23 @@ pub(crate) enum Node<'a> {
 pub(crate) struct Number<'a> {
     /// In JSON's grammar.
     pub(crate) text: Cow<'a, str>,
-    /// Whether this is not what was sent: a float so large that its digits were lost on the way here.
+    /// The float comes from a [`Value`] and is at least 2^53, so that digits of the original text are lost.
     pub(crate) approximate: bool,
-    /// Whether a type is to see an integer, however it is written: an untagged enum would take `3.0` for a float.
+    /// Deserializes as an integer even if written as `3.0`; an untagged enum would choose its float variant.
     pub(crate) as_integer: bool,
 }
 
 /// The members of an object, each key once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members<'a> {
-    /// In the order in which the keys came. Shared: of a long list most objects stay as they are when one is changed.
+    /// Entries in the order of the input. Reference-counted, so that a list in which one object changes is cheap to clone.
     pub(crate) entries: Rc<Vec<(Cow<'a, str>, Node<'a>)>>,
-    /// The positions of those that came more than once; the last value is the one that is here.
+    /// Positions of the entries whose key was duplicated; `entries` holds the last value.
     pub(crate) repeated: Vec<usize>,
 }
 
 impl<'a> Node<'a> {
-    /// A number that is written as JSON has it.
+    /// Creates a number from a text in JSON's grammar.
     pub(crate) fn number(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Number(Number {
             text: text.into(),
@@ -92,7 +92,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Depth of nested lists and objects. Recursive: no tree is deeper than its reader went.
+    /// Depth of nested lists and objects. The recursion is bounded by the depth limit of the reader.
     pub(crate) fn levels(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::levels).max().unwrap_or_default(),
@@ -104,7 +104,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The type of the value; of a number, `INTEGER` when it is one, however it is written.
+    /// Returns the JSON type; `3.0` and `3e0` are `INTEGER`.
     pub(crate) fn types(&self) -> Types {
         match self {
             Self::Null => Types::NULL,
@@ -117,7 +117,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value so many steps further in.
+    /// Returns the descendant at these steps.
     pub(crate) fn at<'s>(&self, steps: impl Iterator<Item = &'s str>) -> Option<&Self> {
         let mut node = self;
         for step in steps {
@@ -163,7 +163,7 @@ impl<'a> Node<'a> {
             text: String::new(),
             allowance: crate::wire::issue::EXCERPT_LIMIT + 1,
         };
-        // It fails when the space is used up, which is the purpose.
+        // The error at the limit ends the writing early.
         let _ = self.write(&mut preview);
         preview.text
     }
@@ -201,18 +201,18 @@ impl<'a> Node<'a> {
     }
 }
 
-/// From here on neighbouring floats are more than one apart.
+/// 2^53: from here on `f64` does not represent every integer.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 impl Number<'_> {
-    /// Whether it has no fraction, however it is written.
+    /// Returns whether the number has no fractional part; `3.0` has none.
     pub(crate) fn is_integer(&self) -> bool {
         self.is_plain_integer()
             || crate::schema::compiled::decimal::Decimal::parse(&self.text)
                 .is_some_and(|number| number.is_integer())
     }
 
-    /// As `serde_json` reads it, but floats to the last bit.
+    /// Converts to a number of `serde_json`, with correctly rounded floats.
     fn to_value(&self) -> Option<Value> {
         let read: serde_json::Number = serde_json::from_str(&self.text).ok()?;
         let float = self.text.parse().ok().filter(|_| read.is_f64());
@@ -222,12 +222,12 @@ impl Number<'_> {
         Some(Value::Number(exact.unwrap_or(read)))
     }
 
-    /// Whether it is written as an integer.
+    /// Returns whether the text has neither a fraction nor an exponent.
     pub(crate) fn is_plain_integer(&self) -> bool {
         !self.text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
     }
 
-    /// Whether a float can stand for it, if not exactly.
+    /// Returns whether the number, perhaps rounded, is a finite `f64`.
     pub(crate) fn is_finite(&self) -> bool {
         // The largest float has 309 digits.
         let small = self.text.len() < 300 && self.is_plain_integer();
