@@ -1,7 +1,7 @@
 //! Registries of tools: [`ToolRegistry`] registers tools and runs calls.
 
 pub(crate) mod tool_registry;
-mod register;
+mod settings;
 mod inspect;
 mod call;
 

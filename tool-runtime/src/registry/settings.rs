@@ -1,0 +1,121 @@
+//! Settings of a registry: policy, schemas, concurrency.
+
+use crate::arguments::policy::Policy;
+use crate::registry::tool_registry::{Concurrency, ToolRegistry};
+use crate::schema::FormatPolicy;
+
+/// Settings of a registry.
+impl ToolRegistry {
+    /// Sets the policy for calls, unless the tool or the call has its own.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.tools_mut().policy = policy;
+        self
+    }
+
+    /// Appends a note with the warnings to the result of each function that was called, for the model; off by default.
+    ///
+    /// Layers see the result without this [note](ToolOutcome::notes): an offload layer stores the tool's output only, and the
+    /// note follows the pointer to it.
+    #[must_use]
+    pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
+        self.tools_mut().warnings_in_results = enabled;
+        self
+    }
+
+    /// Includes the defaults of parameters in the schemas; off by default. Applies to tools that are registered afterwards.
+    #[must_use]
+    pub fn with_defaults_in_schemas(mut self, enabled: bool) -> Self {
+        self.tools_mut().include_defaults = enabled;
+        self
+    }
+
+    /// Enforces `format` in schemas; off by default, as in JSON Schema, where it is information for the model. Applies to tools that are
+    /// registered afterwards.
+    ///
+    /// These are enforced: `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321, in ASCII)
+    /// and `uri` (RFC 3986, with a scheme). A text of another form is `constraint_violated`.
+    ///
+    /// ```
+    /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "day": { "type": "string", "format": "date" } } });
+    /// let definition = ToolDefinition::new("plan", "Plan a day.", schema);
+    /// let mut registry = ToolRegistry::new().with_formats_enforced(true);
+    /// registry.register_dynamic(definition, async |arguments: Value, _| arguments).unwrap();
+    ///
+    /// let request = registry.prepare(ToolCall::new("toolu_01", "plan", json!({ "day": "2025-02-30" })));
+    /// assert_eq!(
+    ///     request.errors[0].to_string(),
+    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a date of the calendar, for example 2025-01-31, or leave it out"#,
+    /// );
+    /// ```
+    #[must_use]
+    pub fn with_formats_enforced(mut self, enabled: bool) -> Self {
+        self.tools_mut().schemas.formats = if enabled {
+            FormatPolicy::Enforced
+        } else {
+            FormatPolicy::Shown
+        };
+        self
+    }
+
+    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by default. Applies to
+    /// tools that are registered afterwards.
+    ///
+    /// `"type": "float"`, `"properties": []`, `"required": true` in a property and others are read
+    /// [as meant](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the definition has the corrected
+    /// schema. Without corrections such a schema is an error, and a definition keeps its schema as it was given.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "price": { "type": "float", "required": true } } });
+    /// let definition = ToolDefinition::new("pay", "Pay a price.", schema);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_dynamic(definition.clone(), async |arguments: Value, _| arguments).unwrap();
+    /// assert_eq!(
+    ///     registry.tool_definitions()[0].input_schema,
+    ///     json!({ "type": "object", "properties": { "price": { "type": "number" } }, "required": ["price"] }),
+    /// );
+    ///
+    /// let mut registry = ToolRegistry::new().with_schema_corrections(false);
+    /// assert!(registry.register_dynamic(definition, async |arguments: Value, _| arguments).is_err());
+    /// ```
+    #[must_use]
+    pub fn with_schema_corrections(mut self, enabled: bool) -> Self {
+        self.tools_mut().schemas.has_corrections = enabled;
+        self
+    }
+
+    /// Sets how many calls of one [`execute_all`](Self::execute_all) run concurrently; 8 by default, at least 1.
+    #[must_use]
+    pub fn with_max_concurrency(mut self, calls: usize) -> Self {
+        self.concurrency = Concurrency(calls.max(1));
+        self
+    }
+
+    /// Disables the fast path for arguments that conform to the schema. That is slower; outcomes must not differ.
+    #[doc(hidden)] // for tests, which compare both
+    #[must_use]
+    pub fn without_fast_path(mut self) -> Self {
+        self.tools_mut().without_fast_path = true;
+        self
+    }
+
+    /// Accepts arguments that name another tool than the one that is called.
+    #[doc(hidden)] // for a host that knows schemas without the names of their tools
+    #[must_use]
+    pub fn without_name_check(mut self) -> Self {
+        self.tools_mut().accepts_any_name = true;
+        self
+    }
+
+    /// Obeys the private keywords that mark the schemas of types, in schemas of dynamic tools, too.
+    #[doc(hidden)] // for tests, which register the schema of a type as a dynamic tool
+    #[must_use]
+    pub fn with_marks_in_schemas(mut self) -> Self {
+        self.tools_mut().schemas.has_marks = true;
+        self
+    }
+}
