@@ -15,7 +15,7 @@ impl ToolRegistry {
 
     /// Appends a note with the warnings to the result of each function that was called, for the model; off by default.
     ///
-    /// Layers see the result without this [note](ToolOutcome::notes): an offload layer stores the tool's output only, and the
+    /// Layers see the result without this [note](crate::ToolOutcome::notes): an offload layer stores the tool's output only, and the
     /// note follows the pointer to it.
     #[must_use]
     pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
