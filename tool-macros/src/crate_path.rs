@@ -19,7 +19,7 @@ impl Runtime {
         }
     }
 
-    /// The alias; errors of paths that start with it are shown at `span`.
+    /// Returns the alias; errors of paths that start with it are shown at `span`.
     pub(crate) fn at(&self, span: Span) -> Ident {
         Ident::new(self.alias, span)
     }

@@ -105,7 +105,7 @@ fn collect(meta: &Meta, condition: Option<&TokenStream>, pieces: &mut Vec<Piece>
     });
 }
 
-/// The condition and the attributes of a `cfg_attr`.
+/// Returns the condition and the attributes of a `cfg_attr`.
 pub(crate) fn cfg_attr(meta: &Meta) -> Option<(Meta, Vec<Meta>)> {
     let Meta::List(list) = meta else { return None };
     if !list.path.is_ident("cfg_attr") {
@@ -204,7 +204,7 @@ impl Indentation {
         indentation
     }
 
-    /// Number of spaces that a line lacks.
+    /// Returns the number of spaces that a line lacks.
     fn missing(&self, line: &Line) -> usize {
         usize::from(self.is_mixed && !line.is_sugared)
     }

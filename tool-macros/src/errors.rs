@@ -40,7 +40,7 @@ impl Errors {
         }
     }
 
-    /// Number of errors so far.
+    /// Returns the number of errors so far.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().as_ref().map_or(0, |collected| {
             collected.messages.len() + collected.left_to_rustc.len()
@@ -77,7 +77,7 @@ impl Errors {
 }
 
 impl CompileErrors {
-    /// A statement for the stub that fails the build where rustc reported nothing.
+    /// Returns a statement for the stub that fails the build where rustc reported nothing.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
         // A generic function is evaluated when it is instantiated, which rustc never does after another error; a plain

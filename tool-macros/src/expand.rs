@@ -77,7 +77,7 @@ pub(crate) fn allow_deprecated<'a>(functions: impl IntoIterator<Item = &'a Funct
         .then(|| quote!(#[allow(deprecated)]))
 }
 
-/// The struct with the tool's name: types and functions have separate namespaces.
+/// Returns the struct with the tool's name: types and functions have separate namespaces.
 pub(crate) fn tool_struct(function: &Function) -> TokenStream {
     let cfgs = function.cfgs();
     let vis = &function.vis;
@@ -94,7 +94,7 @@ pub(crate) fn tool_struct(function: &Function) -> TokenStream {
     }
 }
 
-/// The statements that declare a tool: its parameters, its declaration, and the closure that calls the function.
+/// Returns the statements that declare a tool: its parameters, its declaration, and the closure that calls the function.
 pub(crate) fn declared_tool(tool: &Tool, rt: &Runtime) -> TokenStream {
     let lines = tool.params.iter().map(|param| self::param(param, rt));
     let params = Ident::new("params", Span::mixed_site());
@@ -131,7 +131,7 @@ pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
     line
 }
 
-/// The name and the description. The model supplies a parameter with a description, the host any other.
+/// Returns the name and the description. The model supplies a parameter with a description, the host any other.
 fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;
@@ -145,7 +145,7 @@ fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     }
 }
 
-/// The method calls that the keys of `#[arg(..)]` become.
+/// Returns the method calls that the keys of `#[arg(..)]` become.
 fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     let ParamOptions {
         default,
@@ -197,7 +197,7 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     calls
 }
 
-/// The function in `Default::default()`, whose type is the parameter's: a conversion from any type would leave that open.
+/// Returns the function in `Default::default()`, whose type is the parameter's: a conversion from any type would leave that open.
 fn default_function(value: &Expr) -> Option<&Expr> {
     let Expr::Call(call) = value else { return None };
     let Expr::Path(function) = &*call.func else {
@@ -313,7 +313,7 @@ pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Run
     quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
-/// The parameter's name, hygienic: no code of the user can refer to it.
+/// Returns the parameter's name, hygienic: no code of the user can refer to it.
 fn binding(param: &Ident) -> Ident {
     if param == "gen" {
         // A keyword of this crate's edition, but maybe not of the user's.
@@ -324,7 +324,7 @@ fn binding(param: &Ident) -> Ident {
     binding
 }
 
-/// The variable that a method is called on; its name differs from every parameter's.
+/// Returns the variable that a method is called on; its name differs from every parameter's.
 fn self_ident(tool: &Tool) -> Ident {
     let mut name = "this".to_owned();
     while tool.params.iter().any(|param| param.ident == name) {

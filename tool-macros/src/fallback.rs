@@ -45,7 +45,7 @@ pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
         .collect()
 }
 
-/// A closure that responds with a value of the output's type, if a closure can name that.
+/// Returns a closure that responds with a value of the output's type, if a closure can name that.
 fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     let ty = output.ty.as_ref().filter(|ty| types::is_closed(ty))?;
     let span = types::name_span(ty);
@@ -54,7 +54,7 @@ fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     Some(quote!(|#value: #ty| #response))
 }
 
-/// The function with the undeclared lifetimes of its parameters declared: their borrow was reported.
+/// Returns the function with the undeclared lifetimes of its parameters declared: their borrow was reported.
 fn with_lifetimes(function: &Function) -> Function {
     let mut function = function.clone();
     for lifetime in function
@@ -73,7 +73,7 @@ fn with_lifetimes(function: &Function) -> Function {
     function
 }
 
-/// The function without reported parts, and without parts that rustc would report again.
+/// Returns the function without reported parts, and without parts that rustc would report again.
 pub(crate) fn compilable(function: &Function) -> TokenStream {
     let mut function = function.clone();
     function

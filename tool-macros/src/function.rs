@@ -44,7 +44,7 @@ impl Function {
         matches!(self.body, TokenTree::Group(_))
     }
 
-    /// The types of the parameters without `self`.
+    /// Returns the types of the parameters without `self`.
     pub(crate) fn param_types(&self) -> impl Iterator<Item = &Type> {
         self.sig.inputs.iter().filter_map(|input| match input {
             FnArg::Receiver(_) => None,
@@ -52,7 +52,7 @@ impl Function {
         })
     }
 
-    /// The `cfg`s of the function and of the tool, which apply to everything generated from it.
+    /// Returns the `cfg`s of the function and of the tool, which apply to everything generated from it.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
         let own = self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
         own.chain(&self.tool_cfg)

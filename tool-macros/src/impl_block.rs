@@ -86,7 +86,7 @@ impl Parse for Item {
 }
 
 impl ImplBlock {
-    /// The `cfg`s of the block, which apply to everything generated from it.
+    /// Returns the `cfg`s of the block, which apply to everything generated from it.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
@@ -126,7 +126,7 @@ impl ToTokens for Item {
     }
 }
 
-/// The name of the macro that an item calls.
+/// Returns the name of the macro that an item calls.
 pub(crate) fn macro_name(item: &TokenStream) -> Option<Ident> {
     let mut name = None;
     for token in item.clone() {

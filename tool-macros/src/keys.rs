@@ -194,7 +194,7 @@ fn one_of(names: &[&str]) -> String {
     format!("{one_of}`{}`", names.join("`, `"))
 }
 
-/// The attribute of a key, if it is a key of another attribute.
+/// Returns the attribute of a key, if it is a key of another attribute.
 fn belongs_to<K: Key, Other: Key>(key: &str) -> Option<String> {
     let is_other = K::ATTRIBUTE != Other::ATTRIBUTE && Other::from_name(key).is_some();
     is_other.then(|| format!("it belongs to `#[{}(..)]` on {}", Other::ATTRIBUTE, Other::PLACE))

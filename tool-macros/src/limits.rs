@@ -119,7 +119,7 @@ fn check_values(options: &ParamOptions, name: &str, value: &Expr, errors: &Error
     }
 }
 
-/// The end of a range that is an integer although the other is a float.
+/// Returns the end of a range that is an integer although the other is a float.
 fn int_beside_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
     let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
     [(start, end), (end, start)].into_iter().find_map(|(one, other)| {

@@ -109,7 +109,7 @@ impl RawTool {
 }
 
 impl RawTool {
-    /// The span of `self`, or of `Self` in the signature: either shows that this is a method.
+    /// Returns the span of `self`, or of `Self` in the signature: either shows that this is a method.
     pub(crate) fn self_span(&self) -> Option<Span> {
         let receiver = self.receiver.as_ref().map(|this| this.self_token.span);
         let params = self.params.iter().map(|param| &param.ty);
@@ -159,7 +159,7 @@ impl RawParam {
     }
 }
 
-/// A parameter that replaces a pattern. axum's handlers take `State(db): State<Db>`.
+/// Returns a parameter that replaces a pattern. axum's handlers take `State(db): State<Db>`.
 fn destructured(pattern: &Pat, ty: &Type) -> String {
     let name = match pattern {
         Pat::TupleStruct(tuple) if tuple.elems.len() == 1 => tuple.elems.first(),

@@ -79,7 +79,7 @@ const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// The alternative to an unknown key.
+/// Returns the alternative to an unknown key.
 pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
     ALTERNATIVES
         .iter()
@@ -87,7 +87,7 @@ pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
         .map(|(.., advice)| *advice)
 }
 
-/// The known key that was most likely meant.
+/// Returns the known key that was most likely meant.
 pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let synonym = SYNONYMS
         .iter()
@@ -108,7 +108,7 @@ pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= word.len() / 3).then_some(word)
 }
 
-/// The edit distance: insertions, deletions and replacements.
+/// Returns the edit distance: insertions, deletions and replacements.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

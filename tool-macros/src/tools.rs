@@ -43,7 +43,7 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// The tools, if there is no mistake in the whole block; otherwise the parts of each, and all mistakes.
+/// Returns the tools, if there is no mistake in the whole block; otherwise the parts of each, and all mistakes.
 fn all_valid(
     tools: Vec<Result<Tool, Box<Rejected>>>,
     errors: Errors,
@@ -65,7 +65,7 @@ fn all_valid(
     Err((all_parts, all_errors))
 }
 
-/// The tools among the functions, each with its errors; they stay in the block, without the macros' attributes.
+/// Returns the tools among the functions, each with its errors; they stay in the block, without the macros' attributes.
 fn read_methods(block: &mut ImplBlock, errors: &Errors) -> Vec<(RawTool, Errors)> {
     let mut tools = Vec::new();
     for item in &mut block.items {
@@ -227,7 +227,7 @@ fn expand(block: &ImplBlock, tools: &[Tool], krate: Option<&Path>) -> TokenStrea
     quote!(#block #set)
 }
 
-/// The block without its reported parts.
+/// Returns the block without its reported parts.
 fn compilable_block(mut block: ImplBlock) -> ImplBlock {
     for item in &mut block.items {
         if let Item::Function(function) = item {
@@ -237,7 +237,7 @@ fn compilable_block(mut block: ImplBlock) -> ImplBlock {
     block
 }
 
-/// A set without tools, in which the compiler checks the valid parts of the rejected tools.
+/// Returns a set without tools, in which the compiler checks the valid parts of the rejected tools.
 fn empty_set(
     block: &ImplBlock,
     tools: &[Parts],

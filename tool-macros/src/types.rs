@@ -71,7 +71,7 @@ fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors
     }
 }
 
-/// The owned equivalent of an unsized type of the standard library. For wording only.
+/// Returns the owned equivalent of an unsized type of the standard library. For wording only.
 fn owned(path: &Path) -> Option<&'static str> {
     let last = path.segments.last().filter(|last| last.arguments.is_none())?;
     let (_, instead) = OWNED.iter().find(|(borrowed, _)| last.ident == borrowed)?;
@@ -160,7 +160,7 @@ pub(crate) fn is_closed(ty: &Type) -> bool {
     closed
 }
 
-/// The span of `Self` in the type: then the function is in an `impl` block.
+/// Returns the span of `Self` in the type: then the function is in an `impl` block.
 pub(crate) fn self_type_span(ty: &Type) -> Option<Span> {
     if let Type::Path(path) = ty
         && let Some(first) = path.path.segments.first()
@@ -173,7 +173,7 @@ pub(crate) fn self_type_span(ty: &Type) -> Option<Span> {
     found
 }
 
-/// The reference in `&Self`.
+/// Returns the reference in `&Self`.
 pub(crate) fn reference_to_self(ty: &Type) -> Option<&TypeReference> {
     match ungrouped(ty) {
         Type::Reference(reference) => match ungrouped(&reference.elem) {
@@ -193,7 +193,7 @@ fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// The span of the last segment of a path, where rustc reports the type.
+/// Returns the span of the last segment of a path, where rustc reports the type.
 pub(crate) fn name_span(ty: &Type) -> Span {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.span()),
@@ -204,7 +204,7 @@ pub(crate) fn name_span(ty: &Type) -> Span {
     .unwrap_or_else(|| ty.span())
 }
 
-/// The last name in the path of a type.
+/// Returns the last name in the path of a type.
 pub(crate) fn last_name(ty: &Type) -> Option<&Ident> {
     match ungrouped(ty) {
         Type::Path(path) => path.path.segments.last().map(|last| &last.ident),
@@ -212,7 +212,7 @@ pub(crate) fn last_name(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// A type in the usual spelling.
+/// Returns a type in the usual spelling.
 pub(crate) fn text(ty: &Type) -> String {
     let mut text = ty.to_token_stream().to_string();
     for (spaced, written) in [
@@ -257,7 +257,7 @@ fn arguments(path: &TypePath) -> impl Iterator<Item = &GenericArgument> {
         .flatten()
 }
 
-/// All lifetimes in the type except `'static` and `'_`.
+/// Returns all lifetimes in the type except `'static` and `'_`.
 pub(crate) fn named_lifetimes(ty: &Type) -> Vec<Lifetime> {
     let mut named: Vec<Lifetime> = lifetimes(ty).cloned().collect();
     if let Type::Reference(reference) = ty {
@@ -269,7 +269,7 @@ pub(crate) fn named_lifetimes(ty: &Type) -> Vec<Lifetime> {
     named
 }
 
-/// The lifetime arguments of a path except `'static`.
+/// Returns the lifetime arguments of a path except `'static`.
 fn lifetimes(ty: &Type) -> impl Iterator<Item = &Lifetime> {
     let path = match ty {
         Type::Path(path) => Some(path),

@@ -137,7 +137,7 @@ pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Reject
     }
 }
 
-/// The span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a generated lifetime.
+/// Returns the span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a generated lifetime.
 fn async_trait_span(tool: &RawTool) -> Option<Span> {
     let mut generics = tool.function.sig.generics.params.iter();
     let is_rewritten = generics.any(|generic| {
@@ -189,7 +189,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// The output of a tool; `None` also if the function is neither `async` nor blocking.
+/// Returns the output of a tool; `None` also if the function is neither `async` nor blocking.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
     if sig.asyncness.is_none() && tool.blocking.is_none() {
@@ -340,7 +340,7 @@ fn place(tool: &RawTool, errors: &Errors) {
     errors.spanned(receiver.self_token, message);
 }
 
-/// The lifetime and the `mut` of `&self`, or of the equivalent `self: &Self`.
+/// Returns the lifetime and the `mut` of `&self`, or of the equivalent `self: &Self`.
 fn receiver_reference(receiver: &ReceiverKind) -> Option<(Option<&Lifetime>, Option<Token![mut]>)> {
     match receiver {
         ReceiverKind::Reference(_, lifetime, mutability) => Some((lifetime.as_ref(), *mutability)),

@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// The reason why no tool can have this name, and advice.
+/// Returns the reason why no tool can have this name, and advice.
 fn no_name(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {

@@ -23,7 +23,7 @@ impl Original {
         }
     }
 
-    /// The first character.
+    /// Returns the first character.
     pub(crate) fn first(&self) -> Option<char> {
         self.text.chars().next()
     }
@@ -60,7 +60,7 @@ enum Value {
 }
 
 impl Values {
-    /// The number of the value of a text of JSON.
+    /// Returns the number of the value of a text of JSON.
     fn number(&mut self, text: &str) -> usize {
         let mut open: Vec<Vec<usize>> = vec![Vec::new()];
         let mut rest = text;
@@ -96,7 +96,7 @@ impl Values {
     }
 }
 
-/// Length of the string at the start of `text`.
+/// Returns the length of the string at the start of `text`.
 fn string_len(text: &str) -> usize {
     let mut escaped = false;
     let closes = |byte: u8| {
@@ -118,7 +118,7 @@ fn sorted(members: &[usize]) -> Vec<usize> {
     members.into_iter().flatten().collect()
 }
 
-/// UTF-16 code units of a JSON string with these contents.
+/// Returns UTF-16 code units of a JSON string with these contents.
 fn units(contents: &str) -> Vec<u16> {
     let mut units = Vec::new();
     let mut rest = contents;
@@ -146,7 +146,7 @@ fn units(contents: &str) -> Vec<u16> {
     units
 }
 
-/// Canonical form of a JSON number: its digits without zeros around them, and a power of ten. `1.50` and `15e-1` become
+/// Returns the canonical form of a JSON number: its digits without zeros around them, and a power of ten. `1.50` and `15e-1` become
 /// `15e-1`.
 fn canonical(number: &str) -> String {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));

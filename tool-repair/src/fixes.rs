@@ -45,7 +45,7 @@ impl Fixes {
     /// Maximum number of changes that are kept in full.
     pub const KEPT: usize = 64;
 
-    /// The first 64 changes, in the order in which they were made.
+    /// Returns the first 64 changes, in the order in which they were made.
     pub fn first(&self) -> &[Fix] {
         &self.first
     }
@@ -55,13 +55,13 @@ impl Fixes {
         self.first.iter()
     }
 
-    /// Number of changes of each kind; all changes are counted.
+    /// Returns the number of changes of each kind; all changes are counted.
     pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
         let counts = FixCode::ALL.iter().copied().zip(self.counts);
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// Total number of changes.
+    /// Returns the total number of changes.
     pub fn total(&self) -> usize {
         self.counts.iter().sum()
     }
@@ -196,14 +196,14 @@ macro_rules! codes {
             /// Every code, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The stable text of the code.
+            /// Returns the stable text of the code.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
                 }
             }
 
-            /// Default message of a change.
+            /// Returns the default message of a change.
             const fn message(self) -> &'static str {
                 match self {
                     $(Self::$name => $message,)+

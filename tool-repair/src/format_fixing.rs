@@ -46,7 +46,7 @@ impl Default for FormatFixing {
 }
 
 impl FormatFixing {
-    /// The defaults for every tool: the arguments of any call are repaired, whatever its name.
+    /// Returns the defaults for every tool: the arguments of any call are repaired, whatever its name.
     ///
     /// ```
     /// use tool_repair::{FormatFixing, TargetTools};

@@ -30,7 +30,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The stable name of the status: `valid`, `repaired`, `truncated`, `refused`.
+    /// Returns the stable name of the status: `valid`, `repaired`, `truncated`, `refused`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -451,7 +451,7 @@ fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<
 }
 
 impl Deviation {
-    /// The reason why a text cannot be repaired any more, if a limit was exceeded.
+    /// Returns the reason why a text cannot be repaired any more, if a limit was exceeded.
     fn too_late(&self, received: usize, limits: Limits) -> Option<Reason> {
         if let Some(limit) = self.over_limit {
             return Some(Reason::new(self.found, limit));

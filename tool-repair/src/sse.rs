@@ -82,7 +82,7 @@ pub enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The raw bytes.
+    /// Returns the raw bytes.
     pub fn raw(&self) -> &'a [u8] {
         match self {
             Self::Event(event) => event.raw,
@@ -178,7 +178,7 @@ impl SseDecoder {
             .then(|| self.leave(self.at, false))
     }
 
-    /// End of the contents of the current line, and start of the next line.
+    /// Returns the end of the contents of the current line, and start of the next line.
     fn line_end(&mut self) -> Option<(usize, usize)> {
         let unsearched = self.buffer.get(self.at..)?;
         let Some(found) = memchr2(b'\n', b'\r', unsearched) else {
@@ -276,7 +276,7 @@ impl<'a> Event<'a> {
         Self { raw, ended: true }
     }
 
-    /// The raw bytes, with the blank line.
+    /// Returns the raw bytes, with the blank line.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
@@ -286,17 +286,17 @@ impl<'a> Event<'a> {
         self.ended
     }
 
-    /// Value of the last `event:` line; `None` without one, or if it is not UTF-8.
+    /// Returns the value of the last `event:` line; `None` without one, or if it is not UTF-8.
     pub fn name(&self) -> Option<&'a str> {
         self.last(b"event")
     }
 
-    /// Value of the last `id:` line.
+    /// Returns the value of the last `id:` line.
     pub fn id(&self) -> Option<&'a str> {
         self.last(b"id")
     }
 
-    /// Value of the last `retry:` line, in milliseconds.
+    /// Returns the value of the last `retry:` line, in milliseconds.
     pub fn retry(&self) -> Option<u64> {
         self.last(b"retry")?.parse().ok()
     }
@@ -312,7 +312,7 @@ impl<'a> Event<'a> {
         }))
     }
 
-    /// All fields, in their order; comments are left out.
+    /// Returns all fields, in their order; comments are left out.
     pub fn fields(&self) -> Fields<'a> {
         Fields { raw: self.raw, at: 0 }
     }

@@ -41,7 +41,7 @@ impl Stack {
         }
     }
 
-    /// The innermost container.
+    /// Returns the innermost container.
     #[inline]
     pub(super) fn top(&self) -> Option<Container> {
         (self.depth > 0).then(|| container(self.word, 0))

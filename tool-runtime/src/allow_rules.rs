@@ -80,7 +80,7 @@ impl AllowRules {
         }
     }
 
-    /// Whether one of the rules allows a call with these arguments; `None` if they cannot be compared.
+    /// Returns whether one of the rules allows a call with these arguments; `None` if they cannot be compared.
     pub(crate) fn allow(&self, tool: &str, arguments: Option<&Map<String, Value>>) -> bool {
         self.0.iter().any(|rule| {
             let is_equal = |expected| arguments.is_some_and(|arguments| arguments == expected);

@@ -230,7 +230,7 @@ struct RulesOfSession<'a> {
 }
 
 impl RulesOfSession<'_> {
-    /// Whether a rule allows the call. One that cannot be read allows nothing.
+    /// Returns whether a rule allows the call. One that cannot be read allows nothing.
     fn allow(&self, request: &ToolCallRequest) -> bool {
         let context = &self.call.context;
         let values = match context.session_values() {
@@ -362,18 +362,19 @@ pub struct PermissionRequest {
 }
 
 impl PermissionRequest {
-    /// The definition of the called tool, with its [hints](ToolDefinition::hints).
+    /// Returns the definition of the called tool, with its [hints](ToolDefinition::hints).
     pub fn definition(&self) -> &ToolDefinition {
         self.tool.definition()
     }
 
-    /// The rule that allows every call of this tool.
+    /// Returns the rule that allows every call of this tool.
     pub fn rule_for_tool(&self) -> AllowRule {
         AllowRule::for_tool(self.tool.qualified_name.as_str())
     }
 
-    /// The rule that allows the calls of this tool with the same arguments. It never allows a call with a number that 64 bits cannot
-    /// represent, or that is not in its shortest form (`1.50`, `1e3`): such a call is asked about again.
+    /// Returns the rule that allows the calls of this tool with the same arguments. It never allows a call with a
+    /// number that 64 bits cannot represent, or that is not in its shortest form (`1.50`, `1e3`): such a call is
+    /// asked about again.
     pub fn rule_for_call(&self) -> AllowRule {
         AllowRule::for_call(self.tool.qualified_name.as_str(), self.call.complete_arguments())
     }

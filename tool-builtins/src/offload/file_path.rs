@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The path for one result; both ids are checked first, and used unchanged. Further files of one id have their number
+/// Returns the path for one result; both ids are checked first, and used unchanged. Further files of one id have their number
 /// at the end: `call_0.md`, `call_0-2.md`.
 pub(super) fn file(
     output_dir: &Path,
@@ -22,19 +22,19 @@ pub(super) fn file(
     Ok(directory.join(format!("{tool_use_id}{suffix}")))
 }
 
-/// The directory of a session.
+/// Returns the directory of a session.
 pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, InvalidComponent> {
     check("session id", session_id, LONGEST_NAME)?;
     Ok(output_dir.join(session_id))
 }
 
-/// The path for this name, which may include a number: `call_0` or `call_0-2`.
+/// Returns the path for this name, which may include a number: `call_0` or `call_0-2`.
 pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
     check("name", name, LONGEST_NAME - EXTENSION.len())?;
     Ok(directory.join(format!("{name}{EXTENSION}")))
 }
 
-/// The name without the extension; `None` if the extension is not that of offloaded contents.
+/// Returns the name without the extension; `None` if the extension is not that of offloaded contents.
 pub(super) fn name_of(file_name: &str) -> Option<&str> {
     file_name.strip_suffix(EXTENSION)
 }

@@ -217,7 +217,7 @@ fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {
     }
 }
 
-/// The block with another content; every other field keeps its position.
+/// Returns the block with another content; every other field keeps its position.
 fn pointing(block: &Block, pointer: &str) -> Block {
     let fields = block.0.iter().map(|(name, value)| {
         let value = if name == "content" {

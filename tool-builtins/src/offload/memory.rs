@@ -20,12 +20,12 @@ impl MemoryWriter {
         Self::default()
     }
 
-    /// Content that was written to `file`.
+    /// Returns content that was written to `file`.
     pub fn read(&self, file: impl AsRef<Path>) -> Option<String> {
         self.lock().get(file.as_ref()).cloned()
     }
 
-    /// All contents, by their files.
+    /// Returns all contents, by their files.
     pub fn files(&self) -> BTreeMap<PathBuf, String> {
         self.lock().clone()
     }

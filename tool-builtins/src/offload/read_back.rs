@@ -219,7 +219,7 @@ impl Source<'_> {
         }
     }
 
-    /// The error that lists the existing files; without a list if they cannot be read.
+    /// Returns the error that lists the existing files; without a list if they cannot be read.
     async fn missing(&self) -> ReadOffloadedError {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
         let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();

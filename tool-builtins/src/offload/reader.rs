@@ -29,7 +29,7 @@ pub trait FileReader: Send + Sync + 'static {
     /// A file is `<directory>/<session>/<name>`. A link, or anything else that leads elsewhere, is an error.
     fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>>;
 
-    /// Names of the files in the directory of a session, in any order; for the error about a file that does not exist.
+    /// Returns names of the files in the directory of a session, in any order; for the error about a file that does not exist.
     /// The default implementation returns none.
     fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
         let _ = directory;

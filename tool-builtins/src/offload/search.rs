@@ -268,7 +268,7 @@ fn excerpt(text: &str, start: usize, end: usize) -> String {
     excerpt
 }
 
-/// The last boundary of a character up to this byte.
+/// Returns the last boundary of a character up to this byte.
 fn floor(text: &str, mut place: usize) -> usize {
     place = place.min(text.len());
     while !text.is_char_boundary(place) {
@@ -277,7 +277,7 @@ fn floor(text: &str, mut place: usize) -> usize {
     place
 }
 
-/// The first boundary of a character from this byte on; unchanged beyond the end.
+/// Returns the first boundary of a character from this byte on; unchanged beyond the end.
 fn ceil(text: &str, mut place: usize) -> usize {
     while place < text.len() && !text.is_char_boundary(place) {
         place += 1;

@@ -197,7 +197,7 @@ impl Parser<'_> {
         Ok(State::After)
     }
 
-    /// Error for a string whose closing quote is not text, and after which the text does not continue.
+    /// Returns the error for a string whose closing quote is not text, and after which the text does not continue.
     fn ends_there(&self, inside: Kind) -> Failure {
         let rest = self.from(self.at);
         if literal::opening(rest).is_none() && !rest.starts_with(char::is_alphanumeric) {

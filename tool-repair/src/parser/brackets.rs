@@ -72,7 +72,7 @@ struct BracketEdit {
 
 const STRING: &str = "\"\"";
 
-/// Tokens of a text that begins and ends with a bracket.
+/// Returns tokens of a text that begins and ends with a bracket.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_matches(SPACE);
@@ -104,7 +104,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     (tokens.len() <= MOST_TOKENS).then_some(tokens)
 }
 
-/// The edit that turns the tokens into JSON, if all such edits give one value.
+/// Returns the edit that turns the tokens into JSON, if all such edits give one value.
 fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     let kinds: String = tokens.iter().map(|token| token.kind).collect();
     let readable = length_of_json(&kinds);
@@ -143,7 +143,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     (!edit.inserts || !doubtful).then_some(edit)
 }
 
-/// Length of the longest prefix that is a prefix of JSON; more than the text's length if the text is JSON.
+/// Returns the length of the longest prefix that is a prefix of JSON; more than the text's length if the text is JSON.
 fn length_of_json(text: &str) -> usize {
     let mut scanner = Scanner::new(Limits::default());
     match scanner.scan(text) {

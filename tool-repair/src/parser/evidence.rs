@@ -44,7 +44,7 @@ impl Evidence {
         self.needs_none.get_or_insert((at, reason));
     }
 
-    /// The first token that is refused for missing or contrary evidence.
+    /// Returns the first token that is refused for missing or contrary evidence.
     pub(super) fn objection(&self) -> Option<Objection> {
         let satisfied = self.seen.map_or(0, |level| level as usize + 1);
         let missing = self.needed.into_iter().skip(satisfied).flatten().next();

@@ -10,7 +10,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The closing bracket.
+    /// Returns the closing bracket.
     pub(super) fn closer(self) -> u8 {
         match self {
             Self::Array => b']',

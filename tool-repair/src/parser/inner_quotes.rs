@@ -130,7 +130,7 @@ impl Parser<'_> {
         opens || alone
     }
 
-    /// End of the white space at `at`.
+    /// Returns the end of the white space at `at`.
     fn end_of_space(&self, at: usize) -> Result<usize, Failure> {
         let solid = self.from(at).trim_start_matches(SPACE);
         if solid.is_empty() {

@@ -75,7 +75,7 @@ pub(super) fn follows(text: &str) -> Option<bool> {
     (!after.is_empty()).then(|| end > 0 && after.starts_with(':'))
 }
 
-/// Length of the name at the start of `text`.
+/// Returns the length of the name at the start of `text`.
 fn name(text: &str) -> usize {
     let begins = |first: char| first.is_alphabetic() || matches!(first, '_' | '$');
     if !text.starts_with(begins) {

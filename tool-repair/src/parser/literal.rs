@@ -23,12 +23,12 @@ impl Form {
         }
     }
 
-    /// Number of bytes before the contents.
+    /// Returns the number of bytes before the contents.
     pub(super) fn len(self) -> usize {
         self.prefix + self.closing.len()
     }
 
-    /// The first byte of the closing quotes.
+    /// Returns the first byte of the closing quotes.
     pub(super) fn quote(self) -> u8 {
         self.closing.bytes().next().unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Literal {
     }
 }
 
-/// The form of the string at the start of `text`, if there is one. Bytes and f-strings are not supported.
+/// Returns the form of the string at the start of `text`, if there is one. Bytes and f-strings are not supported.
 pub(super) fn opening(text: &str) -> Option<Form> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
     let prefix = text.as_bytes().iter().take(1).take_while(is_letter).count();
@@ -106,7 +106,7 @@ pub(super) fn opening(text: &str) -> Option<Form> {
     Some(Form { prefix, closing, raw })
 }
 
-/// End of the string of this form at the start of `text`; `None` if the text ends before.
+/// Returns the end of the string of this form at the start of `text`; `None` if the text ends before.
 pub(super) fn end(text: &str, form: Form) -> Option<usize> {
     let (text, quote) = (text.as_bytes(), form.quote());
     let mut at = form.len();

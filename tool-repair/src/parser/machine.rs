@@ -54,7 +54,7 @@ pub(super) fn parse(
 }
 
 impl Parser<'_> {
-    /// The state at the start of the rest.
+    /// Returns the state at the start of the rest.
     fn initial_state(&mut self, deviation: &Deviation) -> Result<State, Failure> {
         Ok(match deviation.place {
             Place::Root => State::Root,

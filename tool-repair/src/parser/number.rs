@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     }
 }
 
-/// Length of the longest word that may be a number: with a sign in front and after an exponent.
+/// Returns the length of the longest word that may be a number: with a sign in front and after an exponent.
 fn length(text: &str) -> usize {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let unsigned = unsigned.trim_start_matches(' ');

@@ -110,13 +110,13 @@ pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     }
 }
 
-/// The text up to the first of these characters, or to a fence.
+/// Returns the text up to the first of these characters, or to a fence.
 fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
     let line = text.split(ends).next().unwrap_or_default();
     line.split("```").next().unwrap_or_default()
 }
 
-/// Length of the fence, the tag, the special token or the thoughts at the start of `text`; 0 if there is none.
+/// Returns the length of the fence, the tag, the special token or the thoughts at the start of `text`; 0 if there is none.
 fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     if let Some((_, closing)) = PAIRS.iter().find(|(opening, _)| text.starts_with(opening)) {
         let end = text.find(closing).map(|end| end + closing.len());
@@ -171,7 +171,7 @@ fn has_word(tag: &str, words: &str) -> bool {
     words.split(' ').any(|word| tag.contains(word))
 }
 
-/// The name of a tool, if this is one: `functions.search:0` and `default_api.search` name `search`.
+/// Returns the name of a tool, if this is one: `functions.search:0` and `default_api.search` name `search`.
 fn tool_name(text: &str) -> Option<&str> {
     let name = text.trim_matches([' ', '"', '\'']);
     let name = name.split(':').next().unwrap_or_default();
@@ -220,7 +220,7 @@ fn has_assignment(line: &str) -> bool {
     assignments.any(|before| !before.ends_with("to"))
 }
 
-/// A line without the marks of Markdown around it.
+/// Returns a line without the marks of Markdown around it.
 fn unmarked(line: &str) -> &str {
     line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t'])
 }

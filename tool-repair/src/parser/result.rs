@@ -6,7 +6,7 @@ use super::escape;
 use super::literal::{self, Form};
 use crate::fixes::FixCode;
 
-/// The contradiction between the result, a JSON text, and a slip of this kind.
+/// Returns the contradiction between the result, a JSON text, and a slip of this kind.
 pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
     let contents = |token: &'_ str| is_drive_path(token.get(1..).unwrap_or_default());
     match slip {

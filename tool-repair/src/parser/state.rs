@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
         text.chars().rev().chain(sent.chars().rev())
     }
 
-    /// The original contents of the last string up to `end`; `None` if they were not kept.
+    /// Returns the original contents of the last string up to `end`; `None` if they were not kept.
     pub(super) fn contents(&self, end: usize) -> Option<Cow<'t, str>> {
         let began = self.string.began + self.string.form.closing.len();
         if let Some(from) = began.checked_sub(self.base) {
@@ -138,12 +138,12 @@ impl<'t> Parser<'t> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// The text that was not parsed yet.
+    /// Returns the text that was not parsed yet.
     pub(super) fn rest(&self) -> &'t [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The text from `at` on; empty inside a character.
+    /// Returns the text from `at` on; empty inside a character.
     pub(super) fn from(&self, at: usize) -> &'t str {
         self.text.get(at..).unwrap_or_default()
     }
@@ -171,12 +171,12 @@ impl<'t> Parser<'t> {
         self.fixes.add_with_message(code, self.base + at, message);
     }
 
-    /// The innermost open container.
+    /// Returns the innermost open container.
     pub(super) fn inside(&self) -> Option<Kind> {
         self.frames.last().map(|frame| frame.kind)
     }
 
-    /// Error for a position without a certain reading.
+    /// Returns the error for a position without a certain reading.
     pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Failure {
         Failure::Refused(Reason::new(self.base + at, message))
     }
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Error for a text that ends before the value does.
+    /// Returns the error for a text that ends before the value does.
     pub(super) fn ends(&self) -> Failure {
         self.ends_with("the text ends before the value does")
     }
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
         Failure::Truncated(Reason::new(self.base + self.text.len(), message))
     }
 
-    /// Error for a text that ends inside the string that began at `began`, from the start of the whole.
+    /// Returns the error for a text that ends inside the string that began at `began`, from the start of the whole.
     pub(super) fn ends_in_string(&self, began: usize) -> Failure {
         self.ends_with(format!(
             "the text ends inside a string that began at byte {began}"

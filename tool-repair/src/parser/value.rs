@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    /// State after a value.
+    /// Returns the state after a value.
     pub(super) fn state_after(&self) -> State {
         if self.frames.is_empty() {
             State::Done
@@ -116,7 +116,7 @@ impl Parser<'_> {
     }
 }
 
-/// Length of the integer at the start of `text`, if it is the most usual kind of number and certainly ends.
+/// Returns the length of the integer at the start of `text`, if it is the most usual kind of number and certainly ends.
 fn integer(text: &[u8]) -> Option<usize> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ends = matches!(text.get(len)?, b',' | b']' | b'}' | b')' | b' ' | b'\n');

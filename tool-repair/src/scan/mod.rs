@@ -46,7 +46,7 @@ impl Scanner {
         Self(machine)
     }
 
-    /// Number of bytes that may be passed on: no repair will ever change them.
+    /// Returns the number of bytes that may be passed on: no repair will ever change them.
     pub(super) fn safe(&self) -> usize {
         self.0.held.unwrap_or(self.0.at)
     }
@@ -135,7 +135,7 @@ mod tests {
         "\n  |\u{4f60}\u{597d}|\u{1}"
     );
 
-    /// Trace of a scanner for pieces of a text: the bytes that could be passed on after each, and the end.
+    /// Returns the trace of a scanner for pieces of a text: the bytes that could be passed on after each, and the end.
     fn trace(pieces: &[&str], limits: Limits, skims: bool) -> String {
         let mut scanner = Scanner::new(limits);
         let mut trace = String::new();

@@ -3,7 +3,7 @@
 const ONES: u64 = u64::MAX / 0xFF;
 const TOPS: u64 = ONES << 7;
 
-/// Number of leading bytes of a string's text that need no escape.
+/// Returns the number of leading bytes of a string's text that need no escape.
 #[doc(hidden)] // for `tool-runtime`, which parses JSON, too; not API
 #[inline]
 pub fn plain(bytes: &[u8]) -> usize {
@@ -48,7 +48,7 @@ fn by_words(bytes: &[u8]) -> usize {
     }
 }
 
-/// Number of leading bytes of a string's text that need no escape, in quotes of another kind.
+/// Returns the number of leading bytes of a string's text that need no escape, in quotes of another kind.
 #[inline]
 pub(crate) fn plain_before(bytes: &[u8], quote: u8) -> usize {
     let quotes = ONES * u64::from(quote);
@@ -70,14 +70,14 @@ fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Index of the first special byte of eight.
+/// Returns the index of the first special byte of eight.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
     let special = special(u64::from_le_bytes(word));
     (special != 0).then_some(special.trailing_zeros() as usize / 8)
 }
 
-/// The top bit of each special byte; a borrow may also set the bits above the first one.
+/// Returns the top bit of each special byte; a borrow may also set the bits above the first one.
 #[inline]
 fn special(word: u64) -> u64 {
     // With one bit flipped, the quote is right after the control characters: one subtraction finds both.

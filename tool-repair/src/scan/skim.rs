@@ -110,7 +110,7 @@ impl Skim<'_> {
         }
     }
 
-    /// Length of the escape that a backslash before `after` begins.
+    /// Returns the length of the escape that a backslash before `after` begins.
     #[inline]
     fn escape(after: &[u8]) -> Option<usize> {
         match after {
@@ -183,7 +183,7 @@ impl Skim<'_> {
         self.go(ScannerState::String)
     }
 
-    /// Length of the literal or the number.
+    /// Returns the length of the literal or the number.
     #[inline]
     fn scalar(&self, first: u8) -> Option<usize> {
         let rest = self.bytes.get(self.at..)?;
@@ -214,7 +214,7 @@ impl Skim<'_> {
     }
 }
 
-/// Length of the number, if its successor is known and valid.
+/// Returns the length of the number, if its successor is known and valid.
 #[inline]
 fn number(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| {

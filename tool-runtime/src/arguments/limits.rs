@@ -119,7 +119,7 @@ pub(crate) fn matching(format: Option<&Format>, pattern: &Pattern) -> String {
     }
 }
 
-/// Whether the limits of a number hold.
+/// Returns whether the limits of a number hold.
 pub(crate) fn number_fits(limits: &NumberLimits, text: &str) -> bool {
     if limits.has_no_bounds() {
         return true;
@@ -188,7 +188,7 @@ pub(crate) fn is_same(one: &Node<'_>, other: &Node<'_>) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 
-/// A text that is the same for equal values and for no others.
+/// Returns a text that is the same for equal values and for no others.
 fn canonical(node: &Node<'_>) -> String {
     let mut text = String::new();
     match node {

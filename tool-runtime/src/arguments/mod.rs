@@ -183,7 +183,7 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
     Coerced { arguments, issues }
 }
 
-/// The arguments as an object, with their unknown keys.
+/// Returns the arguments as an object, with their unknown keys.
 fn coerce_and_validate<'a>(
     reader: &ArgumentReader<'_>,
     input: &'a RawArguments<'_>,
@@ -316,7 +316,7 @@ fn most_values(input: &RawArguments<'_>) -> usize {
     }
 }
 
-/// Number of values in a node, itself included; it is not too deep.
+/// Returns the number of values in a node, itself included; it is not too deep.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),

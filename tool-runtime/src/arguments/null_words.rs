@@ -18,7 +18,7 @@ impl CompiledSchema {
         self.accepts_word(text, schema, respells, MAX_LEVELS)
     }
 
-    /// Whether a list has a text among the values that are listed for its items.
+    /// Returns whether a list has a text among the values that are listed for its items.
     pub(in crate::arguments) fn has_item(&self, text: &str, list: &Schema, respells: bool) -> bool {
         let item = || list.plain()?.list.as_ref()?.item(0);
         list.types.has(Types::ARRAY)
@@ -51,7 +51,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Whether a schema lists a text among its values, in one of its alternatives or one of its parts.
+    /// Returns whether a schema lists a text among its values, in one of its alternatives or one of its parts.
     fn lists_word(&self, text: &str, schema: SchemaId, respells: bool, levels: usize) -> bool {
         let each = |inner: &SchemaId| match levels.checked_sub(1) {
             Some(levels) => self.lists_word(text, *inner, respells, levels),

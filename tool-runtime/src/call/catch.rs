@@ -21,12 +21,12 @@ pub(crate) struct CallLimits<'a> {
 }
 
 impl CallLimits<'_> {
-    /// Whether there is neither a deadline nor a token.
+    /// Returns whether there is neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
     }
 
-    /// The failure, if a limit is exceeded already.
+    /// Returns the failure, if a limit is exceeded already.
     pub(crate) fn stop_reason(self) -> Option<Failure> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
@@ -45,7 +45,7 @@ pub(crate) struct Completion<T> {
 }
 
 impl<T> From<Result<T, Failure>> for Completion<T> {
-    /// The completion of a future that was not stopped.
+    /// Returns the completion of a future that was not stopped.
     fn from(output: Result<T, Failure>) -> Self {
         Self {
             output,
@@ -130,7 +130,7 @@ pub(crate) async fn run<T>(
     .await
 }
 
-/// The time of tokio's clock, which watches deadlines, and which a test may pause.
+/// Returns the time of tokio's clock, which watches deadlines, and which a test may pause.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

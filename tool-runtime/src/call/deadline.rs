@@ -19,7 +19,7 @@ impl SharedDeadline {
         }
     }
 
-    /// The current deadline; `None` if there is none, or if it is paused.
+    /// Returns the current deadline; `None` if there is none, or if it is paused.
     pub(crate) fn get(&self) -> Option<Instant> {
         *self.lock()
     }

@@ -85,7 +85,7 @@ async fn handle_within(
     }
 }
 
-/// The name by which the model calls a tool; an unknown one as it was sent.
+/// Returns the name by which the model calls a tool; an unknown one as it was sent.
 fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }

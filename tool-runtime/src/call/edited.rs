@@ -55,7 +55,7 @@ impl EditedArguments {
     }
 }
 
-/// A name or a value in the note.
+/// Returns a name or a value in the note.
 fn shown(text: &str) -> String {
     escape_and_truncate(text, MAX_SHOWN).into_owned()
 }
@@ -63,7 +63,7 @@ fn shown(text: &str) -> String {
 /// Maximum length in characters of a value in the note: the model knows what it sent, and a file may be long.
 const MAX_SHOWN: usize = 500;
 
-/// The members of an object in compact JSON, each with the text of its value.
+/// Returns the members of an object in compact JSON, each with the text of its value.
 fn members(json: &str) -> Option<Vec<(String, &str)>> {
     let mut members = Vec::new();
     let mut rest = json.strip_prefix('{')?;
@@ -78,7 +78,7 @@ fn members(json: &str) -> Option<Vec<(String, &str)>> {
     Some(members)
 }
 
-/// The first value of a text, and its end.
+/// Returns the first value of a text, and its end.
 fn first<T: DeserializeOwned>(text: &str) -> Option<(T, usize)> {
     let mut values = Deserializer::from_str(text).into_iter();
     let value = values.next()?.ok()?;

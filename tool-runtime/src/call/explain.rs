@@ -8,12 +8,12 @@ use crate::call::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// The text for an unknown tool, which R-REG-7 fixes; [`known_names`] is a note after it. Long names are truncated.
+/// Returns the text for an unknown tool, which R-REG-7 fixes; [`known_names`] is a note after it. Long names are truncated.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", excerpt(name))
 }
 
-/// The names of existing tools: all, if there are few, else those similar to the unknown one.
+/// Returns the names of existing tools: all, if there are few, else those similar to the unknown one.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     let names = tools.tools().map(|tool| tool.qualified_name.as_str());
     let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
@@ -27,7 +27,7 @@ pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
 /// Up to this many tools are listed.
 const MAX_LISTED_TOOLS: usize = 8;
 
-/// The text for a function that did not complete.
+/// Returns the text for a function that did not complete.
 pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     match failure {
         Failure::Panicked => {
@@ -44,7 +44,7 @@ pub(crate) fn failure(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The text for a call that was stopped before its function started.
+/// Returns the text for a call that was stopped before its function started.
 pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
@@ -56,7 +56,7 @@ pub(crate) fn stopped_before_start(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The text for a call that was stopped in a layer, before it reached the tool.
+/// Returns the text for a call that was stopped in a layer, before it reached the tool.
 pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     let tool = excerpt(tool);
     match failure {
@@ -66,7 +66,7 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// The text for a denied call: that of the host, if there is one.
+/// Returns the text for a denied call: that of the host, if there is one.
 pub(crate) fn denied(tool: &str, text: String) -> String {
     if text.trim().is_empty() {
         format!("`{tool}` was not called because permission was denied")
@@ -75,19 +75,19 @@ pub(crate) fn denied(tool: &str, text: String) -> String {
     }
 }
 
-/// The text for a call that needs an approval.
+/// Returns the text for a call that needs an approval.
 pub(crate) fn interrupted(tool: &str) -> String {
     format!("`{tool}` was not called because approval is needed; ask the user to approve it")
 }
 
-/// The text for a call about which there is no decision.
+/// Returns the text for a call about which there is no decision.
 pub(crate) fn undecided(tool: &str) -> String {
     format!(
         "`{tool}` was not called because its permission could not be checked; other calls are not affected"
     )
 }
 
-/// The text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
+/// Returns the text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called because of invalid arguments:");
     let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
@@ -119,14 +119,14 @@ fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) 
 /// The maximum number of listed issues.
 const MAX_LISTED: usize = 50;
 
-/// The note about the warnings of a call.
+/// Returns the note about the warnings of a call.
 pub(crate) fn warnings_note(warnings: &[Issue]) -> String {
     let mut note = String::from("Note on the arguments of this call:");
     list(&mut note, warnings.iter());
     note
 }
 
-/// The text for the model if neither the tool nor a layer returned.
+/// Returns the text for the model if neither the tool nor a layer returned.
 pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call timed out and was stopped; try again later",

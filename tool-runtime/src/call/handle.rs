@@ -136,7 +136,7 @@ fn start(
     Ok(started)
 }
 
-/// The earlier of the context's deadline and the tool's own timeout, and the context's token.
+/// Returns the earlier of the context's deadline and the tool's own timeout, and the context's token.
 #[inline]
 fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> CallLimits<'a> {
     let timeout = tool.timeout.and_then(|timeout| catch::now().checked_add(timeout));
@@ -209,7 +209,7 @@ fn reject(tool: &RegisteredTool, call: &mut CallState<'_>) {
     call.outcome.warnings = warnings;
 }
 
-/// A failed outcome with a text for the model.
+/// Returns a failed outcome with a text for the model.
 pub(crate) fn failed(id: String, failure: Failure, text: &str) -> ToolOutcome {
     let mut outcome = ToolOutcome::new(ToolResult::new(id, ToolOutput::error(text)));
     outcome.failure = Some(failure);

@@ -100,7 +100,7 @@ impl Layers {
         self.0.is_none()
     }
 
-    /// The outermost layer; `None` if there are no layers.
+    /// Returns the outermost layer; `None` if there are no layers.
     #[inline]
     pub(crate) fn outermost(&self) -> Option<&ToolService> {
         self.0.as_ref()

@@ -72,8 +72,8 @@ pub(crate) fn prepare(tools: &Tools, call: ToolCall) -> ToolCallRequest {
     }
 }
 
-/// The issues that the call would have, those of the types of its parameters included: these may refuse what the schema allows.
-/// `None` if a type panics.
+/// Returns the issues that the call would have, those of the types of its parameters included: these may refuse what
+/// the schema allows. `None` if a type panics.
 fn issues_of_call(
     tools: &Tools,
     tool: &RegisteredTool,

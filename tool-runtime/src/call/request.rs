@@ -50,19 +50,19 @@ pub struct ToolCallRequest {
 }
 
 impl ToolCallRequest {
-    /// The value that the function would get for a parameter: the argument, or the default if it is missing.
+    /// Returns the value that the function would get for a parameter: the argument, or the default if it is missing.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.arguments.get(name).or_else(|| self.defaults.get(name))
     }
 
-    /// The arguments with the defaults of those that are missing.
+    /// Returns the arguments with the defaults of those that are missing.
     pub(crate) fn complete_arguments(&self) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.extend(self.defaults.clone());
         arguments
     }
 
-    /// Whether a [`Value`] represents every argument: two numbers beyond 64 bits may be equal as values.
+    /// Returns whether a [`Value`] represents every argument: two numbers beyond 64 bits may be equal as values.
     pub(crate) fn is_exact(&self) -> bool {
         serde_json::to_string(&self.arguments).is_ok_and(|text| text == self.arguments_json)
     }

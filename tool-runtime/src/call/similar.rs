@@ -1,7 +1,7 @@
 //! Finds names that are similar to an unknown one.
 
-/// The names that are most similar to `sent`, closest first, else in order. If some differ only in case and separators, only
-/// those.
+/// Returns the names that are most similar to `sent`, closest first, else in order. If some differ only in case and
+/// separators, only those.
 pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if sent.len() > MAX_LENGTH {
         return Vec::new();
@@ -23,13 +23,13 @@ const MAX_NAMES: usize = 3;
 /// The maximum length in bytes: a longer text is not a misspelt name, and slow to compare.
 const MAX_LENGTH: usize = 256;
 
-/// A name in lower case, without separators.
+/// Returns a name in lower case, without separators.
 fn folded(name: &str) -> String {
     let kept = name.chars().filter(|character| character.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// The distance of two names; `None` if they are not similar.
+/// Returns the distance of two names; `None` if they are not similar.
 fn rank(sent: &str, name: &str) -> Option<usize> {
     let (sent_length, name_length) = (sent.chars().count(), name.chars().count());
     let (shorter, longer) = (sent_length.min(name_length), sent_length.max(name_length));
@@ -51,7 +51,7 @@ const MAX_EDITS: usize = 3;
 /// The minimum length in characters: nearly every text is close to a shorter name, or contains it.
 const MIN_LENGTH: usize = 3;
 
-/// The Levenshtein distance.
+/// Returns the Levenshtein distance.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -43,12 +43,12 @@ impl Tools {
         self.in_order.get(*self.by_name.get(name)?)
     }
 
-    /// All tools, in the order of their registration.
+    /// Returns all tools, in the order of their registration.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &RegisteredTool> {
         self.in_order.iter().map(Arc::as_ref)
     }
 
-    /// The reader of a tool's arguments. The most specific policy counts: the call's, then the tool's, then the registry's.
+    /// Returns the reader of a tool's arguments. The most specific policy counts: the call's, then the tool's, then the registry's.
     pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
         ArgumentReader {
             compiled: &tool.compiled,
@@ -122,13 +122,13 @@ impl Tools {
         Ok(())
     }
 
-    /// Whether tools of other registries are nested in this one.
+    /// Returns whether tools of other registries are nested in this one.
     #[inline]
     pub(crate) fn has_nested(&self) -> bool {
         !self.nested.is_empty()
     }
 
-    /// The nested registry that a tool is from, and the tool's name there.
+    /// Returns the nested registry that a tool is from, and the tool's name there.
     pub(crate) fn nested(&self, name: &str) -> Option<(&NestedRegistry, &str)> {
         let nested = self.tool(name)?.nested.as_ref()?;
         Some((self.nested.get(nested.registry)?, nested.name.as_str()))
@@ -194,7 +194,7 @@ fn not_registered(name: &str) -> RegistryError {
     }
 }
 
-/// The name of a tool with the prefix of its registry.
+/// Returns the name of a tool with the prefix of its registry.
 fn prefixed(prefix: &str, name: &ToolName) -> Result<ToolName, RegistryError> {
     let name = format!("{prefix}{name}");
     ToolName::parse(&name).map_err(|_| RegistryError::InvalidPrefix {

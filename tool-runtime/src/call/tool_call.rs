@@ -49,7 +49,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call; `input` is JSON text or a [`Value`].
+    /// Creates a call; `input` is JSON text or a [`Value`].
     pub fn new<'a>(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -182,7 +182,7 @@ impl Route {
         self.is_reached.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the call has reached the tools.
+    /// Returns whether the call has reached the tools.
     pub(crate) fn is_reached(&self) -> bool {
         self.is_reached.load(Ordering::Relaxed)
     }

@@ -5,7 +5,7 @@ use tracing::field::Empty;
 
 use crate::wire::result::ToolOutcome;
 
-/// A span with the names of OpenTelemetry's `GenAI` conventions; it contains neither arguments nor results.
+/// Returns a span with the names of OpenTelemetry's `GenAI` conventions; it contains neither arguments nor results.
 pub(crate) fn span(name: &str, id: &str) -> Span {
     tracing::info_span!(
         "execute_tool",

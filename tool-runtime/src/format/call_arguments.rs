@@ -16,7 +16,7 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(&repaired.text).ok().filter(|_| is_repaired)
 }
 
-/// Text of arguments to send back: the text of an object; `{}` for arguments that cannot be parsed, since servers
+/// Returns text of arguments to send back: the text of an object; `{}` for arguments that cannot be parsed, since servers
 /// refuse any other text in the history.
 pub(super) fn sent_back(text: &str) -> String {
     let is_object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
@@ -30,7 +30,7 @@ pub(super) fn sent_back(text: &str) -> String {
     "{}".to_owned()
 }
 
-/// Text of arguments for a call: `{}` if it is blank.
+/// Returns text of arguments for a call: `{}` if it is blank.
 pub(super) fn called(text: String) -> String {
     if text.trim().is_empty() {
         "{}".to_owned()

@@ -11,7 +11,7 @@ pub(super) struct CallIds {
 }
 
 impl CallIds {
-    /// The id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers
+    /// Returns the id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers
     /// send all of these, and a result names its call by the id alone.
     pub(super) fn unique(&mut self, id: Option<String>) -> String {
         let mut id = id.unwrap_or_default();

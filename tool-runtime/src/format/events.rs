@@ -34,7 +34,7 @@ impl Events {
         self.decoder.push(bytes);
     }
 
-    /// The next event, if it is complete.
+    /// Returns the next event, if it is complete.
     pub(super) fn next(&mut self) -> Result<Option<Incoming>, StreamError> {
         if self.received > LIMIT {
             let reason = format!("more than {LIMIT} bytes");
@@ -61,7 +61,7 @@ impl Events {
         Ok(None)
     }
 
-    /// The last event, if only its blank line is missing.
+    /// Returns the last event, if only its blank line is missing.
     pub(super) fn last(&mut self) -> Result<Option<Incoming>, StreamError> {
         self.decoder.finish();
         let last = self.next()?;

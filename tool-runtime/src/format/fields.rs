@@ -41,7 +41,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// A required string field.
+/// Returns a required string field.
 pub(super) fn text<'a>(
     object: &'a Value,
     what: &'static str,
@@ -57,7 +57,7 @@ pub(super) fn text<'a>(
         })
 }
 
-/// The base64 text of an image block and its media type.
+/// Returns the base64 text of an image block and its media type.
 pub(super) fn image(block: &Block) -> Option<(&str, &str)> {
     let source = block.0.get("source")?;
     let field = |name| source.get(name).and_then(Value::as_str);
@@ -65,7 +65,7 @@ pub(super) fn image(block: &Block) -> Option<(&str, &str)> {
     Some((field("media_type")?, field("data")?))
 }
 
-/// The URL of an image block, if it has one.
+/// Returns the URL of an image block, if it has one.
 pub(super) fn image_url(block: &Block) -> Option<&str> {
     block.0.get("source")?.get("url")?.as_str()
 }

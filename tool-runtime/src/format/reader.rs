@@ -56,7 +56,7 @@ pub(super) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// The `type` of the event; its name if the data have none.
+    /// Returns the `type` of the event; its name if the data have none.
     pub(super) fn kind(&self) -> &str {
         let kind = self.data.get("type").and_then(Value::as_str);
         kind.or(self.name).unwrap_or_default()

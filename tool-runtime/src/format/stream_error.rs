@@ -47,7 +47,7 @@ impl StreamError {
         Self::invalid("the pieces of the calls cannot be told apart")
     }
 
-    /// The error in an event: an object with a `message`, or a text.
+    /// Returns the error in an event: an object with a `message`, or a text.
     pub(super) fn api(error: &Value) -> Self {
         let field = |name| error.get(name).filter(|value| !value.is_null());
         let text = |value: &Value| match value {

@@ -109,7 +109,7 @@ pub(super) fn parse_lossy(json: &str) -> serde_json::Result<Value> {
     serde_json::from_str(&replace_surrogates(json, |_| char::REPLACEMENT_CHARACTER))
 }
 
-/// A private character for a lone surrogate. A text may contain this character: only its difference from U+FFFD marks a
+/// Returns a private character for a lone surrogate. A text may contain this character: only its difference from U+FFFD marks a
 /// surrogate.
 fn mark(surrogate: u16) -> char {
     char::from_u32(MARKS + u32::from(surrogate)).unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -117,13 +117,13 @@ fn mark(surrogate: u16) -> char {
 
 const MARKS: u32 = 0xF_0000;
 
-/// The surrogate at a character of the text, by the character of the marked text.
+/// Returns the surrogate at a character of the text, by the character of the marked text.
 fn marked_surrogate(character: Option<char>, marked: Option<char>) -> Option<u16> {
     let unit = u32::from(marked.filter(|marked| Some(*marked) != character)?);
     u16::try_from(unit.checked_sub(MARKS)?).ok()
 }
 
-/// The JSON with other characters for its lone surrogates.
+/// Returns the JSON with other characters for its lone surrogates.
 fn replace_surrogates(json: &str, replacement: impl Fn(u16) -> char) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;

@@ -36,7 +36,7 @@ pub struct Context {
 type Extensions = Vec<(TypeId, Arc<dyn Any + Send + Sync>)>;
 
 impl Context {
-    /// A context without session, deadline and cancellation.
+    /// Creates a context without session, deadline and cancellation.
     pub fn new() -> Self {
         Self::default()
     }
@@ -108,27 +108,28 @@ impl Context {
         }
     }
 
-    /// The progress channel, for functions that take the whole context, as dynamic tools do.
+    /// Returns the progress channel, for functions that take the whole context, as dynamic tools do.
     pub fn progress(&self) -> Progress {
         self.extension::<Progress>().cloned().unwrap_or_default()
     }
 
-    /// The session of the call.
+    /// Returns the session of the call.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The deadline of the call. In a function, the earlier of the host's and the tool's own `timeout`.
+    /// Returns the deadline of the call. In a function, the earlier of the host's and the tool's own `timeout`.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// The token that is cancelled with the call. Without [`with_cancellation`](Self::with_cancellation), each is a new one.
+    /// Returns the token that is cancelled with the call. Without [`with_cancellation`](Self::with_cancellation),
+    /// each is a new one.
     pub fn cancellation(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
     }
 
-    /// A value that the host added.
+    /// Returns a value that the host added.
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let (_, value) = self
             .extensions
@@ -138,7 +139,7 @@ impl Context {
         value.downcast_ref()
     }
 
-    /// The values of the session that the host set.
+    /// Returns the values of the session that the host set.
     pub(crate) fn session_values(&self) -> Option<&SessionValues> {
         self.session_values.as_ref()
     }
@@ -148,7 +149,7 @@ impl Context {
         self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
     }
 
-    /// The token that the host set.
+    /// Returns the token that the host set.
     pub(crate) fn external_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }
@@ -205,7 +206,7 @@ impl CancellationToken {
     /// result.
     pub const GRACE_PERIOD: Duration = Duration::from_millis(50);
 
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
@@ -215,7 +216,7 @@ impl CancellationToken {
         self.0.cancel();
     }
 
-    /// Whether it was cancelled.
+    /// Returns whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
@@ -225,7 +226,7 @@ impl CancellationToken {
         self.0.cancelled().await;
     }
 
-    /// A child token, which is cancelled with this one, or on its own.
+    /// Returns a child token, which is cancelled with this one, or on its own.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())

@@ -47,13 +47,13 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The state of a type.
+    /// Returns the state of a type.
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> Result<State<T>, HostError> {
         // Checked at registration.
         self.states.get().ok_or(HostError::MissingState(type_name::<T>()))
     }
 
-    /// The value of the session: from the context, or else from the registry's store.
+    /// Returns the value of the session: from the context, or else from the registry's store.
     pub(crate) fn session_state<T>(&self) -> Result<SessionState<T>, HostError>
     where
         T: Default + Serialize + DeserializeOwned + Send + 'static,
@@ -65,7 +65,7 @@ impl<'a> Host<'a> {
         value.map_err(HostError::SessionState)
     }
 
-    /// The extension of a type, from the context.
+    /// Returns the extension of a type, from the context.
     pub(crate) fn extension<T: Clone + Send + Sync + 'static>(&self) -> Result<Extension<T>, HostError> {
         let value = self.context.extension::<T>().cloned();
         value
@@ -73,7 +73,7 @@ impl<'a> Host<'a> {
             .ok_or(HostError::MissingExtension(type_name::<T>()))
     }
 
-    /// The progress channel of the function.
+    /// Returns the progress channel of the function.
     pub(crate) fn progress(&self) -> Progress {
         self.context.progress().for_call()
     }
@@ -84,12 +84,12 @@ impl<'a> Host<'a> {
         let _ = self.error.set(Box::new((parameter, error)));
     }
 
-    /// The first parameter without a value, and why.
+    /// Returns the first parameter without a value, and why.
     pub(crate) fn take_error(&mut self) -> Option<Box<(&'static str, HostError)>> {
         self.error.take()
     }
 
-    /// The call's own token. It is cancelled with the context's, and when the call ends.
+    /// Returns the call's own token. It is cancelled with the context's, and when the call ends.
     pub(crate) fn token(&self) -> CancellationToken {
         let make = || {
             self.context
@@ -99,7 +99,7 @@ impl<'a> Host<'a> {
         self.token.get_or_init(make).clone()
     }
 
-    /// The context, with the call's own token, deadline and progress.
+    /// Returns the context, with the call's own token, deadline and progress.
     pub(crate) fn context(&self) -> Context {
         let context = self.context.clone().with_cancellation(self.token());
         let context = context.with_progress_of_call();
@@ -109,7 +109,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The token, if a parameter uses it.
+    /// Returns the token, if a parameter uses it.
     pub(crate) fn take_token(&mut self) -> Option<CancellationToken> {
         self.token.take()
     }

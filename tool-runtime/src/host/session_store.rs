@@ -33,10 +33,10 @@ use crate::host::session_values::SessionValues;
 /// assert_eq!(*registry.session_values(Some("Bo")).get::<u32>().unwrap().lock(), 7);
 /// ```
 pub trait SessionStateStore: Send + Sync + 'static {
-    /// The values of a session, or of the calls without one; new ones for a new session.
+    /// Returns the values of a session, or of the calls without one; new ones for a new session.
     fn values(&self, session: Option<&str>) -> SessionValues;
 
-    /// The values of a session, if it has some: to look for a value without beginning a session. As provided, those of
+    /// Returns the values of a session, if it has some: to look for a value without beginning a session. As provided, those of
     /// [`values`](Self::values).
     fn get(&self, session: Option<&str>) -> Option<SessionValues> {
         Some(self.values(session))

@@ -67,12 +67,12 @@ enum Entry {
 }
 
 impl SessionValues {
-    /// The values of a new session: each starts from its default.
+    /// Creates the values of a new session: each starts from its default.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The values that [`to_json`](Self::to_json) has written. Each is read when a tool asks for it.
+    /// Creates the values that [`to_json`](Self::to_json) has written. Each is read when a tool asks for it.
     pub fn from_json(values: Map<String, Value>) -> Self {
         let entries = values
             .into_iter()
@@ -80,7 +80,7 @@ impl SessionValues {
         Self(Arc::new(Mutex::new(entries.collect())))
     }
 
-    /// The values as JSON.
+    /// Returns the values as JSON.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl SessionValues {
         entries.into_iter().map(write).collect()
     }
 
-    /// The value of a type: the stored one, or its default.
+    /// Returns the value of a type: the stored one, or its default.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl SessionValues {
         Ok(SessionState::from_shared(value))
     }
 
-    /// Whether there is a value of a type, stored or in use. [`get`](Self::get) would add its default.
+    /// Returns whether there is a value of a type, stored or in use. [`get`](Self::get) would add its default.
     ///
     /// ```
     /// use tool_runtime::SessionValues;

@@ -83,14 +83,14 @@ impl States {
         value.downcast_ref::<State<T>>().cloned()
     }
 
-    /// The type of a value that holds a `wanted` one, or that a `wanted` one holds.
+    /// Returns the type of a value that holds a `wanted` one, or that a `wanted` one holds.
     pub(crate) fn similar(&self, wanted: &str) -> Option<&'static str> {
         let mut names = self.values.iter().map(|(_, name, _)| *name);
         names.find(|name| has_argument(name, wanted) || has_argument(wanted, name))
     }
 }
 
-/// Whether a type has another one among its generic arguments: `alloc::sync::Arc<app::Db>` has `app::Db`.
+/// Returns whether a type has another one among its generic arguments: `alloc::sync::Arc<app::Db>` has `app::Db`.
 fn has_argument(name: &str, argument: &str) -> bool {
     let mut found = name.match_indices(argument);
     found.any(|(start, _)| {

@@ -13,7 +13,7 @@ use crate::param::source::{FromHost, Inner, Never, ParamSource, Unwrapped};
 use crate::schema::keywords::marks;
 
 impl<T> Param<T> {
-    /// A parameter with its description.
+    /// Returns a parameter with its description.
     ///
     /// For a type that is not a valid parameter, the result has no type either, so that there is only one error.
     #[allow(clippy::new_ret_no_self, reason = "it is `Self` for every valid type")]
@@ -25,7 +25,7 @@ impl<T> Param<T> {
         T::param(Param::new(name, description)).unwrapped()
     }
 
-    /// A parameter without a description; [`from_host`](Self::from_host) must follow.
+    /// Returns a parameter without a description; [`from_host`](Self::from_host) must follow.
     pub fn named(name: &'static str) -> Self {
         Self::new(name, "")
     }

@@ -22,7 +22,7 @@ pub(crate) struct DefaultValue<T> {
 }
 
 impl<T> Param<T> {
-    /// A parameter, without a check of its type.
+    /// Creates a parameter, without a check of its type.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,

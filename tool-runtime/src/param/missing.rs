@@ -8,7 +8,8 @@ use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::param::patch;
 
-/// The value of a missing argument: `Some(None)` for every kind of `Option`, `Some(Keep)` for a `Patch`, `None` for required types.
+/// Returns the value of a missing argument: `Some(None)` for every kind of `Option`, `Some(Keep)` for a `Patch`,
+/// `None` for required types.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(MissingDeserializer).ok()
 }

@@ -30,7 +30,7 @@ pub trait Parameter: Sized + Send + 'static {
     /// Its schema, if the model supplies it.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
-    /// The enums in it, with their variants in declared order, and maps whose keys its schema does not describe. Its schema
+    /// Returns the enums in it, with their variants in declared order, and maps whose keys its schema does not describe. Its schema
     /// is in `root` at a JSON Pointer.
     fn variants(root: &Value, pointer: &str) -> Enums;
 
@@ -43,7 +43,7 @@ pub trait Parameter: Sized + Send + 'static {
     /// Gets it from the host, if the host supplies it.
     fn host_value(host: &Host<'_>) -> Option<Result<Self, HostError>>;
 
-    /// The type of state that it needs, if the registry does not have it.
+    /// Returns the type of state that it needs, if the registry does not have it.
     fn missing_state(_: &States) -> Option<&'static str> {
         None
     }

@@ -17,7 +17,7 @@ pub trait Params: Send + Sync + 'static {
     /// The values, in the same order: the arguments of the function.
     type Values: Send;
 
-    /// The parameters without their types, for the definition and the checks at registration.
+    /// Returns the parameters without their types, for the definition and the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
     /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
@@ -40,10 +40,10 @@ pub trait ArgumentSource<'de> {
     /// One value.
     type Value: Deserializer<'de>;
 
-    /// The argument for the parameter at this index.
+    /// Returns the argument for the parameter at this index.
     fn value(&self, parameter: usize) -> Option<Self::Value>;
 
-    /// Whether it is an owned string, which is moved into a parameter of type `String`.
+    /// Returns whether it is an owned string, which is moved into a parameter of type `String`.
     fn is_owned_string(&self, value: &Self::Value) -> bool;
 }
 
@@ -52,7 +52,7 @@ pub trait Field: Send + Sync + 'static {
     /// The type of its values.
     type Value: Parameter;
 
-    /// The declaration.
+    /// Returns the declaration.
     fn param(&self) -> &Param<Self::Value>;
 }
 
@@ -117,7 +117,7 @@ impl<T: Parameter> Param<T> {
         (T::FROM_MODEL && self.description.is_empty()).then(|| "its description is blank".to_owned())
     }
 
-    /// The value of a missing argument.
+    /// Returns the value of a missing argument.
     fn missing_value(&self) -> Option<T> {
         match &self.default {
             Some(default) => Some((default.make)()),

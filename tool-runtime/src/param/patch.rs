@@ -76,7 +76,7 @@ pub enum Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// Whether nothing changes.
+    /// Returns whether nothing changes.
     pub const fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)
     }

@@ -34,7 +34,7 @@ pub trait ParamSource<By>: Sized {
     /// [`Param<Self>`].
     type Param;
 
-    /// The identity.
+    /// Returns the identity.
     fn param(param: Param<Self>) -> Self::Param;
 }
 
@@ -73,7 +73,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait FromHost<P>: Sized {
-    /// The identity: `P` is [`Param<Self>`].
+    /// Returns the identity: `P` is [`Param<Self>`].
     fn param(param: Param<Self>) -> P;
 }
 
@@ -164,7 +164,7 @@ pub trait Unwrapped<T> {
     /// [`Param<T>`].
     type Param;
 
-    /// The identity.
+    /// Returns the identity.
     fn unwrapped(self) -> Self::Param;
 }
 
@@ -185,7 +185,7 @@ impl<T> Unwrapped<T> for Param<T> {
     note = "an unsized state goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
 pub trait StateType<P>: Sized {
-    /// The identity: `P` is the [`Param`] of a [`State<Self>`].
+    /// Returns the identity: `P` is the [`Param`] of a [`State<Self>`].
     fn param(param: Param<State<Self>>) -> P;
 }
 
@@ -211,7 +211,7 @@ impl<T: Never> StateType<Infallible> for T {
     note = "what all sessions share is a `State<..>`, what belongs to one call an `Extension<..>`"
 )]
 pub trait SessionStateType<P>: Sized {
-    /// The identity: `P` is the [`Param`] of a [`SessionState<Self>`].
+    /// Returns the identity: `P` is the [`Param`] of a [`SessionState<Self>`].
     fn param(param: Param<SessionState<Self>>) -> P;
 }
 
@@ -239,7 +239,7 @@ impl<T: Never> SessionStateType<Infallible> for T {
     note = "put `#[derive(Clone)]` on a type of your own, or the value into an `Arc`: `Extension<Arc<..>>`"
 )]
 pub trait ExtensionType<P>: Sized {
-    /// The identity: `P` is the [`Param`] of an [`Extension<Self>`].
+    /// Returns the identity: `P` is the [`Param`] of an [`Extension<Self>`].
     fn param(param: Param<Extension<Self>>) -> P;
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-/// An empty string, if `T` is [`String`].
+/// Returns an empty string, if `T` is [`String`].
 #[inline]
 pub(crate) fn empty_string<T: 'static>() -> Option<T> {
     let mut empty: Option<T> = None;
@@ -12,7 +12,7 @@ pub(crate) fn empty_string<T: 'static>() -> Option<T> {
     empty
 }
 
-/// The value as a string, if `T` is [`String`].
+/// Returns the value as a string, if `T` is [`String`].
 #[inline]
 pub(crate) fn as_string_mut<T: 'static>(value: &mut T) -> Option<&mut String> {
     (value as &mut dyn Any).downcast_mut()

@@ -10,12 +10,12 @@ use crate::wire::definition::ToolDefinition;
 
 /// Inspecting a registry.
 impl ToolRegistry {
-    /// The tool with this name.
+    /// Returns the tool with this name.
     pub fn get_tool(&self, name: &str) -> Option<&RegisteredTool> {
         self.tools.tool(name).map(Arc::as_ref)
     }
 
-    /// The state that tools take as `State<T>`.
+    /// Returns the state that tools take as `State<T>`.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -29,8 +29,8 @@ impl ToolRegistry {
         self.tools.states.get()
     }
 
-    /// The values that tools take as [`SessionState<T>`](crate::SessionState) in calls of a session; without one, in calls without a
-    /// session. Clones and subsets of a registry share them.
+    /// Returns the values that tools take as [`SessionState<T>`](crate::SessionState) in calls of a session; without
+    /// one, in calls without a session. Clones and subsets of a registry share them.
     ///
     /// ```
     /// use tool_runtime::{Context, SessionState, ToolCall, ToolRegistry, tool};
@@ -62,7 +62,7 @@ impl ToolRegistry {
         self.tools.remove_session(session)
     }
 
-    /// The definitions for the model, in the order of registration.
+    /// Returns the definitions for the model, in the order of registration.
     pub fn tool_definitions(&self) -> Vec<&ToolDefinition> {
         self.tools.tools().map(RegisteredTool::definition).collect()
     }

@@ -47,7 +47,7 @@ impl Default for Concurrency {
 
 /// States and layers.
 impl ToolRegistry {
-    /// A registry without tools.
+    /// Creates a registry without tools.
     pub fn new() -> Self {
         Self::default()
     }
@@ -134,7 +134,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// The registry with a set of tools: all of them, or an error if one fails.
+    /// Returns the registry with a set of tools: all of them, or an error if one fails.
     ///
     /// ```
     /// use tool_runtime::{RegistryError, ToolRegistry, tool, tool_set};
@@ -471,7 +471,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// A registry with some of the tools, for one request. The tools themselves are shared.
+    /// Returns a registry with some of the tools, for one request. The tools themselves are shared.
     ///
     /// Ignores unknown names; calls to them fail as not found.
     #[doc(alias = "only")]

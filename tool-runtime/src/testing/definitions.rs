@@ -53,7 +53,7 @@ pub fn check_definitions<R: AsRegistry>(registry: &R, manifest_dir: &str, file: 
     label = "expected the registry whose definitions the file has"
 )]
 pub trait AsRegistry {
-    /// The registry.
+    /// Returns the registry.
     fn as_registry(&self) -> &ToolRegistry;
 }
 
@@ -74,7 +74,7 @@ impl<P: Deref<Target = ToolRegistry>> AsRegistry for P {
 /// The environment variable with which the file is written.
 const UPDATE: &str = "UPDATE_DEFINITIONS";
 
-/// A definition as the file has it.
+/// Returns a definition as the file has it.
 fn shown(definition: &ToolDefinition) -> Value {
     let mut shown = serde_json::to_value(definition).unwrap_or_default();
     if let Value::Object(fields) = &mut shown {
@@ -86,7 +86,7 @@ fn shown(definition: &ToolDefinition) -> Value {
     shown
 }
 
-/// The hints that there are.
+/// Returns the hints that there are.
 fn hints(hints: &Hints) -> Map<String, Value> {
     let title = hints.title.as_deref().map(Value::from);
     let flags = [
@@ -247,12 +247,12 @@ impl Comparison {
     }
 }
 
-/// Whether an item is a list or an object.
+/// Returns whether an item is a list or an object.
 fn has_inner(items: &[Value]) -> bool {
     items.iter().any(|item| item.is_object() || item.is_array())
 }
 
-/// The value as compact JSON, with its end cut off if it is long.
+/// Returns the value as compact JSON, with its end cut off if it is long.
 fn value_excerpt(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "nothing".to_owned();

@@ -41,7 +41,7 @@ use crate::wire::result::{Content, Failure, ToolOutcome};
 #[doc(inline)]
 pub use definitions::assert_definitions;
 
-/// Calls an annotated function without state, in a new registry.
+/// Returns calls an annotated function without state, in a new registry.
 ///
 /// ```
 /// use tool_runtime::{testing, tool};
@@ -298,7 +298,7 @@ impl CallAssert {
         self
     }
 
-    /// The outcome itself.
+    /// Returns the outcome itself.
     pub fn into_outcome(self) -> ToolOutcome {
         self.0
     }
@@ -314,7 +314,7 @@ impl CallAssert {
         fail(label, expected, &self.answer_text());
     }
 
-    /// The result, for the message of a failed assertion.
+    /// Returns the result, for the message of a failed assertion.
     fn answer_text(&self) -> String {
         let error = if self.result.is_error { "the error " } else { "" };
         match &*self.answer() {
@@ -354,7 +354,7 @@ fn fail(label: &str, expected: &str, found: &str) -> ! {
     panic!("{label}\n  expected: {expected}\n       got: {found}");
 }
 
-/// The form of an issue that assertions compare.
+/// Returns the form of an issue that assertions compare.
 fn code_and_path(issue: &Issue) -> String {
     if issue.path.is_empty() {
         issue.code.to_string()

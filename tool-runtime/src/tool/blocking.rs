@@ -40,7 +40,7 @@ where
     }
 }
 
-/// The output if there is no thread to run on.
+/// Returns the output if there is no thread to run on.
 fn not_run() -> ToolOutput {
     ToolOutput::error("the tool did not run because of an internal error; other calls are not affected")
 }

@@ -45,7 +45,7 @@ struct MarkedSchema {
 }
 
 impl Declaration {
-    /// A tool without parameters.
+    /// Creates a tool without parameters.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
@@ -60,7 +60,7 @@ impl Declaration {
         }
     }
 
-    /// A tool whose description has these lines: some may depend on a `cfg`.
+    /// Returns a tool whose description has these lines: some may depend on a `cfg`.
     pub fn with_lines<const N: usize>(name: &'static str, lines: [&'static str; N]) -> Self {
         let description = lines.join("\n").trim().to_owned().into();
         Self {
@@ -146,7 +146,7 @@ impl Declaration {
         self
     }
 
-    /// The definition, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
+    /// Returns the definition, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
     pub(crate) fn marked_definition(&self) -> MarkedDefinition {
         let MarkedSchema { schema, unreachable } = self.marked_schema();
         let mut definition = ToolDefinition::new(self.name, &*self.description, schema);
@@ -163,7 +163,7 @@ impl Declaration {
         }
     }
 
-    /// The schema of the arguments, in which each named type is a definition.
+    /// Returns the schema of the arguments, in which each named type is a definition.
     pub(crate) fn schema_of_types(&self) -> Value {
         self.generate(SchemaSettings::draft2020_12())
     }
@@ -204,7 +204,7 @@ impl Declaration {
         Value::Object(keywords)
     }
 
-    /// The schema of the arguments: an object of all parameters that the model supplies.
+    /// Returns the schema of the arguments: an object of all parameters that the model supplies.
     fn marked_schema(&self) -> MarkedSchema {
         let mut schema = self.schema_of_types();
         let in_place = || {
@@ -228,7 +228,7 @@ impl Declaration {
         MarkedSchema { schema, unreachable }
     }
 
-    /// The enums and maps of the parameters' types.
+    /// Returns the enums and maps of the parameters' types.
     fn enums(&self, schema: &Value) -> Enums {
         let mut enums = Enums::default();
         for param in self.params.iter().filter(|param| param.from_model) {

@@ -96,27 +96,29 @@ pub(crate) struct NestedTool {
 }
 
 impl RegisteredTool {
-    /// The definition, as the model sees it.
+    /// Returns the definition, as the model sees it.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    /// The policy set for this tool; `None` leaves it to the registry.
+    /// Returns the policy set for this tool; `None` leaves it to the registry.
     pub fn policy(&self) -> Option<Policy> {
         self.policy
     }
 
-    /// The timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
+    /// Returns the timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Whether it takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the calls of such tools in order.
+    /// Returns whether it takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the calls
+    /// of such tools in order.
     pub fn uses_session_state(&self) -> bool {
         self.uses_session_state
     }
 
-    /// The error of the structured value of a result, as the log has it; `None` if it is as the schema says, or there is none.
+    /// Returns the error of the structured value of a result, as the log has it; `None` if it is as the schema says,
+    /// or there is none.
     pub(crate) fn structured_value_error(&self, value: Option<&Value>) -> Option<String> {
         self.output_schema.as_ref()?.error(value?)
     }
@@ -311,8 +313,8 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
     }
 }
 
-/// The part of a dynamic tool's schema that is enforced. A keyword that reads like a private mark is the author's: it is shown, and
-/// enforces nothing.
+/// Returns the part of a dynamic tool's schema that is enforced. A keyword that reads like a private mark is the
+/// author's: it is shown, and enforces nothing.
 fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
     if has_marks {
         Cow::Borrowed(schema)
@@ -389,7 +391,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     Ok(())
 }
 
-/// The errors of one argument.
+/// Returns the errors of one argument.
 fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
     let pointer = schema::keywords::pointer::join("", name);
     let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));
@@ -426,7 +428,7 @@ fn check_examples(
     Ok(())
 }
 
-/// The errors of arguments under [`Policy::Strict`].
+/// Returns the errors of arguments under [`Policy::Strict`].
 fn errors(compiled: &CompiledSchema, arguments: Map<String, Value>) -> Vec<Issue> {
     let mut input = RawArguments::from(Value::Object(arguments));
     let reader = ArgumentReader::new(compiled, Policy::Strict);

@@ -11,8 +11,8 @@ const LONG: usize = 32 * 1024;
 /// Maximum number of parts in a warning.
 const NAMED: usize = 3;
 
-/// The warning about a long definition, with the largest parts of its schema. `schema_of_types` is the schema in which the named types
-/// are definitions.
+/// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` is the schema
+/// in which the named types are definitions.
 pub(crate) fn warning(
     definition: &ToolDefinition,
     schema_of_types: impl FnOnce() -> Value,
@@ -29,7 +29,7 @@ pub(crate) fn warning(
     ))
 }
 
-/// The longest definitions and properties of a schema.
+/// Returns the longest definitions and properties of a schema.
 fn largest(schema: &Value) -> Vec<String> {
     let named = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
     let parts = ["$defs", "definitions", "properties"]

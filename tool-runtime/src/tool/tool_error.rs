@@ -62,17 +62,17 @@ impl ToolError {
         }
     }
 
-    /// The code; `retry` of an error that passes.
+    /// Returns the code; `retry` of an error that passes.
     pub fn code(&self) -> &str {
         self.code.as_deref().unwrap_or("retry")
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether it passes.
+    /// Returns whether it passes.
     pub fn is_retryable(&self) -> bool {
         self.code.is_none()
     }

@@ -51,14 +51,14 @@ use crate::wire::result::ToolOutput;
     note = "a value of a type with `#[tools]` goes into `registry.register_all(..)`"
 )]
 pub trait Tool: 'static {
-    /// The tool: its declaration and its function.
+    /// Returns the tool: its declaration and its function.
     fn declare() -> DeclaredTool;
 }
 
 /// A type with a set of tools. [`#[tools]`](macro@crate::tools) implements it for the type of its `impl` block, through a
 /// trait whose name explains the compiler error for a second such block.
 pub trait ToolSet: 'static {
-    /// The tools, which share `self`.
+    /// Returns the tools, which share `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
 
@@ -86,7 +86,7 @@ impl<S: OneToolsBlockPerType> ToolSet for S {
     note = "put `#[tools]` on an `impl` block of the type and `#[tool]` on its methods"
 )]
 pub trait IntoTools {
-    /// The tools.
+    /// Returns the tools.
     fn into_tools(self) -> Vec<DeclaredTool>;
 }
 
@@ -122,7 +122,7 @@ pub(crate) type Handler = Arc<dyn Fn(&mut Invocation<'_>) -> Option<Started> + S
 
 // The compiler shows the line of an unsatisfied bound: the comment after `Send` is advice for the user.
 impl DeclaredTool {
-    /// A function with its parameters.
+    /// Returns a function with its parameters.
     pub fn function<P, F, R, T>(declaration: Declaration, params: P, function: F) -> DeclaredOf<T>
     where
         P: Params,
@@ -140,7 +140,7 @@ impl DeclaredTool {
         }
     }
 
-    /// A method with its parameters: all calls share `this`.
+    /// Returns a method with its parameters: all calls share `this`.
     pub fn method<S, P, F, R, T>(
         declaration: Declaration,
         this: &Arc<S>,
@@ -171,7 +171,7 @@ pub struct DeclaredOf<T> {
 }
 
 impl<T: Serialize + JsonSchema> DeclaredOf<Structured<T>> {
-    /// The tool, with the schema of the value that the function returns.
+    /// Returns the tool, with the schema of the value that the function returns.
     pub fn with_output_schema(mut self) -> DeclaredTool {
         self.tool.declaration.output_schema = Some(structured::marked_schema::<T>);
         self.tool
@@ -180,7 +180,7 @@ impl<T: Serialize + JsonSchema> DeclaredOf<Structured<T>> {
 
 /// [`DeclaredOf::with_output_schema`] for other types than [`Structured`].
 pub trait WithOutputSchema {
-    /// The tool as it is: what its function returns has no schema.
+    /// Returns the tool as it is: what its function returns has no schema.
     fn with_output_schema(self) -> DeclaredTool;
 }
 

@@ -193,7 +193,7 @@ impl WireDefinition {
         "type",
     ];
 
-    /// An unknown field, which would be sent to the API.
+    /// Creates an unknown field, which would be sent to the API.
     fn unknown_field(&self) -> Option<String> {
         // The tools of the API have fields of their own.
         if self.rest.get("type").is_some_and(|kind| kind != "custom") {
@@ -274,7 +274,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     }
 }
 
-/// The reason why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
+/// Returns the reason why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
 fn foreign_form(rest: &Map<String, Value>) -> Option<String> {
     const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
     const OPENAI: &str =
@@ -358,8 +358,8 @@ impl ToolName {
         Err(InvalidName::new(name, reason))
     }
 
-    /// A valid name for a tool from elsewhere, whose protocol allows more names: every other character becomes `_`, always in
-    /// the same way.
+    /// Creates a valid name for a tool from elsewhere, whose protocol allows more names: every other character
+    /// becomes `_`, always in the same way.
     ///
     /// ```
     /// use tool_runtime::definition::ToolName;
@@ -384,7 +384,7 @@ impl ToolName {
             .map_err(|error| InvalidName::new(name, error.reason))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -421,7 +421,7 @@ impl InvalidName {
         }
     }
 
-    /// The reason, for messages.
+    /// Returns the reason, for messages.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }

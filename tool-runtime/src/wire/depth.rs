@@ -5,12 +5,12 @@ use serde_json::Value;
 /// The maximum number of nested arrays and objects, in arguments and in schemas.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// Whether a value nests deeper than [`MAX_DEPTH`].
+/// Returns whether a value nests deeper than [`MAX_DEPTH`].
 pub(crate) fn is_too_deep(value: &Value) -> bool {
     is_deeper_than(MAX_DEPTH, value)
 }
 
-/// Whether a value nests deeper than `most` arrays and objects. Recurses at most that deep.
+/// Returns whether a value nests deeper than `most` arrays and objects. Recurses at most that deep.
 pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let Some(left) = most.checked_sub(1) else {
         return is_container(value);

@@ -44,12 +44,12 @@ pub struct Issue {
 }
 
 impl Issue {
-    /// A finding that does not stop the call.
+    /// Creates a finding that does not stop the call.
     pub fn warning(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Severity::Warning, code, path.into(), message.into())
     }
 
-    /// A finding that stops the call before the function runs.
+    /// Creates a finding that stops the call before the function runs.
     pub fn error(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Severity::Error, code, path.into(), message.into())
     }
@@ -69,18 +69,19 @@ impl Issue {
         self
     }
 
-    /// The subject of the code: the missing parameter, the value out of range, the unknown name; `None` if it is blank.
+    /// Returns the subject of the code: the missing parameter, the value out of range, the unknown name; `None` if it is blank.
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// The value at [`path`](Self::path), as sent or as coerced so far (a constraint of a list is checked after its items are
-    /// coerced): a string as its text, anything else as its JSON, both truncated to 64 characters; `None` if there was none.
+    /// Returns the value at [`path`](Self::path), as sent or as coerced so far (a constraint of a list is checked
+    /// after its items are coerced): a string as its text, anything else as its JSON, both truncated to 64
+    /// characters; `None` if there was none.
     pub fn sent(&self) -> Option<&str> {
         self.sent.as_deref()
     }
 
-    /// Whether this finding stops the call.
+    /// Returns whether this finding stops the call.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -105,7 +106,7 @@ impl Issue {
         }
     }
 
-    /// Whether the schema asks for this under a condition only.
+    /// Returns whether the schema asks for this under a condition only.
     pub(crate) fn is_conditional(&self) -> bool {
         self.is_conditional
     }
@@ -156,7 +157,7 @@ macro_rules! codes {
             /// Every code, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The code as it is written everywhere, without a subject.
+            /// Returns the code as it is written everywhere, without a subject.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+

@@ -70,12 +70,12 @@ impl From<ReceivedMessage> for Message {
 }
 
 impl Message {
-    /// A message of the user with these blocks, the form of tool results.
+    /// Creates a message of the user with these blocks, the form of tool results.
     pub fn user(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self::new("user", MessageContent::Blocks(blocks.into_iter().collect()))
     }
 
-    /// A message of the user with this text.
+    /// Creates a message of the user with this text.
     ///
     /// ```
     /// use tool_runtime::message::{Block, Message};
@@ -99,17 +99,17 @@ impl Message {
         Self::new("user", MessageContent::Text(text.into()))
     }
 
-    /// A message of the model with these blocks.
+    /// Creates a message of the model with these blocks.
     pub fn assistant(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self::new("assistant", MessageContent::Blocks(blocks.into_iter().collect()))
     }
 
-    /// A message of the model with this text.
+    /// Creates a message of the model with this text.
     pub fn assistant_text(text: impl Into<String>) -> Self {
         Self::new("assistant", MessageContent::Text(text.into()))
     }
 
-    /// A message of this role with these blocks.
+    /// Creates a message of this role with these blocks.
     #[cfg(feature = "formats")]
     pub(crate) fn from_blocks(role: String, blocks: Vec<Block>) -> Self {
         Self::new(role, MessageContent::Blocks(blocks))
@@ -124,8 +124,8 @@ impl Message {
         }
     }
 
-    /// Whether it has no content: no blocks, or texts of white space alone. A model that answers nothing gives such a message, and
-    /// the API refuses it in later requests: leave it out.
+    /// Returns whether it has no content: no blocks, or texts of white space alone. A model that answers nothing
+    /// gives such a message, and the API refuses it in later requests: leave it out.
     ///
     /// ```
     /// use tool_runtime::message::{Block, Message};
@@ -216,12 +216,12 @@ impl JsonSchema for MessageContent {
 pub struct Block(pub Map<String, Value>);
 
 impl Block {
-    /// A `text` block.
+    /// Creates a `text` block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new("text", [("text", Value::String(text.into()))])
     }
 
-    /// An `image` block; `data` is base64, `media_type` for example `image/png`.
+    /// Creates an `image` block; `data` is base64, `media_type` for example `image/png`.
     pub fn image(media_type: impl Into<String>, data: impl Into<String>) -> Self {
         let source = Self::new(
             "base64",
@@ -233,17 +233,17 @@ impl Block {
         Self::new("image", [("source", Value::Object(source.0))])
     }
 
-    /// The block's `type`; empty if it has none.
+    /// Returns the block's `type`; empty if it has none.
     pub fn kind(&self) -> &str {
         self.str("type").unwrap_or_default()
     }
 
-    /// A field that is a string.
+    /// Creates a field that is a string.
     pub fn str(&self, field: &str) -> Option<&str> {
         self.0.get(field).and_then(Value::as_str)
     }
 
-    /// Whether this is a text of nothing but white space.
+    /// Returns whether this is a text of nothing but white space.
     pub(crate) fn is_blank_text(&self) -> bool {
         self.kind() == "text" && self.str("text").is_some_and(|text| text.trim().is_empty())
     }

@@ -66,7 +66,7 @@ impl ToolResult {
         }
     }
 
-    /// The content as text; `None` if it is blocks.
+    /// Returns the content as text; `None` if it is blocks.
     pub fn text(&self) -> Option<&str> {
         self.content.as_text()
     }
@@ -134,7 +134,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The text; `None` if this is blocks.
+    /// Returns the text; `None` if this is blocks.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// Whether there is nothing but white space.
+    /// Returns whether there is nothing but white space.
     fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
@@ -162,7 +162,7 @@ impl Content {
         }
     }
 
-    /// The content before a note; `None` if it does not end with that note.
+    /// Returns the content before a note; `None` if it does not end with that note.
     fn without_note(&self, note: &str) -> Option<Self> {
         match self {
             Self::Text(text) => {
@@ -180,7 +180,7 @@ impl Content {
     }
 }
 
-/// The text for the model about a failure without one.
+/// Returns the text for the model about a failure without one.
 #[cold]
 fn failed_without_message(tool: Option<&str>) -> String {
     match tool {
@@ -280,7 +280,7 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// A success with this text, verbatim.
+    /// Creates a success with this text, verbatim.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -290,7 +290,8 @@ impl ToolOutput {
         }
     }
 
-    /// A failure; the text says what the model should do instead. Without one, the model reads that the tool failed without a message.
+    /// Creates a failure; the text says what the model should do instead. Without one, the model reads that the tool
+    /// failed without a message.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -300,8 +301,8 @@ impl ToolOutput {
         }
     }
 
-    /// A failure for a passing reason, as [`ToolError::retry`](crate::ToolError::retry): the model reads, below the text, that another
-    /// attempt may succeed.
+    /// Creates a failure for a passing reason, as [`ToolError::retry`](crate::ToolError::retry): the model reads,
+    /// below the text, that another attempt may succeed.
     pub fn retry(text: impl Into<String>) -> Self {
         let mut output = Self::error(text);
         if output.content.is_blank() {
@@ -312,7 +313,7 @@ impl ToolOutput {
         output
     }
 
-    /// The failure that it is, if it is one.
+    /// Returns the failure that it is, if it is one.
     #[inline]
     pub(crate) fn failure(&self) -> Option<Failure> {
         let failure = if self.is_retryable {
@@ -323,7 +324,7 @@ impl ToolOutput {
         self.is_error.then_some(failure)
     }
 
-    /// A success with these content blocks.
+    /// Creates a success with these content blocks.
     pub fn blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self {
             content: blocks.into_iter().collect::<Blocks>().into(),
@@ -349,7 +350,7 @@ impl ToolOutput {
         self
     }
 
-    /// A failure with content blocks, for instance a screenshot.
+    /// Creates a failure with content blocks, for instance a screenshot.
     pub fn error_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self {
             is_error: true,
@@ -451,7 +452,7 @@ pub struct ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// An outcome with this result, for layers that do not pass the call on.
+    /// Creates an outcome with this result, for layers that do not pass the call on.
     #[inline]
     pub fn new(result: ToolResult) -> Self {
         Self {
@@ -465,7 +466,7 @@ impl ToolOutcome {
         }
     }
 
-    /// The content of the result without the notes.
+    /// Returns the content of the result without the notes.
     pub fn answer(&self) -> Cow<'_, Content> {
         let mut answer = Cow::Borrowed(&self.result.content);
         for note in self.notes.iter().take(self.joined).rev() {
@@ -517,7 +518,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The value of the span's `error.type`.
+    /// Returns the value of the span's `error.type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "tool_not_found",

@@ -229,7 +229,7 @@ impl Anthropic {
         }
     }
 
-    /// The open block of an index. A piece with an index without a block continues the only open block.
+    /// Returns the open block of an index. A piece with an index without a block continues the only open block.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
         let open = |block: &&Block| matches!(block.stop, BlockEnd::Open);
         let only = self.blocks.iter().filter(open).count() == 1;

@@ -36,7 +36,7 @@ impl<'a> Piece<'a> {
         trim_start(text).starts_with(['{', '['])
     }
 
-    /// The piece as the contents of a string.
+    /// Returns the piece as the contents of a string.
     pub(crate) fn contents(self) -> String {
         match self {
             Self::Text(raw) => raw.to_owned(),
@@ -44,7 +44,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Replacement for a copy of repaired arguments; `None` if the copy may stay unchanged.
+    /// Returns the replacement for a copy of repaired arguments; `None` if the copy may stay unchanged.
     pub(crate) fn repaired_copy(self, state: &StreamState) -> Option<String> {
         let raw = match self {
             Self::Text(raw) => raw,

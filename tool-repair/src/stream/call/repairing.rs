@@ -73,7 +73,7 @@ impl Repairing {
         self.half.is_none() && !self.repairer.is_repairing() && self.repairer.closed()
     }
 
-    /// Outcome of the arguments, if they are a complete object or list, or end like one and can be repaired.
+    /// Returns the outcome of the arguments, if they are a complete object or list, or end like one and can be repaired.
     pub(crate) fn complete(&mut self) -> Option<Outcome> {
         let is_repairing = self.repairer.is_repairing();
         let plausible = if is_repairing {
@@ -89,7 +89,7 @@ impl Repairing {
         complete.then(|| Outcome::new(finished, self.came, is_repairing, true))
     }
 
-    /// The end of the arguments, if they ended here.
+    /// Returns the end of the arguments, if they ended here.
     pub(crate) fn ended(&self, end: fn(Repairer) -> Finished) -> Finished {
         let mut finished = end(self.repairer.clone());
         finished

@@ -73,12 +73,12 @@ impl StreamState {
         self.serial
     }
 
-    /// Number of calls so far.
+    /// Returns the number of calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.serial
     }
 
-    /// The message for too many calls.
+    /// Returns the message for too many calls.
     pub(crate) fn too_many_calls(&self) -> String {
         format!("more than {} calls at once", self.limits.calls)
     }
@@ -92,7 +92,7 @@ impl StreamState {
         }
     }
 
-    /// The reason why the rest of the stream passes unchanged.
+    /// Returns the reason why the rest of the stream passes unchanged.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }

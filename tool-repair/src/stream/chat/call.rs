@@ -155,7 +155,7 @@ impl ChatCall {
         self.call.record(outcome, position, reading.state)
     }
 
-    /// Names by which clients assign an additional event to this call.
+    /// Returns names by which clients assign an additional event to this call.
     fn address(&self) -> Address {
         let id = self.call.id.clone();
         Address::Chat(ChatAddress {

@@ -8,7 +8,7 @@ use crate::stream::json::cursor::Cursor;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
 
-/// An event with the rest of a call's arguments, made like `last`; `None` if that is not an event of this dialect.
+/// Returns an event with the rest of a call's arguments, made like `last`; `None` if that is not an event of this dialect.
 ///
 /// The event repeats all scalar members of `last` beside the choices: id, model, creation time. Objects such as the
 /// usage would be counted twice.

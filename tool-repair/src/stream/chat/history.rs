@@ -22,7 +22,7 @@ pub(crate) struct ChoiceHistories {
 }
 
 impl ChoiceHistories {
-    /// The history of a choice.
+    /// Returns the history of a choice.
     pub(crate) fn get_mut(&mut self, choice: &str) -> &mut ChoiceHistory {
         if self.kept.len() < KEPT && self.kept.iter().all(|history| history.choice != choice) {
             self.kept.push(ChoiceHistory {

@@ -207,7 +207,7 @@ impl Chat {
         old.end(false, history, reading);
     }
 
-    /// The names by which clients will identify the pieces of the call that a delta begins.
+    /// Returns the names by which clients will identify the pieces of the call that a delta begins.
     fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
         let same_key = |entry: &ChatCall| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;

@@ -60,22 +60,22 @@ impl<S> RepairedStream<S> {
         self.project().repairer.take_records()
     }
 
-    /// The repairer, with the names of the [skipped](StreamRepairer::skipped) tools.
+    /// Returns the repairer, with the names of the [skipped](StreamRepairer::skipped) tools.
     pub fn repairer(&self) -> &StreamRepairer {
         &self.repairer
     }
 
-    /// The inner stream.
+    /// Returns the inner stream.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The inner stream. Bytes that are taken from it here are missing from the repaired stream.
+    /// Returns the inner stream. Bytes that are taken from it here are missing from the repaired stream.
     pub fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The inner stream, pinned. Bytes that are taken from it here are missing from the repaired stream.
+    /// Returns the inner stream, pinned. Bytes that are taken from it here are missing from the repaired stream.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }

@@ -91,18 +91,18 @@ impl StreamRepairer {
         self.reader.state.take_records()
     }
 
-    /// Names of the tools whose calls passed unchanged, since they are not
+    /// Returns names of the tools whose calls passed unchanged, since they are not
     /// [`target_tools`](FormatFixing::target_tools); the first 64. The name of a call without one is `""`.
     pub fn skipped(&self) -> &[String] {
         self.reader.state.skipped()
     }
 
-    /// Number of tool calls so far, of all tools. If it is 0 for a stream with calls, the stream has another dialect.
+    /// Returns the number of tool calls so far, of all tools. If it is 0 for a stream with calls, the stream has another dialect.
     pub fn calls(&self) -> u64 {
         self.reader.state.calls()
     }
 
-    /// The reason why the rest of the stream passes unchanged: an event or the number of calls exceeded the
+    /// Returns the reason why the rest of the stream passes unchanged: an event or the number of calls exceeded the
     /// [limits](StreamLimits). Open calls are reported as refused; later calls are not read.
     ///
     /// ```

@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         self.spanned().map(|value| value.text)
     }
 
-    /// The next string, unless it is empty.
+    /// Returns the next string, unless it is empty.
     pub(crate) fn text(&mut self) -> Option<Cow<'a, str>> {
         let raw = self.raw().and_then(contents)?;
         if raw.is_empty() {
@@ -121,12 +121,12 @@ impl<'a> Cursor<'a> {
         Some(Cow::Owned(read))
     }
 
-    /// The next value, unless it is `null`.
+    /// Returns the next value, unless it is `null`.
     pub(crate) fn index(&mut self) -> Option<&'a str> {
         self.raw().filter(|value| *value != "null")
     }
 
-    /// The first byte of the next value.
+    /// Returns the first byte of the next value.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;

@@ -108,7 +108,7 @@ impl<'a> Payload<'a> {
         );
     }
 
-    /// Span in the raw bytes of a span that is not empty.
+    /// Returns the span in the raw bytes of a span that is not empty.
     fn place(&self, span: &Range<usize>) -> Range<usize> {
         let of = |at: usize| match &self.lines {
             Lines::One(start) => start + at,

@@ -150,7 +150,7 @@ impl CallReader {
         self.reader.state.take_records()
     }
 
-    /// The reason why no more calls are read: there were more than the [limits](StreamLimits) allow.
+    /// Returns the reason why no more calls are read: there were more than the [limits](StreamLimits) allow.
     pub fn bailout_reason(&self) -> Option<&str> {
         self.reader.state.lost()
     }

@@ -28,7 +28,7 @@ impl Dialect {
     /// All dialects.
     pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses, Self::Anthropic];
 
-    /// Name of the dialect, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
+    /// Returns the name of the dialect, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatCompletions => "chat",

@@ -57,7 +57,7 @@ impl Reader {
         matches!(self.calls, Calls::Chat(_))
     }
 
-    /// Key of a piece of arguments.
+    /// Returns the key of a piece of arguments.
     pub(crate) fn key(&self) -> &'static str {
         match self.calls {
             Calls::Chat(_) | Calls::Responses(_) => "arguments",

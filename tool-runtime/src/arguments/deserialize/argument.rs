@@ -24,7 +24,7 @@ pub(crate) enum Argument<'a> {
     Tree(&'a Node<'a>),
 }
 
-/// Text has to be read to its end: a type that ignores the error of another may have stopped in the middle.
+/// Returns text has to be read to its end: a type that ignores the error of another may have stopped in the middle.
 #[inline]
 fn text<'a, T>(
     mut text: Tokens<'a>,

@@ -22,7 +22,7 @@ pub(in crate::arguments) trait Cursor<'de>: Copy {
     /// The rest of an object.
     type Entries;
 
-    /// The type of the value; any number is a `NUMBER`.
+    /// Returns the type of the value; any number is a `NUMBER`.
     fn types(&mut self) -> Result<Types, DeserializeError>;
 
     /// Reads a scalar, opens a list or an object.
@@ -100,7 +100,7 @@ impl<'de> NumberToken<'de> {
         }
     }
 
-    /// The integer that it is, however it is written.
+    /// Returns the integer that it is, however it is written.
     #[inline]
     pub(super) fn integer<T: FromStr + TryFrom<u64> + TryFrom<i64>>(self) -> Option<T> {
         match self {

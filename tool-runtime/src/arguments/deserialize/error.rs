@@ -28,12 +28,12 @@ impl DeserializeError {
         Self::custom("")
     }
 
-    /// The type's own message.
+    /// Returns the type's own message.
     pub(crate) fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The path to the value below the pointer given.
+    /// Returns the path to the value below the pointer given.
     pub(crate) fn path(&self, root: &str) -> String {
         let mut path = root.to_owned();
         for step in self.steps() {
@@ -42,7 +42,7 @@ impl DeserializeError {
         path
     }
 
-    /// The steps to the value, the first first.
+    /// Returns the steps to the value, the first first.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
         self.0.steps.iter().rev().map(String::as_str)
     }

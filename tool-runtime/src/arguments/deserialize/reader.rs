@@ -194,7 +194,7 @@ const RAW: &str = "$serde_json::private::RawValue";
 /// From here on neighbouring floats are more than one apart.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// Whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
+/// Returns whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
 #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
 fn is_single(float: f64) -> bool {
     (float as f32).is_finite()

@@ -5,7 +5,7 @@ use crate::schema::compiled::bounds::{Bound, NumberLimits};
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, List, Plain, Schema, TextLimits};
 
-/// Whether a string conforms.
+/// Returns whether a string conforms.
 #[inline]
 pub(super) fn text(schema: &Schema, text: &str) -> bool {
     schema.types.has(Types::STRING)
@@ -22,7 +22,7 @@ pub(super) fn text(schema: &Schema, text: &str) -> bool {
         })
 }
 
-/// Whether an integer conforms.
+/// Returns whether an integer conforms.
 #[inline]
 pub(super) fn integer(schema: &Schema, value: i128) -> bool {
     schema.types.has(Types::INTEGER)
@@ -35,7 +35,7 @@ pub(super) fn integer(schema: &Schema, value: i128) -> bool {
         })
 }
 
-/// Whether a number with a fraction or an exponent conforms.
+/// Returns whether a number with a fraction or an exponent conforms.
 pub(super) fn float(schema: &Schema, value: impl FnOnce() -> f64) -> bool {
     schema.types.has(Types::NUMBER)
         && plain(schema).is_some_and(|plain| match plain {
@@ -47,12 +47,12 @@ pub(super) fn float(schema: &Schema, value: impl FnOnce() -> f64) -> bool {
         })
 }
 
-/// Whether `true` and `false` conform.
+/// Returns whether `true` and `false` conform.
 pub(super) fn boolean(schema: &Schema) -> bool {
     schema.types.has(Types::BOOLEAN) && has_no_values(schema)
 }
 
-/// Whether `null` conforms.
+/// Returns whether `null` conforms.
 pub(super) fn null(schema: &Schema) -> bool {
     schema.types.has(Types::NULL) && has_no_values(schema)
 }
@@ -61,20 +61,20 @@ fn has_no_values(schema: &Schema) -> bool {
     plain(schema).is_some_and(|plain| plain.values.is_none())
 }
 
-/// The limits for arrays; `None` when telling takes more than a look at each item.
+/// Returns the limits for arrays; `None` when telling takes more than a look at each item.
 pub(super) fn list(schema: &Schema) -> Option<&List> {
     let plain = plain(schema).filter(|_| schema.types.has(Types::ARRAY))?;
     let list = plain.list.as_ref().unwrap_or(List::unlimited());
     (plain.values.is_none() && !list.unique).then_some(list)
 }
 
-/// Whether so many items conform.
+/// Returns whether so many items conform.
 pub(super) fn count(list: &List, count: usize) -> bool {
     let count = count as u64;
     list.min.is_none_or(|min| min <= count) && list.max.is_none_or(|max| count <= max)
 }
 
-/// The limits of a schema; `None` when telling takes more than a look.
+/// Returns the limits of a schema; `None` when telling takes more than a look.
 pub(super) fn plain(schema: &Schema) -> Option<&Plain> {
     match &schema.kind {
         Kind::Plain(plain) => Some(plain),
@@ -95,7 +95,7 @@ fn holds(limits: &NumberLimits, value: i128) -> bool {
     fits && limits.check_integer(value) == Some(true)
 }
 
-/// The limits of an integer without keywords.
+/// Returns the limits of an integer without keywords.
 fn has_64_bits(value: i128) -> bool {
     i64::try_from(value).is_ok() || u64::try_from(value).is_ok()
 }

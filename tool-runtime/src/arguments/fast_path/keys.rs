@@ -52,7 +52,7 @@ impl<'s, 't> Keys<'s, 't> {
         })
     }
 
-    /// The key that most likely comes next, as it is written.
+    /// Returns the key that most likely comes next, as it is written.
     #[inline]
     pub(super) fn expected(&self) -> Option<&'s KeyPrefix> {
         let property = self.object?.properties.get(self.expected)?;
@@ -65,7 +65,7 @@ impl<'s, 't> Keys<'s, 't> {
         self.take(self.object?, self.expected)
     }
 
-    /// The schema of the value after a key; `None` when the key should not be there.
+    /// Returns the schema of the value after a key; `None` when the key should not be there.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -116,7 +116,7 @@ impl<'s, 't> Keys<'s, 't> {
         Some(self.compiled.schema(property.schema))
     }
 
-    /// Whether each came once, everything that is required came, and neither too few nor too many.
+    /// Returns whether each came once, everything that is required came, and neither too few nor too many.
     #[inline]
     pub(super) fn are_complete(mut self) -> bool {
         if !self.others.is_empty() && !self.are_others_unique() {

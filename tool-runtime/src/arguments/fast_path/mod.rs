@@ -63,7 +63,7 @@ fn look<'a>(
     }
 }
 
-/// The arguments as a map, if they conform to the letter.
+/// Returns the arguments as a map, if they conform to the letter.
 pub(super) fn map(compiled: &CompiledSchema, input: &mut RawArguments<'_>) -> Option<Map<String, Value>> {
     look(compiled, input, &mut Arguments::new(compiled))?;
     match input {

@@ -97,7 +97,7 @@ impl<'t> Tokens<'t> {
         Some(inside)
     }
 
-    /// A string in which there are escapes.
+    /// Returns a string in which there are escapes.
     #[cold]
     fn escaped_string(&mut self) -> Result<String, Fault> {
         if !self.take(b'"') {
@@ -145,7 +145,7 @@ impl<'t> Tokens<'t> {
         Ok(())
     }
 
-    /// A number, as it is written.
+    /// Returns a number, as it is written.
     pub(crate) fn number(&mut self) -> Result<&'t str, Fault> {
         let start = self.at;
         self.take(b'-');
@@ -196,7 +196,7 @@ impl<'t> Tokens<'t> {
         Some(value)
     }
 
-    /// The text that was read since a position.
+    /// Returns the text that was read since a position.
     #[inline]
     pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
@@ -208,7 +208,7 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// The string that is written with these escapes; where half of a surrogate pair is, if there is one.
+/// Returns the string that is written with these escapes; where half of a surrogate pair is, if there is one.
 fn decode(inside: &str) -> Result<String, usize> {
     let mut text = String::with_capacity(inside.len());
     let mut rest = inside;
@@ -222,7 +222,7 @@ fn decode(inside: &str) -> Result<String, usize> {
     Ok(text)
 }
 
-/// The character of an escape, and the text after it; `None` for half of a surrogate pair.
+/// Returns the character of an escape, and the text after it; `None` for half of a surrogate pair.
 fn unescape(escape: &str) -> Option<(char, &str)> {
     let mut letters = escape.chars();
     let letter = match letters.next()? {

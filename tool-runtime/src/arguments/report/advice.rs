@@ -31,7 +31,7 @@ const MOST: usize = 1_000;
 /// The ends of messages that say already what to leave out.
 const ADVICE: [&str; 3] = [" leave it out", "; leave the item out", "; leave one of them out"];
 
-/// Whether an error is about the value at its path, and does not say already what to do with the key.
+/// Returns whether an error is about the value at its path, and does not say already what to do with the key.
 fn is_about_value(issue: &Issue) -> bool {
     let is_of_value = !matches!(
         issue.code,
@@ -54,7 +54,7 @@ fn stands_for_nothing(issue: &Issue) -> bool {
     issue.sent().is_some_and(rules::is_null_word)
 }
 
-/// A step of an RFC 6901 JSON Pointer.
+/// Returns a step of an RFC 6901 JSON Pointer.
 fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }

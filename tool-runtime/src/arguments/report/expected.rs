@@ -55,7 +55,7 @@ impl ExpectedWriter<'_> {
         })
     }
 
-    /// The form of a text of the `format`, unless such a text is rejected for another reason.
+    /// Returns the form of a text of the `format`, unless such a text is rejected for another reason.
     fn formatted(&self, schema: &Schema) -> Option<String> {
         let format = schema.format.filter(|_| types(schema) == Types::STRING)?;
         let schemas = match &schema.kind {
@@ -100,7 +100,7 @@ impl ExpectedWriter<'_> {
         self.schema(id, levels)
     }
 
-    /// A tagged union of objects, or another value.
+    /// Returns a tagged union of objects, or another value.
     fn tagged(&self, whole: &Schema, tag: &Tag, all: &Union, levels: usize) -> Option<String> {
         let mut words = String::new();
         let others = types(whole).without(Types::OBJECT);
@@ -144,7 +144,7 @@ impl ExpectedWriter<'_> {
     }
 }
 
-/// The types of a schema without `null`, unless that is all.
+/// Returns the types of a schema without `null`, unless that is all.
 fn types(schema: &Schema) -> Types {
     match schema.types.without(Types::NULL) {
         Types::NONE => schema.types,
@@ -152,7 +152,7 @@ fn types(schema: &Schema) -> Types {
     }
 }
 
-/// The expectation of a value that may be `null`, too: listed values have it already.
+/// Returns the expectation of a value that may be `null`, too: listed values have it already.
 pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     let lists_values = schema.plain().is_some_and(|plain| plain.values.is_some());
     match &schema.kind {
@@ -162,7 +162,7 @@ pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     }
 }
 
-/// The expectation of a value of these types, of which `null` may be one.
+/// Returns the expectation of a value of these types, of which `null` may be one.
 pub(crate) fn with_null(types: Types, words: String) -> String {
     match types {
         Types::NULL => words,
@@ -225,7 +225,7 @@ impl Display for Listed<'_> {
     }
 }
 
-/// The first of so many, with commas.
+/// Returns the first of so many, with commas.
 pub(in crate::arguments) fn several(
     to: &mut impl fmt::Write,
     count: usize,
@@ -268,7 +268,7 @@ mod tests {
     use crate::schema::CompiledSchema;
     use crate::wire::raw_arguments::RawArguments;
 
-    /// The description in the error for a missing value.
+    /// Returns the description in the error for a missing value.
     fn missing(x: &Value) -> String {
         said(&whole(x, &json!({})))
     }

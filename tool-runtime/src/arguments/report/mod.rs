@@ -28,7 +28,7 @@ pub(crate) struct Report {
 pub(crate) struct CoercedKeys(Vec<(String, Box<str>)>);
 
 impl CoercedKeys {
-    /// The key that was sent for the one that a path ends with; `None` if that was.
+    /// Returns the key that was sent for the one that a path ends with; `None` if that was.
     pub(crate) fn sent(&self, path: &str) -> Option<&str> {
         let mut coerced = self.0.iter().rev();
         coerced.find(|(known, _)| known == path).map(|(_, sent)| &**sent)
@@ -102,12 +102,12 @@ impl IssueCounts {
         limits: 0,
     };
 
-    /// Whether there is nothing to tell.
+    /// Returns whether there is nothing to tell.
     pub(crate) fn is_silent(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether nothing was refused or changed: keys that are not taken are not.
+    /// Returns whether nothing was refused or changed: keys that are not taken are not.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.errors == 0 && self.warnings == self.overlooked + self.repeated
     }
@@ -154,7 +154,7 @@ impl AddAssign for CountsByDepth {
     }
 }
 
-/// Whether an issue is about an unknown key.
+/// Returns whether an issue is about an unknown key.
 fn is_of_unknown_key(issue: &Issue) -> bool {
     matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
 }
@@ -221,7 +221,7 @@ impl Report {
         };
     }
 
-    /// The findings since then.
+    /// Returns the findings since then.
     pub(crate) fn since(&mut self, mark: Mark) -> &mut [Issue] {
         self.issues.get_mut(mark.kept..).unwrap_or_default()
     }

@@ -16,7 +16,7 @@ pub(crate) enum Path<'p> {
 }
 
 impl Path<'_> {
-    /// Number of steps.
+    /// Returns the number of steps.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Root => 0,
@@ -24,7 +24,7 @@ impl Path<'_> {
         }
     }
 
-    /// Number of keys. Unlike its steps, they are the same in a list that was made for a single value.
+    /// Returns the number of keys. Unlike its steps, they are the same in a list that was made for a single value.
     pub(crate) fn keys(&self) -> usize {
         match self {
             Self::Root => 0,
@@ -33,7 +33,7 @@ impl Path<'_> {
         }
     }
 
-    /// The value of the innermost key around it, or itself.
+    /// Returns the value of the innermost key around it, or itself.
     pub(crate) fn entry(&self) -> &Self {
         match self {
             Self::Index(parent, _) => parent.entry(),
@@ -41,7 +41,7 @@ impl Path<'_> {
         }
     }
 
-    /// Whether the name or the description of the entry mentions JSON: a string in it may have to hold some.
+    /// Returns whether the name or the description of the entry mentions JSON: a string in it may have to hold some.
     pub(crate) fn mentions_json(&self, compiled: &CompiledSchema) -> bool {
         let entry = self.entry();
         let is_named = matches!(entry, Self::Key(_, name) if spelling::mentions_json(name));
@@ -51,13 +51,13 @@ impl Path<'_> {
         }
     }
 
-    /// A finding here.
+    /// Returns a finding here.
     pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
         issue.path = self.pointer();
         issue
     }
 
-    /// The keys and the indices.
+    /// Returns the keys and the indices.
     pub(crate) fn steps(&self) -> Vec<Cow<'_, str>> {
         let (mut steps, step) = match self {
             Self::Root => return Vec::new(),

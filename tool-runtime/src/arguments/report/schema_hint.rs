@@ -70,7 +70,7 @@ impl<'s> SchemaHint<'s> {
     }
 }
 
-/// The property and the value that a text is, where it is one of the values of a required property.
+/// Returns the property and the value that a text is, where it is one of the values of a required property.
 fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
     let values = compiled.schema(property.schema).plain()?.values.as_ref()?;
     let mut candidates = values.texts.iter().filter(|value| resemble(value, text));
@@ -78,7 +78,7 @@ fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> 
     Some((&property.name, value))
 }
 
-/// Whether there is more to say of an object than that it is one.
+/// Returns whether there is more to say of an object than that it is one.
 fn has_hint(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()
@@ -147,7 +147,7 @@ impl SchemaHint<'_> {
         }
     }
 
-    /// The values that some of several schemas are, and the types of the others; nothing if none has values.
+    /// Returns the values that some of several schemas are, and the types of the others; nothing if none has values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
         let with_values = alternatives.schemas.iter().filter_map(values);
@@ -219,7 +219,7 @@ impl SchemaHint<'_> {
     }
 }
 
-/// A value of some types: `<an integer or null>`.
+/// Returns a value of some types: `<an integer or null>`.
 fn placeholder(to: &mut Line, all: Types) -> fmt::Result {
     let types = all.without(Types::NULL);
     match all {
@@ -230,7 +230,7 @@ fn placeholder(to: &mut Line, all: Types) -> fmt::Result {
     }
 }
 
-/// The tag of a union of objects.
+/// Returns the tag of a union of objects.
 fn tagged(to: &mut Line, alternatives: &Union) -> fmt::Result {
     let Some(Tag::Property { name, values, .. }) = &alternatives.tag else {
         return to.write_str("{…}");
@@ -263,7 +263,7 @@ fn listed(to: &mut Line, mut values: impl Iterator<Item = String>) -> fmt::Resul
     to.write_str(if values.next().is_some() { " or …>" } else { ">" })
 }
 
-/// A text as JSON has it, cut.
+/// Returns a text as JSON has it, cut.
 pub(crate) fn quoted(text: &str) -> String {
     Node::Text((&*excerpt(text)).into()).preview()
 }
@@ -293,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// The hint for the property `x`.
+    /// Returns the hint for the property `x`.
     fn hinted(x: &Value) -> Option<String> {
         let schema = json!({ "type": "object", "properties": { "x": x } });
         let compiled = CompiledSchema::compile(&schema).unwrap().0;

@@ -14,7 +14,7 @@ use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::raw_arguments::RawArguments;
 
-/// The arguments as an object, with what was done to get there.
+/// Returns the arguments as an object, with what was done to get there.
 pub(crate) fn object<'a>(
     input: &'a RawArguments<'_>,
     policy: Policy,
@@ -74,7 +74,7 @@ fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), I
     }
 }
 
-/// The object that a string holds.
+/// Returns the object that a string holds.
 fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     if !text.trim_start().starts_with('{') {
         return Ok(None);
@@ -83,7 +83,7 @@ fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
 }
 
-/// The arguments of one tool in packaging that names another, `[TOOL_CALLS]name[ARGS]{…}`.
+/// Returns the arguments of one tool in packaging that names another, `[TOOL_CALLS]name[ARGS]{…}`.
 fn other_tool(name: &str, tool: &str) -> Issue {
     let (name, tool) = (excerpt(name), excerpt(tool));
     let message = format!(
@@ -152,7 +152,7 @@ fn parse_error(text: &str, error: &ParseError) -> Issue {
     }
 }
 
-/// The place at which a text stops being JSON, and the character there.
+/// Returns the place at which a text stops being JSON, and the character there.
 fn not_json(text: &str, offset: usize, expected: &str) -> String {
     let (line, column) = line_column(text, offset);
     let rest = text.get(offset..).unwrap_or_default();
@@ -163,7 +163,7 @@ fn not_json(text: &str, offset: usize, expected: &str) -> String {
     format!("not JSON at line {line} column {column} (byte {offset}): {expected}, {found}")
 }
 
-/// The line and the column of a byte, both from 1.
+/// Returns the line and the column of a byte, both from 1.
 fn line_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or_default();
     let line = before.matches('\n').count() + 1;

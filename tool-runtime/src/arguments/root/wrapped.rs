@@ -120,7 +120,7 @@ impl<'s> Envelope<'s> {
         }
     }
 
-    /// The parameters in the value of an unknown key; an `envelope` is unwrapped.
+    /// Returns the parameters in the value of an unknown key; an `envelope` is unwrapped.
     fn inside<'a>(&self, key: &Cow<'a, str>, value: &Node<'a>, is_envelope: bool) -> Option<Finding<'a>> {
         let (parameters, decoded) = match object(value) {
             Ok(Some(found)) => found,
@@ -154,7 +154,7 @@ impl<'s> Envelope<'s> {
         (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
     }
 
-    /// The parameter `name` beside an envelope with other parameters: either of them may be what was meant.
+    /// Returns the parameter `name` beside an envelope with other parameters: either of them may be what was meant.
     fn ambiguous<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let (_, key, value) = envelope(members).filter(|(_, key, _)| self.is_unknown(key))?;
         let (parameters, _) = object(value).ok()??;
@@ -162,8 +162,8 @@ impl<'s> Envelope<'s> {
         Some(Finding::Refused(ambiguous(key, held)))
     }
 
-    /// An envelope beside declared keys, with parameters that are not among these: either of two values may be what was meant, and a
-    /// parameter in the envelope alone would be lost.
+    /// Returns an envelope beside declared keys, with parameters that are not among these: either of two values may
+    /// be what was meant, and a parameter in the envelope alone would be lost.
     fn partly_wrapped<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let mut beside = None;
         members.entries.iter().find_map(|(key, value)| {
@@ -186,7 +186,7 @@ impl<'s> Envelope<'s> {
             .collect()
     }
 
-    /// Whether a declared key was sent: with a value that its schema allows, or that is not `null` or a word for it.
+    /// Returns whether a declared key was sent: with a value that its schema allows, or that is not `null` or a word for it.
     fn is_sent(&self, key: &str, value: &Node<'_>) -> bool {
         let allows = |schema: &Schema| match value {
             Node::Null => schema.types.has(Types::NULL),
@@ -198,7 +198,7 @@ impl<'s> Envelope<'s> {
         !self.is_unknown(key) && self.property(key).is_none_or(allows)
     }
 
-    /// The schema of a declared key in any spelling, if the root has it.
+    /// Returns the schema of a declared key in any spelling, if the root has it.
     fn property(&self, key: &str) -> Option<&Schema> {
         let object = self.compiled.schema(SchemaId::ROOT).plain()?.object.as_ref()?;
         let position = object.position(key).or_else(|| {
@@ -212,7 +212,7 @@ impl<'s> Envelope<'s> {
         Some(self.compiled.schema(property.schema))
     }
 
-    /// Whether no property has a key by the rules for names and unknown keys.
+    /// Returns whether no property has a key by the rules for names and unknown keys.
     fn is_unknown(&self, key: &str) -> bool {
         let is_respelled = || self.declares(key);
         match &self.compiled.schema(SchemaId::ROOT).kind {
@@ -230,7 +230,7 @@ impl<'s> Envelope<'s> {
         }
     }
 
-    /// Whether a key is a declared one, in any spelling.
+    /// Returns whether a key is a declared one, in any spelling.
     fn declares(&self, key: &str) -> bool {
         let folded = fold(key);
         let is = |name: &str| fold(name) == folded;
@@ -262,7 +262,7 @@ struct Enveloped<'a> {
     decoded: Vec<Issue>,
 }
 
-/// The name and the envelope of an object that has nothing else.
+/// Returns the name and the envelope of an object that has nothing else.
 fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, str>, &'m Node<'a>)> {
     let [one, other] = members.entries.as_slice() else {
         return None;
@@ -275,12 +275,12 @@ fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, st
     }
 }
 
-/// The values by their keys, of which there may be many.
+/// Returns the values by their keys, of which there may be many.
 fn by_key<'m>(members: &'m Members<'_>) -> HashMap<&'m str, &'m Node<'m>> {
     members.entries.iter().map(|(key, node)| (&**key, node)).collect()
 }
 
-/// Whether a value that is no object, and whose text is none, was meant to hold one: it begins with a bracket or a fence.
+/// Returns whether a value that is no object, and whose text is none, was meant to hold one: it begins with a bracket or a fence.
 fn may_hold_object(value: &Node<'_>) -> bool {
     match value {
         Node::Text(text) => ["{", "[", "```"]
@@ -291,7 +291,7 @@ fn may_hold_object(value: &Node<'_>) -> bool {
     }
 }
 
-/// The object that a value is, or that its text holds, with the changes to the text.
+/// Returns the object that a value is, or that its text holds, with the changes to the text.
 fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, TooDeep> {
     match value {
         Node::Object(members) => Ok(Some((members.clone(), Vec::new()))),
@@ -318,7 +318,7 @@ fn unwrapped(key: &str) -> Issue {
     Issue::warning(Code::ArgumentsUnwrapped, "", message)
 }
 
-/// An unknown key whose value has declared keys.
+/// Returns an unknown key whose value has declared keys.
 fn holds_parameters(key: &str, held: &[String]) -> Issue {
     let mut names = String::new();
     let quoted = held.iter().map(|name| format!("`{}`", excerpt(name)));
@@ -328,7 +328,7 @@ fn holds_parameters(key: &str, held: &[String]) -> Issue {
     Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
 }
 
-/// An envelope whose value holds no object that can be read.
+/// Returns an envelope whose value holds no object that can be read.
 fn unreadable(key: &str) -> Issue {
     let message = "unknown parameter without an object that can be read; send all parameters at the top level, outside of it";
     Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
@@ -343,7 +343,7 @@ fn ambiguous(key: &str, held: &str) -> Issue {
     Issue::error(Code::AmbiguousValue, pointer::join("", key), message)
 }
 
-/// A call of one tool that holds the call of another.
+/// Returns a call of one tool that holds the call of another.
 pub(crate) fn other_tool(name: &str, tool: &str) -> Issue {
     let (name, tool) = (excerpt(name), excerpt(tool));
     let message = format!(

@@ -85,7 +85,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         }
     }
 
-    /// Whether a value is valid.
+    /// Returns whether a value is valid.
     pub(in crate::arguments) fn is_valid(&mut self, id: SubschemaId, node: &Node<'_>, by: Criteria) -> bool {
         self.evaluate(id, node, by, None)
     }
@@ -196,7 +196,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
             && unevaluated.is_none_or(|rest| self.rest(rest, node, by, evaluated.as_mut()))
     }
 
-    /// Whether the keywords hold, except for those about what the others have not evaluated.
+    /// Returns whether the keywords hold, except for those about what the others have not evaluated.
     pub(in crate::arguments) fn applied(
         &mut self,
         id: SubschemaId,
@@ -257,7 +257,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         count >= contains.min && contains.max.is_none_or(|max| count <= max)
     }
 
-    /// Number of valid items, as JSON Schema counts them.
+    /// Returns the number of valid items, as JSON Schema counts them.
     pub(in crate::arguments) fn count_valid(&mut self, items: &[Node<'_>], schema: SubschemaId) -> u64 {
         let valid = items
             .iter()
@@ -294,7 +294,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         true
     }
 
-    /// Whether the value of a key is valid; `None` if no keyword applies to it.
+    /// Returns whether the value of a key is valid; `None` if no keyword applies to it.
     fn entry(&mut self, key: &str, entry: &Node<'_>, object: &ObjectKeywords, by: Criteria) -> Option<bool> {
         let mut is_known = false;
         if let Some(schema) = object.properties.get(key) {
@@ -396,7 +396,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         }
     }
 
-    /// Number of the schemas of a `oneOf` that a value matches, without unexpected properties.
+    /// Returns the number of the schemas of a `oneOf` that a value matches, without unexpected properties.
     pub(in crate::arguments) fn count_matches(
         &mut self,
         schemas: &[SubschemaId],
@@ -439,7 +439,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         applied.is_none_or(|schema| self.evaluate(schema, node, by, evaluated))
     }
 
-    /// Whether what no keyword has evaluated is valid.
+    /// Returns whether what no keyword has evaluated is valid.
     fn rest(
         &mut self,
         schema: SubschemaId,
@@ -469,7 +469,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         true
     }
 
-    /// Whether the keywords of a subschema that coercion does not enforce hold for a value as it was sent.
+    /// Returns whether the keywords of a subschema that coercion does not enforce hold for a value as it was sent.
     pub(in crate::arguments) fn assertions_hold(&mut self, id: SubschemaId, node: &Node<'_>) -> bool {
         let (schema, by) = (self.validation.subschema(id), Criteria::ALL);
         if unevaluated(schema, node).is_some() {
@@ -497,7 +497,7 @@ pub(in crate::arguments) fn unevaluated(schema: &Subschema, node: &Node<'_>) -> 
     }
 }
 
-/// Number of items or members.
+/// Returns the number of items or members.
 pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
     match node {
         Node::List(items) => items.len(),
@@ -506,17 +506,17 @@ pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
     }
 }
 
-/// The key of a value.
+/// Returns the key of a value.
 pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()
 }
 
-/// Whether a value has one of the types.
+/// Returns whether a value has one of the types.
 pub(in crate::arguments) fn has_type(schema: &Subschema, node: &Node<'_>) -> bool {
     schema.types == Types::ALL || schema.types.has(node.types())
 }
 
-/// Whether a value is one of those that `enum` and `const` allow.
+/// Returns whether a value is one of those that `enum` and `const` allow.
 pub(in crate::arguments) fn is_allowed(schema: &Subschema, node: &Node<'_>) -> bool {
     let values = schema.values.as_ref();
     values.is_none_or(|values| limits::membership(values, node, false) == Membership::Is)

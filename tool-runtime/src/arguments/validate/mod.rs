@@ -121,7 +121,7 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
     issues.extend(merged.into_iter().map(|(_, issue)| issue));
 }
 
-/// Whether a place is an earlier item than another one, or around it.
+/// Returns whether a place is an earlier item than another one, or around it.
 fn is_earlier(one: &str, other: &str) -> bool {
     let is_outer = one.len() < other.len() && pointer::overlap(one, other);
     is_outer || pointer::is_earlier_item(one, other)
@@ -135,7 +135,7 @@ fn is_of_unknown_key(issue: &Issue) -> bool {
     matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty)
 }
 
-/// The addresses of the values that have errors.
+/// Returns the addresses of the values that have errors.
 fn refused(arguments: &Node<'_>, issues: &[Issue]) -> HashSet<usize> {
     let mut places = Places::default();
     for issue in errors(issues) {
@@ -188,7 +188,7 @@ impl Places {
     }
 }
 
-/// Number of values.
+/// Returns the number of values.
 fn count(node: &Node<'_>) -> usize {
     1 + match node {
         Node::List(items) => items.iter().map(count).sum(),

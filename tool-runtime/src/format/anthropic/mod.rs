@@ -49,7 +49,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
     })
 }
 
-/// Calls in a model's message, in order: its `tool_use` blocks.
+/// Returns calls in a model's message, in order: its `tool_use` blocks.
 ///
 /// ```
 /// use tool_runtime::format::anthropic;

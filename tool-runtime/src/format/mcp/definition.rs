@@ -55,7 +55,7 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     Value::Object(tool)
 }
 
-/// Schema of the results, if it is an object's. This revision supports no other: clients refuse the whole list of
+/// Returns the schema of the results, if it is an object's. This revision supports no other: clients refuse the whole list of
 /// tools.
 fn object_schema(definition: &ToolDefinition) -> Option<Value> {
     let schema = definition.output_schema.as_ref()?;
@@ -69,7 +69,7 @@ fn is_among_annotations(definition: &ToolDefinition, title: &str) -> bool {
     is_there && !definition.mcp.contains_key("title")
 }
 
-/// The annotations: the hints, and other annotations that were read.
+/// Returns the annotations: the hints, and other annotations that were read.
 fn annotations(definition: &ToolDefinition) -> Option<Value> {
     let rest = definition.mcp.get("annotations");
     let hints = &definition.hints;

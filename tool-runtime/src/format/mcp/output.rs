@@ -135,7 +135,7 @@ fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), Format
     Ok(())
 }
 
-/// Text for a link to a resource.
+/// Returns text for a link to a resource.
 fn link(link: &Value) -> Result<String, FormatError> {
     let what = "a `resource_link` content";
     let field = |name| link.get(name).and_then(Value::as_str);
@@ -149,13 +149,13 @@ fn link(link: &Value) -> Result<String, FormatError> {
     ))
 }
 
-/// An image, if models accept its type.
+/// Returns an image, if models accept its type.
 fn image(media_type: &str, data: &str) -> Option<Block> {
     let is_taken = ["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&media_type);
     is_taken.then(|| Block::image(media_type, data))
 }
 
-/// Known properties of data that is not shown, in parentheses.
+/// Returns the known properties of data that is not shown, in parentheses.
 fn details(media_type: Option<&str>, bytes: Option<u64>) -> String {
     let bytes = bytes.map(|bytes| format!("{bytes} bytes"));
     let known: Vec<&str> = media_type.into_iter().chain(bytes.as_deref()).collect();
@@ -166,7 +166,7 @@ fn details(media_type: Option<&str>, bytes: Option<u64>) -> String {
     }
 }
 
-/// Number of bytes that a base64 text encodes.
+/// Returns the number of bytes that a base64 text encodes.
 fn byte_count(base64: &str) -> u64 {
     let digits = base64
         .bytes()
@@ -183,7 +183,7 @@ mod tests {
     use crate::format::mcp;
     use crate::wire::result::ToolResult;
 
-    /// The blocks of one item of content.
+    /// Returns the blocks of one item of content.
     fn read(content: &Value) -> Value {
         let output = output(&json!({ "content": [{ "type": "text", "text": "first" }, content] })).unwrap();
         match serde_json::to_value(output.content).unwrap() {

@@ -87,7 +87,7 @@ pub mod chat {
         )
     }
 
-    /// Calls in a model's message, in order: its `tool_calls`.
+    /// Returns calls in a model's message, in order: its `tool_calls`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::chat, serde_json::json};
@@ -205,7 +205,7 @@ pub mod responses {
         Value::Object(tool)
     }
 
-    /// Calls in a response, in order: the `function_call` items of its `output`.
+    /// Returns calls in a response, in order: the `function_call` items of its `output`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::responses, serde_json::json};
@@ -284,7 +284,7 @@ fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map
     ])
 }
 
-/// The arguments: text, as in both APIs, or an object, which some compatible servers send.
+/// Returns the arguments: text, as in both APIs, or an object, which some compatible servers send.
 fn arguments(call: &Value) -> RawArguments<'_> {
     match call.get("arguments") {
         Some(Value::String(text)) => text.into(),

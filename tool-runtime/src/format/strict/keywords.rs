@@ -21,7 +21,8 @@ pub(super) enum Treatment {
     Drop,
 }
 
-/// The treatment of a keyword in a schema with the type `type_name` (empty for a union or a reference) and this description.
+/// Returns the treatment of a keyword in a schema with the type `type_name` (empty for a union or a reference) and
+/// this description.
 pub(super) fn treatment(
     subset: Subset,
     type_name: &str,
@@ -102,7 +103,7 @@ pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     types
 }
 
-/// Name of a value's type in JSON Schema.
+/// Returns the name of a value's type in JSON Schema.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -17,7 +17,7 @@ pub(in crate::format) enum Subset {
     Anthropic,
 }
 
-/// Schema of a definition, with its pointer.
+/// Returns the schema of a definition, with its pointer.
 pub(super) fn find<'a>(root: &'a Value, name: &str) -> Option<(String, &'a Value)> {
     ["/$defs", "/definitions"]
         .into_iter()

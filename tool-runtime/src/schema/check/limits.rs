@@ -67,7 +67,7 @@ pub(crate) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     (limits.width.is_some() || !limits.has_no_bounds()).then_some(limits)
 }
 
-/// The range of an integer type of Rust.
+/// Returns the range of an integer type of Rust.
 pub(crate) fn width(name: &str) -> Option<Width> {
     let (min_text, max_text) = match name {
         "i8" => ("-128", "127"),
@@ -121,7 +121,7 @@ pub(crate) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     Some((Values::new(texts, others), types))
 }
 
-/// Whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.
+/// Returns whether two values are equal in JSON Schema: numbers by value, so `1.0` is `1`.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -139,7 +139,7 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The type of a value.
+/// Returns the type of a value.
 pub(crate) fn type_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
@@ -173,7 +173,7 @@ pub(crate) fn key_patterns<'k>(
         .collect()
 }
 
-/// The schemas of a keyword that maps names to schemas.
+/// Returns the schemas of a keyword that maps names to schemas.
 pub(crate) fn named<'k>(
     keywords: &'k Map<String, Value>,
     keyword: &str,
@@ -185,7 +185,7 @@ pub(crate) fn named<'k>(
         .flatten()
 }
 
-/// A non-negative integer, such as `3` or `3.0`.
+/// Returns a non-negative integer, such as `3` or `3.0`.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let text = value.is_number().then(|| value.to_string())?;

@@ -100,7 +100,7 @@ pub(crate) fn check(schema: &Value, patterns: &Patterns) -> Result<Vec<SchemaWar
     Ok(check.unenforced)
 }
 
-/// The pointer to a subschema at the depth limit, of a schema that is too deep.
+/// Returns the pointer to a subschema at the depth limit, of a schema that is too deep.
 fn deepest_path(schema: &Value) -> String {
     let (mut at, mut value) = (String::new(), schema);
     for left in (0..depth::MAX_DEPTH).rev() {
@@ -373,7 +373,7 @@ fn invalid(path: &str, value: &Value, instead: &str) -> SchemaError {
     SchemaError::new(path, format!("{shown} does not belong here; {instead}"))
 }
 
-/// Whether a keyword describes the schema without restricting values.
+/// Returns whether a keyword describes the schema without restricting values.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || (keyword.starts_with("x-") && !marks::is_mark(keyword))
 }
@@ -424,7 +424,7 @@ const ENFORCED: [&str; 16] = [
     "required",
 ];
 
-/// Whether a keyword is one that only a validator can judge.
+/// Returns whether a keyword is one that only a validator can judge.
 pub(crate) fn is_assertion(keyword: &str) -> bool {
     ASSERTIONS.contains(&keyword)
 }

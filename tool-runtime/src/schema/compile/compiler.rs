@@ -42,7 +42,7 @@ const MAX_STEPS: usize = 64;
 const MAX_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// The id of a subschema, which is queued unless it was seen before.
+    /// Returns the id of a subschema, which is queued unless it was seen before.
     pub(super) fn intern(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
@@ -152,7 +152,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A text that is equal for equal schemas, whatever the order of their `allOf`.
+/// Returns a text that is equal for equal schemas, whatever the order of their `allOf`.
 fn canonical_text(schema: &Value) -> String {
     let mut parts: Vec<String> = merge::all_of_parts(schema)
         .into_iter()
@@ -163,7 +163,7 @@ fn canonical_text(schema: &Value) -> String {
     parts.join("\n")
 }
 
-/// The reference of a schema without other constraints.
+/// Returns the reference of a schema without other constraints.
 fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
     let reference = keywords.get("$ref")?.as_str()?;
     // The mark of a default is one of the property, not of its schema.

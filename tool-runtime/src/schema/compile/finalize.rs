@@ -94,7 +94,7 @@ impl CompiledSchema {
         Ok(())
     }
 
-    /// A shortest pointer to a schema.
+    /// Returns a shortest pointer to a schema.
     fn pointer_to(&self, target: SchemaId) -> String {
         let mut seen = HashSet::new();
         let mut pending = VecDeque::from([(SchemaId::ROOT, String::new())]);
@@ -250,7 +250,7 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// The keys that at least one of several schemas knows.
+    /// Returns the keys that at least one of several schemas knows.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {
@@ -319,7 +319,7 @@ impl CompiledSchema {
 }
 
 impl Plain {
-    /// The schemas of items and properties, each with its pointer.
+    /// Returns the schemas of items and properties, each with its pointer.
     pub(super) fn children(&self, pointer: &str) -> Vec<(SchemaId, String)> {
         let additional = |additional: Additional, keyword: &str| match additional {
             Additional::Of(schema) => Some((schema, format!("{pointer}/{keyword}"))),
@@ -353,7 +353,7 @@ impl Plain {
 }
 
 impl Kind {
-    /// The schemas that apply to the same value.
+    /// Returns the schemas that apply to the same value.
     pub(crate) fn in_place_subschemas(&self) -> &[SchemaId] {
         match self {
             Self::Union(union) => &union.schemas,

@@ -27,7 +27,7 @@ pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Op
     Some(merged)
 }
 
-/// Whether `left` constrains additional properties or items, and `right` declares some of them.
+/// Returns whether `left` constrains additional properties or items, and `right` declares some of them.
 fn additional_conflicts(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     let constrains =
         |schema: &Map<String, Value>, keyword: &str| schema.get(keyword).is_some_and(|value| *value != true);
@@ -71,7 +71,7 @@ fn merge_keyword(keyword: &str, left: &Value, right: &Value) -> Option<Value> {
     }
 }
 
-/// The stricter of two limits.
+/// Returns the stricter of two limits.
 fn stricter_limit(left: &Value, right: &Value, stricter: Ordering) -> Option<Value> {
     if !left.is_number() || !right.is_number() {
         return None;
@@ -123,7 +123,7 @@ fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     Some(Value::Object(combined))
 }
 
-/// The `allOf` of two schemas, without duplicates: so a recursive schema has the same parts again, and the compilation
+/// Returns the `allOf` of two schemas, without duplicates: so a recursive schema has the same parts again, and the compilation
 /// terminates.
 fn all_of(left: &Value, right: &Value) -> Value {
     let mut parts = all_of_parts(left);
@@ -135,7 +135,7 @@ fn all_of(left: &Value, right: &Value) -> Value {
     json!({ "allOf": parts })
 }
 
-/// The parts of a schema that consists of an `allOf`; of another, the schema.
+/// Returns the parts of a schema that consists of an `allOf`; of another, the schema.
 pub(super) fn all_of_parts(schema: &Value) -> Vec<&Value> {
     match schema
         .as_object()

@@ -100,7 +100,7 @@ impl CompiledSchema {
 }
 
 impl Compiler<'_> {
-    /// The schemas that describe subschemas of the validation in messages.
+    /// Returns the schemas that describe subschemas of the validation in messages.
     fn describe(&mut self, validated: &Validated) -> Result<HashMap<SubschemaId, SchemaId>, SchemaError> {
         let described = validated.described();
         let intern = |(id, pointer): (SubschemaId, &str)| {
@@ -349,7 +349,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The schema of a declared property, combined with those of the `patternProperties` that match its name.
+/// Returns the schema of a declared property, combined with those of the `patternProperties` that match its name.
 fn with_patterns<'k>(
     name: &str,
     schema: &'k Value,
@@ -380,7 +380,7 @@ mod tests {
         compiled
     }
 
-    /// The schema of the only property of the arguments.
+    /// Returns the schema of the only property of the arguments.
     fn only(schema: &Value) -> (CompiledSchema, SchemaId) {
         let compiled = compile(
             &json!({ "type": "object", "properties": { "x": schema }, "$defs": {

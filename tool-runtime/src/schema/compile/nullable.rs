@@ -29,7 +29,7 @@ pub(crate) fn expand_nullable(schema: &Value) -> Cow<'_, Value> {
     Cow::Owned(expanded)
 }
 
-/// The JSON Pointers of the schemas that become an `anyOf` with `null`.
+/// Returns the JSON Pointers of the schemas that become an `anyOf` with `null`.
 fn wrapped_pointers(root: &Value) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut pending = vec![(String::new(), root)];
@@ -43,7 +43,7 @@ fn wrapped_pointers(root: &Value) -> HashSet<String> {
     found
 }
 
-/// The new reference, if it pointed into such a schema.
+/// Returns the new reference, if it pointed into such a schema.
 fn relocate(reference: &str, root: &Value, wrapped_pointers: &HashSet<String>) -> Option<String> {
     let pointer = reference::percent_decode(reference.strip_prefix('#')?);
     root.pointer(&pointer)?;
@@ -94,7 +94,7 @@ fn is_nullable(keywords: &Map<String, Value>) -> bool {
     keywords.get("nullable") == Some(&Value::Bool(true))
 }
 
-/// Whether `null` needs an `anyOf`.
+/// Returns whether `null` needs an `anyOf`.
 fn is_wrapped(keywords: &Map<String, Value>) -> bool {
     let mut composing = ["$ref", "allOf", "anyOf", "oneOf", "const"].into_iter();
     is_nullable(keywords) && composing.any(|keyword| keywords.contains_key(keyword))

@@ -41,7 +41,7 @@ impl CompiledSchema {
 }
 
 impl Object {
-    /// The required names that neither a property, a pattern nor `additionalProperties` declares.
+    /// Returns the required names that neither a property, a pattern nor `additionalProperties` declares.
     fn undeclared(&self) -> impl Iterator<Item = &str> {
         let names = self.also_required.iter().map(|name| &**name);
         names.filter(|name| {

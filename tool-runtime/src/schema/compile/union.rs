@@ -166,7 +166,7 @@ impl Branches {
     }
 }
 
-/// Whether two different strings are equal without case, separators and spaces.
+/// Returns whether two different strings are equal without case, separators and spaces.
 fn have_equivalent_spellings(texts: &[Value]) -> bool {
     let mut texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
     texts.sort_unstable();
@@ -201,7 +201,7 @@ fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     true
 }
 
-/// Whether a schema accepts `null` and nothing else.
+/// Returns whether a schema accepts `null` and nothing else.
 fn is_null(keywords: &Map<String, Value>) -> bool {
     let is = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
     let is_union = ["anyOf", "oneOf"]
@@ -211,7 +211,7 @@ fn is_null(keywords: &Map<String, Value>) -> bool {
     is_only_null && !is_union && may_be_null(keywords)
 }
 
-/// Whether `type`, `enum` and `const` let `null` through.
+/// Returns whether `type`, `enum` and `const` let `null` through.
 fn may_be_null(keywords: &Map<String, Value>) -> bool {
     let lists_null = |values: &Value| {
         values
@@ -230,7 +230,7 @@ fn allows_null(types: &Value) -> bool {
     }
 }
 
-/// The strings of a schema with nothing but a `const` or `enum` of strings.
+/// Returns the strings of a schema with nothing but a `const` or `enum` of strings.
 fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut found = None;
     for (keyword, value) in keywords {

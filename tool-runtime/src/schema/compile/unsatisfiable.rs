@@ -34,7 +34,7 @@ impl CompiledSchema {
         warnings
     }
 
-    /// Whether each schema is satisfied by some value: the least solution, since values are finite.
+    /// Returns whether each schema is satisfied by some value: the least solution, since values are finite.
     fn satisfiable(&self) -> Vec<bool> {
         let mut satisfiable = vec![false; self.schemas.len()];
         loop {
@@ -54,7 +54,7 @@ impl CompiledSchema {
         }
     }
 
-    /// The pointers to the schemas that no value satisfies, without those that only contain one.
+    /// Returns the pointers to the schemas that no value satisfies, without those that only contain one.
     fn causes(&self, satisfiable: &[bool]) -> Vec<String> {
         let is_satisfiable = |id: SchemaId| satisfiable.get(id.0 as usize) != Some(&false);
         let (mut causes, mut first) = (Vec::new(), None);
@@ -90,7 +90,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Whether a part of an `allOf` is `false`.
+    /// Returns whether a part of an `allOf` is `false`.
     fn forbids(&self, schema: &Schema) -> bool {
         let parts = schema.kind.in_place_subschemas();
         !schema.is_union() && parts.iter().any(|part| self.schema(*part).is_false())
@@ -106,7 +106,7 @@ impl Schema {
         matches!(self.kind, Kind::Union(_))
     }
 
-    /// Whether some value satisfies it, if `inner` says so for the schemas inside.
+    /// Returns whether some value satisfies it, if `inner` says so for the schemas inside.
     fn is_satisfiable(&self, inner: &dyn Fn(SchemaId) -> bool) -> bool {
         if self.types == Types::NONE {
             return false;
@@ -142,7 +142,7 @@ impl Plain {
                     .is_none_or(|object| object.is_satisfiable(inner)))
     }
 
-    /// Whether a value of an `enum` has one of the types and is within the limits of strings.
+    /// Returns whether a value of an `enum` has one of the types and is within the limits of strings.
     fn allows_one_of(&self, values: &Values, types: Types) -> bool {
         let allows_text = |text: &str| {
             types.has(Types::STRING) && self.text.as_ref().is_none_or(|limits| limits.allows(text))
@@ -218,7 +218,7 @@ fn is_range(min: Option<u64>, max: Option<u64>) -> bool {
     min.zip(max).is_none_or(|(min, max)| min <= max)
 }
 
-/// The keywords of a schema that restrict its values, as a list.
+/// Returns the keywords of a schema that restrict its values, as a list.
 fn excluding(schema: &Value) -> String {
     const KEYWORDS: [&str; 20] = [
         "type",

@@ -25,8 +25,8 @@ pub(super) struct Validated {
 }
 
 impl Validated {
-    /// The subschemas that messages describe, with their pointers: those that coercion knows nothing of, with all that is in
-    /// them.
+    /// Returns the subschemas that messages describe, with their pointers: those that coercion knows nothing of, with
+    /// all that is in them.
     pub(super) fn described(&self) -> Vec<(SubschemaId, &str)> {
         let all = &self.validation.subschemas;
         let mut pending: Vec<SubschemaId> = all.iter().flat_map(Subschema::uncoerced).collect();
@@ -97,7 +97,7 @@ pub(super) fn compile(
     }))
 }
 
-/// Whether one of the keywords is written anywhere, be it as the name of a property.
+/// Returns whether one of the keywords is written anywhere, be it as the name of a property.
 fn mentions_assertions(schema: &Value, enforces_formats: bool) -> bool {
     let mut pending = vec![schema];
     while let Some(value) = pending.pop() {
@@ -130,7 +130,7 @@ struct Builder<'s> {
 const MAX_STEPS: usize = 64;
 
 impl<'s> Builder<'s> {
-    /// The id of the schema at a pointer; of one that is only a reference, the id of its target.
+    /// Returns the id of the schema at a pointer; of one that is only a reference, the id of its target.
     fn intern(&mut self, mut pointer: String, mut schema: &'s Value) -> SubschemaId {
         for _ in 0..MAX_STEPS {
             let Some(reference) = only_reference(schema) else {
@@ -288,13 +288,13 @@ impl<'s> Builder<'s> {
         is_used.then(|| Box::new(in_place))
     }
 
-    /// The schema of a keyword.
+    /// Returns the schema of a keyword.
     fn at(&mut self, at: &str, keywords: &'s Map<String, Value>, keyword: &str) -> Option<SubschemaId> {
         let schema = keywords.get(keyword).filter(|schema| !schema.is_array())?;
         Some(self.intern(format!("{at}/{keyword}"), schema))
     }
 
-    /// The schemas of a keyword with a list of them.
+    /// Returns the schemas of a keyword with a list of them.
     fn each(&mut self, at: &str, keywords: &'s Map<String, Value>, keyword: &str) -> Vec<SubschemaId> {
         let schemas = keywords.get(keyword).and_then(Value::as_array);
         let indexed = schemas.into_iter().flatten().enumerate();
@@ -303,7 +303,7 @@ impl<'s> Builder<'s> {
             .collect()
     }
 
-    /// The schemas of a keyword that maps names to schemas.
+    /// Returns the schemas of a keyword that maps names to schemas.
     fn named(
         &mut self,
         at: &str,
@@ -337,7 +337,7 @@ const OF_OBJECTS: [&str; 11] = [
     "unevaluatedProperties",
 ];
 
-/// The reference of a schema that is nothing else.
+/// Returns the reference of a schema that is nothing else.
 fn only_reference(schema: &Value) -> Option<&str> {
     let keywords = schema.as_object()?;
     let reference = keywords.get("$ref")?.as_str()?;
@@ -354,7 +354,7 @@ fn get(subschemas: &[Subschema], id: SubschemaId) -> &Subschema {
     subschemas.get(id.0 as usize).unwrap_or(&Subschema::TRUE)
 }
 
-/// A schema that applies to the same value as itself, through others: to judge it would never end.
+/// Returns a schema that applies to the same value as itself, through others: to judge it would never end.
 fn find_circle(subschemas: &[Subschema]) -> Option<usize> {
     let mut is_done = vec![false; subschemas.len()];
     for start in 0..subschemas.len() {
@@ -458,7 +458,7 @@ fn spread(
     found
 }
 
-/// A copy of a schema in which each subschema with its own assertion has its id as a mark.
+/// Returns a copy of a schema in which each subschema with its own assertion has its id as a mark.
 fn mark(schema: &Value, subschemas: &[Subschema], pointers: &[String]) -> Value {
     let mut marked = schema.clone();
     subschemas::visit_mut(&mut marked, |keywords| {
@@ -474,7 +474,7 @@ fn mark(schema: &Value, subschemas: &[Subschema], pointers: &[String]) -> Value 
     marked
 }
 
-/// The subschemas that the marks of a compiled schema name.
+/// Returns the subschemas that the marks of a compiled schema name.
 pub(super) fn marked_ids(mark: &Value) -> impl Iterator<Item = SubschemaId> {
     let ids = mark.as_array().into_iter().flatten();
     ids.filter_map(|id| Some(SubschemaId(u32::try_from(id.as_u64()?).ok()?)))

@@ -15,7 +15,7 @@ pub(crate) struct NumberLimits {
 }
 
 impl NumberLimits {
-    /// Whether there are no limits apart from the range of the type.
+    /// Returns whether there are no limits apart from the range of the type.
     pub(crate) fn has_no_bounds(&self) -> bool {
         let bounds = [
             &self.min,
@@ -29,7 +29,7 @@ impl NumberLimits {
 }
 
 impl NumberLimits {
-    /// Whether an integer is within the bounds; `None` if a bound is not an integer of 128 bits.
+    /// Returns whether an integer is within the bounds; `None` if a bound is not an integer of 128 bits.
     pub(crate) fn check_integer(&self, value: i128) -> Option<bool> {
         let satisfies = |bound: &Option<Bound>, satisfies: fn(i128, i128) -> bool| match bound {
             Some(bound) => Some(satisfies(value, bound.integer?)),
@@ -78,7 +78,7 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// Whether the value is in the range.
+    /// Returns whether the value is in the range.
     pub(crate) fn contains(self, value: i128) -> bool {
         (self.range.0..=self.range.1).contains(&value)
     }

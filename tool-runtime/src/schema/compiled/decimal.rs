@@ -70,7 +70,7 @@ impl<'a> Decimal<'a> {
         point: 0,
     };
 
-    /// Whether there are no digits after the decimal point.
+    /// Returns whether there are no digits after the decimal point.
     pub(crate) fn is_integer(&self) -> bool {
         length(&self.digits) <= self.point
     }
@@ -94,7 +94,7 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The text of an integer of at most 40 digits, more than any integer type takes.
+    /// Returns the text of an integer of at most 40 digits, more than any integer type takes.
     pub(crate) fn integer_text(&self) -> Option<String> {
         let zeros = usize::try_from(self.point).ok()?.checked_sub(self.digits.len())?;
         if self.point > 40 {
@@ -107,7 +107,7 @@ impl<'a> Decimal<'a> {
         Some([sign, &self.digits, &"0".repeat(zeros)].concat())
     }
 
-    /// Whether this is a whole multiple of `step`, which has at most 19 digits (all that a schema's number has).
+    /// Returns whether this is a whole multiple of `step`, which has at most 19 digits (all that a schema's number has).
     pub(crate) fn is_multiple_of(&self, step: &Decimal<'_>) -> bool {
         if self.digits.is_empty() {
             return true;

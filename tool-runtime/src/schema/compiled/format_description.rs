@@ -25,12 +25,12 @@ impl Format {
         }
     }
 
-    /// The format with this name in JSON Schema.
+    /// Returns the format with this name in JSON Schema.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Whether a text is certainly not of this format.
+    /// Returns whether a text is certainly not of this format.
     pub(crate) fn excludes(&self, text: &str) -> bool {
         TextFormat::named(self.name).is_some_and(|format| !format.matches(text))
     }

@@ -6,8 +6,8 @@ use super::format_description::Format;
 use super::schema::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// The schema at a path that has a format, and the format. A path through unions may have several schemas; the first one with
-    /// a format counts.
+    /// Returns the schema at a path that has a format, and the format. A path through unions may have several
+    /// schemas; the first one with a format counts.
     pub(crate) fn format_at<'p>(
         &self,
         steps: impl Iterator<Item = &'p str>,
@@ -17,18 +17,18 @@ impl CompiledSchema {
         schemas.find_map(|schema| Some((schema, schema.format?)))
     }
 
-    /// A schema at a path, the first one if there are several.
+    /// Returns a schema at a path, the first one if there are several.
     pub(crate) fn schema_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<SchemaId> {
         self.schemas_at(steps).first().copied()
     }
 
-    /// Whether the description of a value at a path mentions JSON.
+    /// Returns whether the description of a value at a path mentions JSON.
     pub(crate) fn mentions_json_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> bool {
         let mut schemas = self.schemas_at(steps).into_iter();
         schemas.any(|schema| self.schema(schema).mentions_json)
     }
 
-    /// Whether the property at a path is required; `None` if there is no such property, or if alternatives differ.
+    /// Returns whether the property at a path is required; `None` if there is no such property, or if alternatives differ.
     pub(crate) fn is_required_at(&self, steps: &[&str]) -> Option<bool> {
         let (key, above) = steps.split_last()?;
         let is_required = |schema: SchemaId| {
@@ -50,7 +50,7 @@ impl CompiledSchema {
         known.all(|other| other == first).then_some(first)
     }
 
-    /// The schemas at a path, with their in-place subschemas.
+    /// Returns the schemas at a path, with their in-place subschemas.
     fn schemas_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Vec<SchemaId> {
         let mut here = self.with_in_place_subschemas(vec![SchemaId::ROOT]);
         for step in steps {
@@ -76,7 +76,7 @@ impl CompiledSchema {
 }
 
 impl Schema {
-    /// The schema of a property or an item.
+    /// Returns the schema of a property or an item.
     fn child(&self, step: &str) -> Option<SchemaId> {
         let Kind::Plain(plain) = &self.kind else {
             return None;

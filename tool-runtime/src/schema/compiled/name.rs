@@ -1,6 +1,6 @@
 //! Comparison of property names with keys: exact and fast, or regardless of case and separators.
 
-/// Whether two short strings are equal. Most have 4 to 16 bytes, so that their first and last bytes, which may overlap,
+/// Returns whether two short strings are equal. Most have 4 to 16 bytes, so that their first and last bytes, which may overlap,
 /// are all of them; comparing these is faster than a call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
@@ -42,7 +42,7 @@ impl KeyPrefix {
         self.text.len()
     }
 
-    /// Whether `text` starts with this prefix.
+    /// Returns whether `text` starts with this prefix.
     #[inline]
     pub(crate) fn is_prefix_of(&self, text: &[u8]) -> bool {
         match text.first_chunk::<16>() {
@@ -55,7 +55,7 @@ impl KeyPrefix {
     }
 }
 
-/// A name in lower case without `_` and `-`, which is equal for all spellings of a name.
+/// Returns a name in lower case without `_` and `-`, which is equal for all spellings of a name.
 pub(crate) fn fold(name: &str) -> Box<str> {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect::<String>().into()
@@ -65,7 +65,7 @@ pub(crate) fn fold(name: &str) -> Box<str> {
 mod tests {
     use super::{KeyPrefix, is_same};
 
-    /// A string of distinct bytes.
+    /// Returns a string of distinct bytes.
     fn text(length: usize) -> String {
         ('!'..='~').take(length).collect()
     }

@@ -51,7 +51,7 @@ impl fmt::Display for PatternError {
 }
 
 impl PatternError {
-    /// The reason in a warning about a schema.
+    /// Returns the reason in a warning about a schema.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Unicode(None) => self.to_string(),
@@ -99,7 +99,7 @@ impl Pattern {
         .map(Self)
     }
 
-    /// Whether it matches somewhere in a text.
+    /// Returns whether it matches somewhere in a text.
     #[inline]
     pub(crate) fn is_match(&self, text: &str) -> bool {
         match &self.0 {
@@ -109,7 +109,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as it was written.
     pub(crate) fn as_str(&self) -> &str {
         match &self.0 {
             Engine::Ascii(regex) => regex.as_str(),
@@ -138,7 +138,7 @@ impl Engine {
     }
 }
 
-/// Whether a pattern has `\p` or `\P`.
+/// Returns whether a pattern has `\p` or `\P`.
 fn has_unicode_class(pattern: &str) -> bool {
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -149,8 +149,8 @@ fn has_unicode_class(pattern: &str) -> bool {
     false
 }
 
-/// A pattern in the syntax of `regex`, where `\d`, `\w`, `\s` and `\b` are classes of Unicode and brackets nest. They mean here what
-/// they mean in other patterns. `None` for a class with `--`, a range or a difference.
+/// Returns a pattern in the syntax of `regex`, where `\d`, `\w`, `\s` and `\b` are classes of Unicode and brackets
+/// nest. They mean here what they mean in other patterns. `None` for a class with `--`, a range or a difference.
 #[cfg(feature = "unicode-patterns")]
 fn translate(pattern: &str) -> Option<String> {
     let mut translated = String::with_capacity(pattern.len());

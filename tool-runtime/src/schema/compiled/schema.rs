@@ -43,7 +43,7 @@ impl SchemaId {
 }
 
 impl CompiledSchema {
-    /// The schema with this id.
+    /// Returns the schema with this id.
     pub(crate) fn schema(&self, id: SchemaId) -> &Schema {
         self.schemas.get(id.0 as usize).unwrap_or(&Schema::ANY)
     }
@@ -59,13 +59,13 @@ impl CompiledSchema {
         }
     }
 
-    /// The schema for the keywords that coercion does not enforce, if it has one of them.
+    /// Returns the schema for the keywords that coercion does not enforce, if it has one of them.
     #[inline]
     pub(crate) fn validation(&self) -> Option<&Validation> {
         self.validation.as_deref()
     }
 
-    /// The schema that describes a subschema of the validation; `None` for one that coercion enforces.
+    /// Returns the schema that describes a subschema of the validation; `None` for one that coercion enforces.
     pub(crate) fn described(&self, subschema: SubschemaId) -> Option<SchemaId> {
         self.described.get(&subschema).copied()
     }
@@ -78,7 +78,7 @@ impl CompiledSchema {
         self.is_typed = true;
     }
 
-    /// Whether the arguments are deserialized into Rust types.
+    /// Returns whether the arguments are deserialized into Rust types.
     pub(crate) fn is_typed(&self) -> bool {
         self.is_typed
     }
@@ -88,7 +88,7 @@ impl CompiledSchema {
         self.is_destructive = is_destructive;
     }
 
-    /// Whether the tool may destroy data: an argument that its schema refuses is then never left out.
+    /// Returns whether the tool may destroy data: an argument that its schema refuses is then never left out.
     pub(crate) fn is_destructive(&self) -> bool {
         self.is_destructive
     }
@@ -104,25 +104,25 @@ impl CompiledSchema {
         }
     }
 
-    /// Whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
+    /// Returns whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
     /// does not know all keys.
     pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
         self.is_typed && !is_exclusive
     }
 
-    /// The index of a parameter's property.
+    /// Returns the index of a parameter's property.
     pub(crate) fn property_index(&self, parameter: usize) -> Option<usize> {
         self.parameters.get(parameter).copied()
     }
 
-    /// The properties of the arguments.
+    /// Returns the properties of the arguments.
     pub(crate) fn properties(&self) -> &[Property] {
         let plain = self.schema(SchemaId::ROOT).plain();
         let object = plain.and_then(|plain| plain.object.as_ref());
         object.map_or(&[], |object| &object.properties)
     }
 
-    /// The index of the declared property that contains a path, for sorting issues; undeclared ones come last.
+    /// Returns the index of the declared property that contains a path, for sorting issues; undeclared ones come last.
     pub(crate) fn rank(&self, path: &str) -> usize {
         let declared = self.properties();
         let overlaps = |property: &Property| pointer::overlap(path, &pointer::join("", &property.name));
@@ -214,7 +214,7 @@ impl List {
         &UNLIMITED
     }
 
-    /// The schema of the item at a position; `None` if it has no separate one (see [`List::additional`]).
+    /// Returns the schema of the item at a position; `None` if it has no separate one (see [`List::additional`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
         self.prefix.get(position).copied().or(match self.additional {
             Additional::Of(schema) => Some(schema),
@@ -222,12 +222,12 @@ impl List {
         })
     }
 
-    /// Whether a single value can be wrapped into this list: all items have the same schema.
+    /// Returns whether a single value can be wrapped into this list: all items have the same schema.
     pub(crate) fn can_wrap_single(&self) -> bool {
         !self.is_tuple() && self.additional != Additional::Denied
     }
 
-    /// Whether the first items have schemas by position.
+    /// Returns whether the first items have schemas by position.
     pub(crate) fn is_tuple(&self) -> bool {
         !self.prefix.is_empty()
     }
@@ -292,7 +292,7 @@ pub(crate) struct Property {
 }
 
 impl Object {
-    /// An object without any constraint.
+    /// Returns an object without any constraint.
     pub(crate) fn unconstrained() -> Self {
         Self {
             is_unconstrained: true,
@@ -300,25 +300,25 @@ impl Object {
         }
     }
 
-    /// Whether this is a map: an invalid key is an error, not an unknown property.
+    /// Returns whether this is a map: an invalid key is an error, not an unknown property.
     pub(crate) fn is_map(&self) -> bool {
         self.names.is_some() || self.is_closed()
     }
 
-    /// Whether other keys than the declared ones, or those that match a pattern, are invalid.
+    /// Returns whether other keys than the declared ones, or those that match a pattern, are invalid.
     pub(crate) fn is_closed(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
         self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
     }
 
-    /// Whether the property at an index has this name. Models mostly write them in declared order.
+    /// Returns whether the property at an index has this name. Models mostly write them in declared order.
     #[inline]
     pub(crate) fn has_at(&self, position: usize, name: &str) -> bool {
         let property = self.properties.get(position);
         property.is_some_and(|property| is_same(&property.name, name))
     }
 
-    /// The index of a declared property.
+    /// Returns the index of a declared property.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         if self.properties.len() <= MAX_LINEAR_SEARCH {
             let is = |property: &Property| is_same(&property.name, name);
@@ -327,7 +327,7 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// The declared key that another one is but for outer space, else the only one that it resembles.
+    /// Returns the declared key that another one is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
         let position = match &self.spellings {
             Some(spellings) => {
@@ -436,12 +436,12 @@ impl Schema {
         ..Self::ANY
     };
 
-    /// Whether every value is valid.
+    /// Returns whether every value is valid.
     pub(crate) fn accepts_all(&self) -> bool {
         self.types == Types::ALL && matches!(self.kind, Kind::Any) && self.assertions.is_none()
     }
 
-    /// The limits, if this is a plain schema.
+    /// Returns the limits, if this is a plain schema.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.kind {
             Kind::Plain(plain) => Some(plain),

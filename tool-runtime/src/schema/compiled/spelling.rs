@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-/// Whether two texts differ only in case, in outer space, or in how their words are separated: by `_`, `-`, one space
+/// Returns whether two texts differ only in case, in outer space, or in how their words are separated: by `_`, `-`, one space
 /// or a change from lower to upper case. No separator is added or removed: `gpt-4-1` is not `gpt-41`.
 pub(crate) fn resemble(left: &str, right: &str) -> bool {
     let (left, right) = (left.trim(), right.trim());
     letters(left).eq(letters(right)) || words(left).eq(words(right))
 }
 
-/// Whether a name or a description mentions JSON as a word: `bodyJson` and "as JSON", not `jsonb`.
+/// Returns whether a name or a description mentions JSON as a word: `bodyJson` and "as JSON", not `jsonb`.
 pub(crate) fn mentions_json(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_word = |at: usize| {
@@ -24,8 +24,8 @@ pub(crate) fn mentions_json(text: &str) -> bool {
     windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
 }
 
-/// The position of the text that another one is but for outer space, else of the only one that it resembles; without either, that of the
-/// text in quotes.
+/// Returns the position of the text that another one is but for outer space, else of the only one that it resembles;
+/// without either, that of the text in quotes.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     find_spelling(texts.clone(), text).or_else(|| find_spelling(texts, unquoted(text)?))
 }
@@ -39,7 +39,7 @@ fn find_spelling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -
     })
 }
 
-/// The text between a pair of quotes.
+/// Returns the text between a pair of quotes.
 pub(crate) fn unquoted(text: &str) -> Option<&str> {
     let text = text.trim();
     let quote = text
@@ -65,7 +65,7 @@ enum Match {
 }
 
 impl SpellingIndex {
-    /// The texts must be distinct.
+    /// Creates the texts must be distinct.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut index = Self::default();
         for (position, text) in texts.enumerate() {
@@ -82,7 +82,7 @@ impl SpellingIndex {
         index
     }
 
-    /// The position of the only text that resembles this one.
+    /// Returns the position of the only text that resembles this one.
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
         let text = text.trim();
         let by_letters = self.by_letters.get(&*letters(text).collect::<String>());
@@ -98,12 +98,12 @@ impl SpellingIndex {
     }
 }
 
-/// The letters of a text in lower case.
+/// Returns the letters of a text in lower case.
 fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// The letters of a text in lower case, with `_` between its words.
+/// Returns the letters of a text in lower case, with `_` between its words.
 fn words(text: &str) -> impl Iterator<Item = char> {
     let before = std::iter::once(None).chain(text.chars().map(Some));
     let after = text.chars().map(Some).skip(1).chain(std::iter::once(None));

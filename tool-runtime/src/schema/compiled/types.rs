@@ -22,7 +22,7 @@ impl Types {
     pub(crate) const OBJECT: Self = Self(64);
     pub(crate) const ALL: Self = Self(127);
 
-    /// The type with this name in JSON Schema.
+    /// Returns the type with this name in JSON Schema.
     pub(crate) fn named(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -30,12 +30,12 @@ impl Types {
             .map(|(_, types)| *types)
     }
 
-    /// Whether every type of `other` is in this set.
+    /// Returns whether every type of `other` is in this set.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether a type of `other` is in this set.
+    /// Returns whether a type of `other` is in this set.
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -48,7 +48,7 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
-    /// The types in this set, one by one; `integer` is left out if `number` is included.
+    /// Returns the types in this set, one by one; `integer` is left out if `number` is included.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         let mut left = self;
         [
@@ -70,7 +70,7 @@ impl Types {
         })
     }
 
-    /// The number of types.
+    /// Returns the number of types.
     pub(crate) fn count(self) -> usize {
         self.without(Self::FRACTION).0.count_ones() as usize
     }
@@ -125,7 +125,7 @@ pub(crate) const NAMES: [(&str, Types); 7] = [
     ("object", Types::OBJECT),
 ];
 
-/// The types of the keyword `type`.
+/// Returns the types of the keyword `type`.
 pub(crate) fn declared_types(keywords: &Map<String, Value>) -> Types {
     let type_named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
     match keywords.get("type") {

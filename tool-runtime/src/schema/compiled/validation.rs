@@ -29,7 +29,7 @@ impl SubschemaId {
 }
 
 impl Validation {
-    /// The subschema with this id.
+    /// Returns the subschema with this id.
     pub(crate) fn subschema(&self, id: SubschemaId) -> &Subschema {
         self.subschemas.get(id.0 as usize).unwrap_or(&Subschema::TRUE)
     }
@@ -136,12 +136,12 @@ impl Subschema {
         has_assertions: false,
     };
 
-    /// Whether this is the schema `false`.
+    /// Returns whether this is the schema `false`.
     pub(crate) fn is_never(&self) -> bool {
         self.types == Types::NONE
     }
 
-    /// The subschemas that apply to the same value, also those of a condition.
+    /// Returns the subschemas that apply to the same value, also those of a condition.
     pub(crate) fn in_place_subschemas(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {
@@ -157,7 +157,7 @@ impl Subschema {
         found
     }
 
-    /// The subschemas that apply to items, to the values of properties and to keys.
+    /// Returns the subschemas that apply to items, to the values of properties and to keys.
     pub(crate) fn children(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(list) = &self.list {
@@ -181,7 +181,7 @@ impl Subschema {
         found
     }
 
-    /// The subschemas that coercion knows nothing of.
+    /// Returns the subschemas that coercion knows nothing of.
     pub(crate) fn uncoerced(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {
@@ -200,7 +200,7 @@ impl Subschema {
         found
     }
 
-    /// Whether it has a keyword that coercion does not enforce.
+    /// Returns whether it has a keyword that coercion does not enforce.
     pub(crate) fn asserts(&self) -> bool {
         let in_place = self.in_place.as_ref();
         let list = self.list.as_ref();

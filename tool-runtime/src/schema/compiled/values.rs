@@ -54,7 +54,7 @@ impl Values {
         }
     }
 
-    /// Whether a string is one of them, as declared.
+    /// Returns whether a string is one of them, as declared.
     #[inline]
     pub(crate) fn has_text(&self, text: &str) -> bool {
         match &self.index {
@@ -63,7 +63,7 @@ impl Values {
         }
     }
 
-    /// Whether a number is one of them.
+    /// Returns whether a number is one of them.
     pub(crate) fn has_number(&self, text: &str) -> bool {
         let Some(number) = Decimal::parse(text) else {
             return false;
@@ -77,7 +77,7 @@ impl Values {
         }
     }
 
-    /// The one that a string is but for outer space, else the only one that it resembles.
+    /// Returns the one that a string is but for outer space, else the only one that it resembles.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
         let position = match &self.index {
             Some(index) => {

@@ -49,7 +49,7 @@ fn has_type(root: &Value) -> bool {
     root.get("type").is_some_and(|name| name == "object")
 }
 
-/// Whether a reference leads to the root.
+/// Returns whether a reference leads to the root.
 fn is_recursive(root: &Value) -> bool {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {
@@ -106,7 +106,7 @@ fn lacks_items(schema: &Value) -> bool {
     is_array && schema.get("items").is_none()
 }
 
-/// The parts of a schema of arguments for which an API refuses it.
+/// Returns the parts of a schema of arguments for which an API refuses it.
 pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
     let properties = root.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys());
@@ -139,7 +139,7 @@ pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
     of_names.chain(of_keywords).chain(without_type).collect()
 }
 
-/// Whether the Messages API takes the key of an argument.
+/// Returns whether the Messages API takes the key of an argument.
 fn is_property_key(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)

@@ -10,7 +10,7 @@ use crate::schema::keywords::{pointer, subschemas};
 /// The keywords for which it matters that a value does not conform to their schema.
 const CONDITIONS: [&str; 5] = ["not", "if", "oneOf", "anyOf", "contains"];
 
-/// The JSON Pointers of the subschemas inside conditions.
+/// Returns the JSON Pointers of the subschemas inside conditions.
 pub(super) fn inside_conditions(root: &Value) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut pending = vec![Place::new(String::new(), root, false)];
@@ -57,7 +57,8 @@ impl<'s> Place<'s> {
     }
 }
 
-/// Whether it matters that a value does not conform to the schemas of a keyword. For the only alternative beside `null` it does not.
+/// Returns whether it matters that a value does not conform to the schemas of a keyword. For the only alternative
+/// beside `null` it does not.
 fn is_condition(schema: &Value, keyword: &str) -> bool {
     let alternatives = schema.get(keyword).and_then(Value::as_array);
     let is_null = |schema: &&Value| schema.get("type").is_some_and(|only| only == "null");
@@ -65,7 +66,7 @@ fn is_condition(schema: &Value, keyword: &str) -> bool {
         && alternatives.is_none_or(|schemas| schemas.iter().filter(|schema| !is_null(schema)).count() > 1)
 }
 
-/// All definitions by their names, with their JSON Pointers.
+/// Returns all definitions by their names, with their JSON Pointers.
 fn definitions(root: &Value) -> HashMap<&str, Vec<(String, &Value)>> {
     let mut found: HashMap<&str, Vec<(String, &Value)>> = HashMap::new();
     let mut pending = vec![(String::new(), root)];

@@ -78,7 +78,8 @@ impl Dangling {
         })
     }
 
-    /// The JSON Pointer to the target: in the innermost schema around the reference that has the definition, else in the only one.
+    /// Returns the JSON Pointer to the target: in the innermost schema around the reference that has the definition,
+    /// else in the only one.
     fn target(&self, definitions: &HashMap<String, Vec<String>>) -> Option<String> {
         let candidates = definitions.get(&self.name)?;
         let encloses = |candidate: &&String| {

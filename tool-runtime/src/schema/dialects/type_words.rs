@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::compiled::types::NAMES;
 
-/// The keywords that a type word stands for; empty for a word that allows any value. `None` for other words.
+/// Returns the keywords that a type word stands for; empty for a word that allows any value. `None` for other words.
 pub(super) fn read(word: &str) -> Option<Map<String, Value>> {
     read_nested(word, MAX_NESTING)
 }
 
-/// The name of the only type that a word stands for.
+/// Returns the name of the only type that a word stands for.
 pub(super) fn read_name(word: &str) -> Option<String> {
     let keywords = read(word)?;
     match keywords.get("type")? {
@@ -56,7 +56,7 @@ fn last_segment(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// A type without arguments, in lower case.
+/// Returns a type without arguments, in lower case.
 fn named(name: &str) -> Option<Map<String, Value>> {
     if NAMES.iter().any(|(known, _)| *known == name) {
         return Some(typed(name));
@@ -84,7 +84,7 @@ fn named(name: &str) -> Option<Map<String, Value>> {
     })
 }
 
-/// A type with arguments. An unknown argument, such as the name of a class, leaves the items or values free.
+/// Returns a type with arguments. An unknown argument, such as the name of a class, leaves the items or values free.
 fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let read = |argument: &str| read_nested(argument, nesting).unwrap_or_default();
     let outer = match name {
@@ -114,7 +114,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
     }
 }
 
-/// The union of types without other keywords.
+/// Returns the union of types without other keywords.
 fn union(alternatives: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let mut names: Vec<Value> = Vec::new();
     for alternative in alternatives {
@@ -168,7 +168,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// The parts between separators outside of brackets; `None` if there is no such separator.
+/// Returns the parts between separators outside of brackets; `None` if there is no such separator.
 fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut open) = (Vec::new(), 0, 0_usize);
     for (at, c) in text.char_indices() {

@@ -38,7 +38,7 @@ pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {
     subschemas::visit_mut(root, sort_keywords);
 }
 
-/// The schema as a model would see it, with all definitions.
+/// Returns the schema as a model would see it, with all definitions.
 fn shown(root: &Value) -> Value {
     let mut shown = root.clone();
     clean_schema(&mut shown, &Enums::default());

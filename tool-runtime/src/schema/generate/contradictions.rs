@@ -48,7 +48,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The first contradiction in a schema, inner ones first. Recursive: Rust types do not nest deeply.
+    /// Returns the first contradiction in a schema, inner ones first. Recursive: Rust types do not nest deeply.
     fn find(&self, schema: &'s Value, path: &str) -> Option<Contradiction> {
         if let Some(found) = repeated_name(schema, path) {
             return Some(found);
@@ -111,7 +111,7 @@ impl<'s> Search<'s> {
             }
     }
 
-    /// Whether another type is allowed, or all required properties and items can have a value.
+    /// Returns whether another type is allowed, or all required properties and items can have a value.
     fn has_object(&self, keywords: &Map<String, Value>) -> bool {
         let properties = keywords.get("properties");
         let required = keywords
@@ -146,7 +146,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Whether `type` allows a value.
+/// Returns whether `type` allows a value.
 fn has_type(keywords: &Map<String, Value>, value: &Value) -> bool {
     let is = |name: &Value| match name.as_str() {
         Some("null") => value.is_null(),
@@ -163,7 +163,7 @@ fn has_type(keywords: &Map<String, Value>, value: &Value) -> bool {
     }
 }
 
-/// A name that `required` has twice, with both places.
+/// Returns a name that `required` has twice, with both places.
 fn repeated_name(schema: &Value, path: &str) -> Option<Contradiction> {
     let names = schema.get("required")?.as_array()?;
     let (second, name) = names

@@ -61,7 +61,7 @@ impl DefinitionNames {
         }
     }
 
-    /// The definition to which a schema refers.
+    /// Returns the definition to which a schema refers.
     pub(super) fn target(&self, keywords: &Keywords) -> Option<usize> {
         self.index(&reference::definition_name(keywords.get("$ref")?.as_str()?)?)
     }
@@ -229,7 +229,7 @@ impl<'n> Graph<'n> {
         plan.order.push(index);
     }
 
-    /// The length of a definition after those that it uses moved into it.
+    /// Returns the length of a definition after those that it uses moved into it.
     fn length(&self, index: usize, lengths: &[usize], kept: &[bool]) -> Option<usize> {
         let node = self.nodes.get(index)?;
         let moved = node.uses.iter().filter_map(|found| {
@@ -242,7 +242,7 @@ impl<'n> Graph<'n> {
         Some(node.length + moved.sum::<usize>())
     }
 
-    /// The length of a definition in `$defs` with all references to it.
+    /// Returns the length of a definition in `$defs` with all references to it.
     fn length_in_definitions(&self, index: usize, length: usize, uses: usize) -> usize {
         let reference = self.reference_length(index);
         // `"name":` is shorter than a reference by `{"$ref":"#/$defs/"}` and longer by the colon and the comma, and a first definition
@@ -250,7 +250,7 @@ impl<'n> Graph<'n> {
         (uses + 1) * reference + length
     }
 
-    /// The length of `{"$ref":".."}`.
+    /// Returns the length of `{"$ref":".."}`.
     fn reference_length(&self, index: usize) -> usize {
         self.names
             .references
@@ -269,7 +269,7 @@ fn text_length(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// Whether a schema has other keywords beside a reference than annotations.
+/// Returns whether a schema has other keywords beside a reference than annotations.
 fn is_constrained(keywords: &Keywords) -> bool {
     let is_annotation = |keyword: &String| {
         keyword.starts_with("x-")
@@ -343,7 +343,7 @@ impl Inlined {
         }
     }
 
-    /// Whether a schema is that of an `Option` of a type that moves into it.
+    /// Returns whether a schema is that of an `Option` of a type that moves into it.
     fn is_moved_option(&self, schema: &Value) -> bool {
         let Some([Value::Object(one), null]) =
             schema.get("anyOf").and_then(Value::as_array).map(Vec::as_slice)
@@ -395,8 +395,8 @@ pub(super) fn allow_null(inner: &mut Keywords) -> bool {
     true
 }
 
-/// A definition with the keywords that are beside a reference to it. These win, as the attributes of a field do; properties are joined,
-/// the tag of an internally tagged variant first.
+/// Returns a definition with the keywords that are beside a reference to it. These win, as the attributes of a field
+/// do; properties are joined, the tag of an internally tagged variant first.
 pub(super) fn with_outer(mut body: Keywords, outer: Keywords) -> Keywords {
     if outer.contains_key("properties") {
         // It would refuse the properties of the outer schema. schemars removes it where it sees it.
@@ -425,7 +425,7 @@ pub(super) fn with_outer(mut body: Keywords, outer: Keywords) -> Keywords {
     body
 }
 
-/// Whether a schema allows `null`.
+/// Returns whether a schema allows `null`.
 pub(super) fn allows_null(keywords: &Keywords) -> bool {
     let listed = |values: &Value| {
         values

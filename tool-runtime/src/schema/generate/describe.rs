@@ -30,7 +30,7 @@ pub(super) fn write_descriptions(root: &mut Value) {
     });
 }
 
-/// The JSON Pointers of properties without a description.
+/// Returns the JSON Pointers of properties without a description.
 ///
 /// A constant tag needs none, nor does the only property of an alternative that has a description.
 pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
@@ -53,7 +53,7 @@ pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     found
 }
 
-/// The properties of a schema without constant tags.
+/// Returns the properties of a schema without constant tags.
 fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties

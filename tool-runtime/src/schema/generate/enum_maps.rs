@@ -31,7 +31,7 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<Stri
         .collect()
 }
 
-/// Whether an object has the shape of a map with enum keys: closed, all properties optional and equal.
+/// Returns whether an object has the shape of a map with enum keys: closed, all properties optional and equal.
 pub(super) fn is_candidate(keywords: &Map<String, Value>) -> bool {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let mut values = properties.into_iter().flat_map(Map::values);
@@ -42,7 +42,7 @@ pub(super) fn is_candidate(keywords: &Map<String, Value>) -> bool {
         && !keywords.contains_key("required")
 }
 
-/// Whether a schema or one inside it is a candidate.
+/// Returns whether a schema or one inside it is a candidate.
 fn contains_candidate(root: &Value) -> bool {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {
@@ -54,7 +54,7 @@ fn contains_candidate(root: &Value) -> bool {
     false
 }
 
-/// Whether a text is a value of `T`. A `Deserialize` that panics accepts nothing.
+/// Returns whether a text is a value of `T`. A `Deserialize` that panics accepts nothing.
 fn accepts<T: DeserializeOwned>(text: &str) -> bool {
     catch_unwind(AssertUnwindSafe(|| serde_json::from_str::<T>(text).is_ok())).unwrap_or(false)
 }
@@ -103,7 +103,7 @@ impl<'a> Examples<'a> {
         found
     }
 
-    /// A value of a schema, with the given one in the place of a subschema.
+    /// Returns a value of a schema, with the given one in the place of a subschema.
     fn value_with(&self, keywords: &'a Map<String, Value>, step: &str, inner: String) -> Option<String> {
         let mut steps = step.split('/').skip(1);
         let (keyword, place) = (steps.next()?, steps.next());
@@ -150,7 +150,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// The smallest value of a schema.
+    /// Returns the smallest value of a schema.
     fn value(&self, schema: &'a Value, depth: usize) -> Option<String> {
         let Some(keywords) = schema.as_object() else {
             return (*schema == true).then(|| "null".to_owned());
@@ -218,7 +218,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// The required entries of an object, but for one, with those of a union beside them.
+    /// Returns the required entries of an object, but for one, with those of a union beside them.
     fn entries(&self, keywords: &'a Map<String, Value>, except: &str, depth: usize) -> Option<Vec<String>> {
         let mut entries = self.own_entries(keywords, except, depth)?;
         for union in ["anyOf", "oneOf", "allOf"] {
@@ -236,7 +236,7 @@ impl<'a> Examples<'a> {
         Some(entries)
     }
 
-    /// The required entries of an object, but for one.
+    /// Returns the required entries of an object, but for one.
     fn own_entries(
         &self,
         keywords: &'a Map<String, Value>,
@@ -259,7 +259,7 @@ impl<'a> Examples<'a> {
             .collect()
     }
 
-    /// The schema at a JSON Pointer, after its references.
+    /// Returns the schema at a JSON Pointer, after its references.
     fn resolve(&self, at: &str) -> (&'a Value, String) {
         let mut at = at.to_owned();
         let mut schema = self.root.pointer(&at).unwrap_or(&Value::Null);

@@ -101,7 +101,7 @@ fn sort_keys(entries: &mut Map<String, Value>, schemas: &[&Value]) {
 /// The maximum number of schemas that are looked at for one value.
 const MAX_SCHEMAS: usize = 256;
 
-/// The schemas, and those that apply to the same value.
+/// Returns the schemas, and those that apply to the same value.
 fn with_in_place_subschemas<'s>(schemas: &[&'s Value], root: &'s Value) -> Vec<&'s Value> {
     let mut all: Vec<&Value> = Vec::new();
     let mut pending: Vec<&Value> = schemas.iter().rev().copied().collect();

@@ -47,14 +47,14 @@ pub(crate) fn restore(root: &mut Value, in_place: impl FnOnce() -> Value) -> Res
     Ok(())
 }
 
-/// Whether attributes of fields apply to a definition: to a string, a number or a list.
+/// Returns whether attributes of fields apply to a definition: to a string, a number or a list.
 fn is_limited(schema: &Value) -> bool {
     let name = schema.get("type").and_then(Value::as_str);
     name.is_some_and(|name| matches!(name, "string" | "integer" | "number" | "array"))
         && schema.get("enum").is_none()
 }
 
-/// The number of subschemas that a schema has with each definition in place of its references.
+/// Returns the number of subschemas that a schema has with each definition in place of its references.
 fn count_in_place(root: &Value, names: &DefinitionNames, definitions: &[Value]) -> usize {
     let mut counts = vec![None; definitions.len()];
     let mut count = 0_usize;
@@ -156,7 +156,7 @@ impl Restored<'_> {
         }
     }
 
-    /// A schema with its definition in place of a reference, and the index of that definition.
+    /// Returns a schema with its definition in place of a reference, and the index of that definition.
     fn in_place_of(&self, keywords: &Keywords, expected: &Keywords) -> (Keywords, Option<usize>) {
         let alternatives = keywords.get("anyOf").and_then(Value::as_array).map(Vec::as_slice);
         if let Some([Value::Object(one), _]) = alternatives
@@ -173,7 +173,7 @@ impl Restored<'_> {
         self.resolved(keywords)
     }
 
-    /// A schema after its references, through newtypes.
+    /// Returns a schema after its references, through newtypes.
     fn resolved(&self, keywords: &Keywords) -> (Keywords, Option<usize>) {
         let (mut found, mut last) = (keywords.clone(), None);
         for _ in 0..self.definitions.len() {
@@ -191,7 +191,8 @@ impl Restored<'_> {
         (found, last)
     }
 
-    /// Whether the references in a schema in place mean the same beside the other schema's definitions: types with one name are numbered.
+    /// Returns whether the references in a schema in place mean the same beside the other schema's definitions: types
+    /// with one name are numbered.
     fn knows_references(&self, in_place: &Value) -> bool {
         let mut pending = vec![in_place];
         while let Some(schema) = pending.pop() {
@@ -218,7 +219,7 @@ impl Restored<'_> {
     }
 }
 
-/// Whether two schemas have the same constraints and subschemas at the same places.
+/// Returns whether two schemas have the same constraints and subschemas at the same places.
 fn has_same_constraints(one: &Keywords, other: &Keywords) -> bool {
     let is_compared = |keyword: &str| {
         !matches!(

@@ -15,7 +15,7 @@ pub(super) struct Location<'a> {
 const MAX_STEPS: usize = 64;
 
 impl<'a> Location<'a> {
-    /// The schema at a JSON Pointer, after references and unions with `null` are resolved.
+    /// Creates the schema at a JSON Pointer, after references and unions with `null` are resolved.
     pub(super) fn new(root: &'a Value, pointer: Option<String>) -> Self {
         let mut location = Self { root, pointer };
         for _ in 0..MAX_STEPS {
@@ -50,7 +50,7 @@ impl<'a> Location<'a> {
         Some(format!("{}/anyOf/{index}", self.pointer.as_ref()?))
     }
 
-    /// The schema below, at these keys.
+    /// Returns the schema below, at these keys.
     pub(super) fn descendant(&self, keys: &[&str]) -> Self {
         let escaped = keys
             .iter()
@@ -66,7 +66,7 @@ impl<'a> Location<'a> {
         self.pointer.is_some()
     }
 
-    /// The first item of a list or a tuple.
+    /// Returns the first item of a list or a tuple.
     pub(super) fn item(&self) -> Self {
         let first = self.descendant(&["prefixItems", "0"]);
         if first.is_found() {
@@ -75,7 +75,7 @@ impl<'a> Location<'a> {
         self.descendant(&["items"])
     }
 
-    /// The content of a variant.
+    /// Returns the content of a variant.
     pub(super) fn variant(&self, name: &str) -> Self {
         let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
         let mut found = (0..alternatives.map_or(0, Vec::len))
@@ -85,7 +85,7 @@ impl<'a> Location<'a> {
             .unwrap_or_else(|| self.descendant(&["properties", name]))
     }
 
-    /// The variants of an internally or adjacently tagged enum.
+    /// Returns the variants of an internally or adjacently tagged enum.
     pub(super) fn tagged_variants(&self) -> Vec<TaggedVariant> {
         let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
         let variant = |(index, alternative): (usize, &Value)| {
@@ -105,7 +105,7 @@ impl<'a> Location<'a> {
             .collect()
     }
 
-    /// The entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
+    /// Returns the entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
     pub(super) fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());
         let properties = named("properties").into_iter().flatten();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::schema::keywords::{marks, pointer, subschemas};
 
-/// The place of a `Patch` that cannot say all that it should, and what to write instead; the schema has its marks.
+/// Returns the place of a `Patch` that cannot say all that it should, and what to write instead; the schema has its marks.
 pub(crate) fn find_misplaced(root: &Value) -> Option<(String, &'static str)> {
     let mut pending = vec![(String::new(), root, Some(NOT_A_FIELD))];
     while let Some((path, schema, misplaced)) = pending.pop() {
@@ -28,7 +28,7 @@ pub(crate) fn find_misplaced(root: &Value) -> Option<(String, &'static str)> {
     None
 }
 
-/// Whether an object requires the property with this pointer.
+/// Returns whether an object requires the property with this pointer.
 fn is_required(schema: &Value, property: &str) -> bool {
     let mut names = schema
         .get("required")

@@ -59,7 +59,7 @@ fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     }
 }
 
-/// The strings of a schema that consists of a `const` or `enum` of strings.
+/// Returns the strings of a schema that consists of a `const` or `enum` of strings.
 fn constants(schema: &Value) -> Option<Vec<Value>> {
     let keywords = schema.as_object()?;
     let only_constants = keywords
@@ -161,7 +161,7 @@ pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     }
 }
 
-/// Whether an inner keyword contradicts the outer one of the same name.
+/// Returns whether an inner keyword contradicts the outer one of the same name.
 fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
     let is_narrowed = matches!(
         keyword,

@@ -47,7 +47,7 @@ pub(crate) const ALL: [&str; 8] = [
     VALIDATION,
 ];
 
-/// Whether a keyword is a mark.
+/// Returns whether a keyword is a mark.
 pub(crate) fn is_mark(keyword: &str) -> bool {
     ALL.contains(&keyword)
 }
@@ -59,7 +59,7 @@ pub(crate) fn strip(schema: &mut Value) {
     });
 }
 
-/// A schema without the keywords that read like marks: a user who wrote the schema means something else by them.
+/// Returns a schema without the keywords that read like marks: a user who wrote the schema means something else by them.
 pub(crate) fn without(schema: &Value) -> Cow<'_, Value> {
     if depth::is_too_deep(schema) {
         return Cow::Borrowed(schema); // refused by the compilation

@@ -22,7 +22,7 @@ pub(crate) fn push(pointer: &mut String, key: &str) {
     }
 }
 
-/// The longest prefix of a pointer that exists in a schema.
+/// Returns the longest prefix of a pointer that exists in a schema.
 pub(crate) fn existing_prefix<'p>(schema: &Value, mut pointer: &'p str) -> &'p str {
     while schema.pointer(pointer).is_none() {
         pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
@@ -30,7 +30,7 @@ pub(crate) fn existing_prefix<'p>(schema: &Value, mut pointer: &'p str) -> &'p s
     pointer
 }
 
-/// Whether one pointer is a prefix of the other.
+/// Returns whether one pointer is a prefix of the other.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     let (outer, inner) = if one.len() < other.len() {
         (one, other)
@@ -42,7 +42,7 @@ pub(crate) fn overlap(one: &str, other: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether both point into one list, and the first at an earlier item or into it.
+/// Returns whether both point into one list, and the first at an earlier item or into it.
 pub(crate) fn is_earlier_item(one: &str, other: &str) -> bool {
     let mut steps = one.split('/').zip(other.split('/'));
     let differing = steps.find(|(one, other)| one != other);

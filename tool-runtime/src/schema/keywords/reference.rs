@@ -35,7 +35,8 @@ pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     })
 }
 
-/// The pointer to the innermost schema above `pointer`, except the root, that has an `$id`: relative references start there.
+/// Returns the pointer to the innermost schema above `pointer`, except the root, that has an `$id`: relative
+/// references start there.
 pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     let step_ends = pointer
         .match_indices('/')
@@ -53,13 +54,13 @@ pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     nearest
 }
 
-/// Whether a schema has an `$id` that is not an anchor of draft-07, `#name`.
+/// Returns whether a schema has an `$id` that is not an anchor of draft-07, `#name`.
 fn has_id(schema: &Value) -> bool {
     let id = schema.get("$id").and_then(Value::as_str);
     id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'))
 }
 
-/// The only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. Schemas below an inner `$id` are not searched:
+/// Returns the only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. Schemas below an inner `$id` are not searched:
 /// their anchors are separate.
 fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     let mut found = None;
@@ -86,7 +87,7 @@ fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     found
 }
 
-/// The reference to a definition: a URI reference (RFC 3986), in the spelling of schemars.
+/// Returns the reference to a definition: a URI reference (RFC 3986), in the spelling of schemars.
 pub(crate) fn to_definition(name: &str) -> String {
     let pointer = pointer::join("#/$defs", name);
     let mut reference = String::with_capacity(pointer.len());
@@ -102,7 +103,7 @@ pub(crate) fn to_definition(name: &str) -> String {
     reference
 }
 
-/// The name of the definition that a reference points to, if it is in `$defs` or `definitions`.
+/// Returns the name of the definition that a reference points to, if it is in `$defs` or `definitions`.
 pub(crate) fn definition_name(reference: &str) -> Option<String> {
     let pointer = percent_decode(reference.strip_prefix('#')?);
     let name = pointer

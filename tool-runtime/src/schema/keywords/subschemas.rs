@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::pointer;
 
-/// The schemas directly inside `schema`, each with its JSON Pointer from there.
+/// Returns the schemas directly inside `schema`, each with its JSON Pointer from there.
 pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -27,7 +27,7 @@ pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// The schemas directly inside `schema`.
+/// Returns the schemas directly inside `schema`.
 pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
     let mut found = Vec::new();
     for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
@@ -41,7 +41,7 @@ pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
     found
 }
 
-/// The schemas directly inside `schema`, each with its JSON Pointer from there.
+/// Returns the schemas directly inside `schema`, each with its JSON Pointer from there.
 pub(crate) fn located_children_mut(schema: &mut Value) -> Vec<(String, &mut Value)> {
     let pointers: Vec<String> = children(schema).into_iter().map(|(pointer, _)| pointer).collect();
     pointers.into_iter().zip(children_mut(schema)).collect()
@@ -58,7 +58,7 @@ pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String,
     }
 }
 
-/// Whether the value of a keyword consists of subschemas.
+/// Returns whether the value of a keyword consists of subschemas.
 pub(crate) fn is_applicator(keyword: &str) -> bool {
     kind(keyword).is_some()
 }

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Whether a text is an address: a local part, `@`, and a domain or an address in brackets.
+/// Returns whether a text is an address: a local part, `@`, and a domain or an address in brackets.
 pub(super) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else {
         return false;
@@ -10,7 +10,7 @@ pub(super) fn is_email(text: &str) -> bool {
     is_local_part(local) && (is_domain(domain) || is_address_literal(domain))
 }
 
-/// A dot-string, or a quoted string of printable characters.
+/// Returns a dot-string, or a quoted string of printable characters.
 fn is_local_part(local: &str) -> bool {
     let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let is_valid = match quoted {

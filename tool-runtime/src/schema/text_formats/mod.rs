@@ -28,7 +28,7 @@ pub(crate) enum TextFormat {
 }
 
 impl TextFormat {
-    /// The format with this name in JSON Schema.
+    /// Returns the format with this name in JSON Schema.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "date" => Self::Date,
@@ -43,7 +43,7 @@ impl TextFormat {
         })
     }
 
-    /// The expected text, for a message.
+    /// Returns the expected text, for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Date => "a date of the calendar, for example 2025-01-31",
@@ -57,7 +57,7 @@ impl TextFormat {
         }
     }
 
-    /// Whether a text has this format.
+    /// Returns whether a text has this format.
     pub(crate) fn matches(self, text: &str) -> bool {
         match self {
             Self::Date => date_time::is_date(text),

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-/// Whether a text is a URI. A relative reference is none.
+/// Returns whether a text is a URI. A relative reference is none.
 pub(super) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -22,7 +22,7 @@ pub(super) fn is_uri(text: &str) -> bool {
     is_scheme(scheme) && is_hierarchy && is_suffix(query) && is_suffix(fragment)
 }
 
-/// The text before the separator and the one after it.
+/// Returns the text before the separator and the one after it.
 fn split(text: &str, separator: char) -> (&str, &str) {
     text.split_once(separator).unwrap_or((text, ""))
 }
@@ -54,7 +54,7 @@ fn is_authority(authority: &str) -> bool {
     is_user && is_place
 }
 
-/// An IPv6 address, or `v1.…` for those to come.
+/// Returns an IPv6 address, or `v1.…` for those to come.
 fn is_ip_literal(address: &str) -> bool {
     let is_future = || {
         let (version, rest) = address.strip_prefix(['v', 'V'])?.split_once('.')?;
@@ -65,7 +65,7 @@ fn is_ip_literal(address: &str) -> bool {
     address.parse::<Ipv6Addr>().is_ok() || is_future() == Some(true)
 }
 
-/// Whether a text consists of these characters and of `%` with two hexadecimal digits.
+/// Returns whether a text consists of these characters and of `%` with two hexadecimal digits.
 fn has_only(text: &str, is_allowed: impl Fn(u8) -> bool) -> bool {
     let mut rest = text.as_bytes();
     loop {

@@ -14,13 +14,13 @@ use crate::tool::tool_error::Retryable;
     note = "implement `std::fmt::Display` for it, or return a `String` or a `tool_runtime::ToolError`"
 )]
 pub trait ErrorText {
-    /// The text for the model.
+    /// Returns the text for the model.
     fn text(&self) -> String;
 
-    /// The causes that are not in `text`, the error's own.
+    /// Returns the causes that are not in `text`, the error's own.
     fn causes(&self, text: &str) -> String;
 
-    /// Whether it passes: it, or one of its sources, is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
+    /// Returns whether it passes: it, or one of its sources, is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
     fn is_retryable(&self) -> bool;
 }
 
@@ -46,7 +46,7 @@ impl<E: fmt::Display + 'static> ErrorText for E {
     }
 }
 
-/// The error, if it is a boxed one.
+/// Returns the error, if it is a boxed one.
 fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = error.downcast_ref::<Box<dyn Error + Send + Sync>>() {
         return Some(&**error);
@@ -54,14 +54,14 @@ fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
     error.downcast_ref::<Box<dyn Error>>().map(|error| &**error)
 }
 
-/// Whether an error or one of its sources is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
+/// Returns whether an error or one of its sources is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
 fn is_retryable(error: &(dyn Error + 'static)) -> bool {
     iter::successors(Some(error), |&error| error.source())
         .take(MAX_CAUSES)
         .any(<dyn Error>::is::<Retryable>)
 }
 
-/// Whether an error is transient, in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
+/// Returns whether an error is transient, in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
 fn has_retryable_cause(alternate: &str, text: &str) -> bool {
     strip_text(text, alternate)
         .and_then(|causes| causes.strip_suffix(Retryable::TEXT))
@@ -110,7 +110,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
 /// The maximum number of causes, in case a chain is cyclic.
 const MAX_CAUSES: usize = 32;
 
-/// The chain of sources, without those that the text contains: many errors include their source in their own text.
+/// Returns the chain of sources, without those that the text contains: many errors include their source in their own text.
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
     let mut chain_text = text.to_owned();
@@ -124,7 +124,7 @@ fn sources(error: &dyn Error, text: &str) -> String {
     strip_text(text, &chain_text).unwrap_or_default().to_owned()
 }
 
-/// The causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
+/// Returns the causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
     let alternate = if has_retryable_cause(alternate, text) {
         let causes = alternate.strip_suffix(Retryable::TEXT).unwrap_or(alternate);
@@ -138,7 +138,7 @@ fn alternate(alternate: &str, text: &str) -> String {
     }
 }
 
-/// Whether a text contains a cause as whole words: `row 10` does not mention `1`.
+/// Returns whether a text contains a cause as whole words: `row 10` does not mention `1`.
 fn mentions(text: &str, cause: &str) -> bool {
     let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let mut places = text.match_indices(cause);
@@ -150,12 +150,12 @@ fn mentions(text: &str, cause: &str) -> bool {
         })
 }
 
-/// The part of `chain` after `text: `.
+/// Returns the part of `chain` after `text: `.
 fn strip_text<'a>(text: &str, chain: &'a str) -> Option<&'a str> {
     chain.strip_prefix(text)?.strip_prefix(": ")
 }
 
-/// The causes without immediate repetitions: `text: b: b` becomes `text: b`, `text: b: c: b: c` becomes `text: b: c`.
+/// Returns the causes without immediate repetitions: `text: b: b` becomes `text: b`, `text: b: c: b: c` becomes `text: b: c`.
 fn without_repetitions(causes: &str, text: &str) -> String {
     let mut links: Vec<&str> = text.split(": ").collect();
     let own_links = links.len();

@@ -74,7 +74,7 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
     }
 }
 
-/// The output for a value that is not JSON.
+/// Returns the output for a value that is not JSON.
 pub(crate) fn not_serializable(error: &serde_json::Error) -> ToolOutput {
     ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
 }
@@ -107,7 +107,7 @@ fn verbatim(value: &mut dyn Any) -> Option<String> {
     value.is::<()>().then(String::new)
 }
 
-/// The text in a `T`, or in an `Option<T>`.
+/// Returns the text in a `T`, or in an `Option<T>`.
 #[inline]
 fn borrowed<T: Deref<Target = str> + 'static>(value: &dyn Any) -> Option<&str> {
     let text = value.downcast_ref::<T>();
@@ -129,7 +129,7 @@ impl IntoToolOutput for Blocks {
     }
 }
 
-/// The output, unless its blocks are nested so deep that writing or dropping them would overflow the stack.
+/// Returns the output, unless its blocks are nested so deep that writing or dropping them would overflow the stack.
 fn within_depth(mut output: ToolOutput) -> ToolOutput {
     if let Some(value) = &mut output.structured
         && depth::is_deeper_than(MAX_DEPTH, value)
@@ -196,7 +196,7 @@ impl<T, E> Output<Result<T, E>> {
         WithCauses(self.0)
     }
 
-    /// The output of the value, or of the error's text.
+    /// Returns the output of the value, or of the error's text.
     pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
@@ -213,7 +213,7 @@ impl<T, E> Output<Result<T, E>> {
     }
 }
 
-/// The output for an error with this text.
+/// Returns the output for an error with this text.
 #[cold]
 fn error_output(text: String, error: &dyn ErrorText) -> ToolOutput {
     if error.is_retryable() {
@@ -228,7 +228,7 @@ fn error_output(text: String, error: &dyn ErrorText) -> ToolOutput {
 pub struct WithCauses<T, E>(Result<T, E>);
 
 impl<T, E> WithCauses<T, E> {
-    /// The output of the value, or of the error's text with its causes.
+    /// Returns the output of the value, or of the error's text with its causes.
     pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
@@ -245,7 +245,7 @@ impl<T, E> WithCauses<T, E> {
     }
 }
 
-/// The text and the causes of an error. Logs the causes.
+/// Returns the text and the causes of an error. Logs the causes.
 #[cold]
 fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
     let text = error.text();
@@ -271,7 +271,7 @@ pub trait Respond {
     where
         Self::Returned: Fallible;
 
-    /// The output of the value.
+    /// Returns the output of the value.
     // The bound is on the method: on the `impl`, the error would be that there is no method `respond`.
     fn respond(self) -> OutputOf<Self::Returned>
     where

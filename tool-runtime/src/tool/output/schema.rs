@@ -57,7 +57,7 @@ impl OutputSchema {
         Ok(Some(Self(Arc::new(compiled))))
     }
 
-    /// The error of a value.
+    /// Returns the error of a value.
     pub(crate) fn error(&self, value: &Value) -> Option<String> {
         let object = Map::from_iter([(RESULT.to_owned(), value.clone())]);
         let mut input = RawArguments::from(Value::Object(object));

@@ -78,7 +78,8 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
     }
 }
 
-/// The schema of what is written for a `T`, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in it.
+/// Returns the schema of what is written for a `T`, with the marks of
+/// [`schema::keywords::marks`](crate::schema::keywords::marks) still in it.
 pub(crate) fn marked_schema<T: JsonSchema>() -> Value {
     let settings = || SchemaSettings::draft2020_12().for_serialize();
     let generate =

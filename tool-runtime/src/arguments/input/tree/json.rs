@@ -32,7 +32,7 @@ pub(crate) struct ParseError {
 }
 
 impl ParseError {
-    /// The path of the value.
+    /// Returns the path of the value.
     pub(crate) fn path(&self) -> String {
         let mut path = String::new();
         for step in self.steps.iter().rev() {

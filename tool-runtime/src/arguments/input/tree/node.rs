@@ -78,7 +78,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value; a number that it cannot hold becomes a string.
+    /// Returns the value; a number that it cannot hold becomes a string.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -157,7 +157,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The beginning of its JSON text, long enough to be cut by [`excerpt`](crate::wire::issue::excerpt).
+    /// Returns the beginning of its JSON text, long enough to be cut by [`excerpt`](crate::wire::issue::excerpt).
     pub(crate) fn preview(&self) -> String {
         let mut preview = Preview {
             text: String::new(),
@@ -243,7 +243,7 @@ impl<'a> Members<'a> {
             .collect()
     }
 
-    /// The member of that name.
+    /// Returns the member of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
         self.entries
             .iter()

@@ -21,7 +21,7 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// The tree of a JSON text.
+    /// Returns the tree of a JSON text.
     fn json(node: Node<'a>) -> Self {
         Self {
             node,
@@ -104,12 +104,12 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     )
 }
 
-/// Whether the repair stopped at its own limit of levels, which is above that of arguments.
+/// Returns whether the repair stopped at its own limit of levels, which is above that of arguments.
 fn is_too_deep(repaired: &Repaired<'_>) -> bool {
     repaired.reason.as_ref().is_some_and(Reason::is_too_deep)
 }
 
-/// The sentence around the value that the repair left out: whatever it says is lost, which Lossless does not allow.
+/// Returns the sentence around the value that the repair left out: whatever it says is lost, which Lossless does not allow.
 fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
     let (code, offset, _) = left_out(text, fixes)
         .next()
@@ -125,7 +125,7 @@ fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailu
     })
 }
 
-/// The sentences before and after the value that the repair left out, with their places.
+/// Returns the sentences before and after the value that the repair left out, with their places.
 fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCode, usize, &'a str)> {
     let codes = [FixCode::TextBefore, FixCode::TextAfter].into_iter();
     let codes = codes.filter(|code| fixes.counts().any(|(found, _)| found == *code));
@@ -184,7 +184,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
     }
 }
 
-/// Whether a repair left out more than marks of syntax: then the text was not one value.
+/// Returns whether a repair left out more than marks of syntax: then the text was not one value.
 fn is_beside(code: FixCode) -> bool {
     matches!(
         code,

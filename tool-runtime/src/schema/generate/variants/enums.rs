@@ -33,7 +33,7 @@ pub(crate) struct Unreachable {
 }
 
 impl Unreachable {
-    /// The fault, and what to write instead.
+    /// Returns the fault, and what to write instead.
     pub(crate) fn reason(&self) -> String {
         let Self {
             tag, name, expected, ..

@@ -33,7 +33,7 @@ pub(super) struct Visited {
 pub(super) trait RecordFindings {
     /// Records the type where a trace stops, and its number of branches; one that was visited before is not entered again.
     fn record_end(&self, visited: Visited, branches: usize);
-    /// The number of branches, which is reset.
+    /// Returns the number of branches, which is reset.
     fn take_branches(&self) -> usize;
     /// Records a tagged variant whose content expects no object.
     fn record_result(&self, error: Option<TraceError>);

@@ -70,8 +70,9 @@ impl Tracer<'_> {
 impl<'de> Deserializer<'de> for Tracer<'_> {
     type Error = TraceError;
 
-    /// An internally tagged enum, if the schema says so: each variant is entered with its tag alone. The content is then an empty
-    /// object, and a type that expects no object says so, whatever else would be beside the tag.
+    /// Returns an internally tagged enum, if the schema says so: each variant is entered with its tag alone. The
+    /// content is then an empty object, and a type that expects no object says so, whatever else would be beside the
+    /// tag.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         let mut variants = self.location.tagged_variants();
         if variants.is_empty() {
