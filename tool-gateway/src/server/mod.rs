@@ -1,4 +1,4 @@
-//! The server: moves bytes between client, upstream and tools. The decisions are in `turn` and `session`. A request enters in `http`.
+//! The server: passes bytes between client, upstream and tools. Decisions are made in `turn` and `session`. Requests enter in `http`.
 
 mod observe;
 pub(crate) mod access;

@@ -1,4 +1,4 @@
-//! [`authenticate`]: from a request's credential to its principal.
+//! [`authenticate`]: finds the principal of a request by its credential.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -7,8 +7,8 @@ use crate::session::principal::Principal;
 use crate::settings::client_keys::{ClientKey, Sha256, credential};
 use crate::wire::error::ApiError;
 
-/// Finds the principal of a request: the name of the client's key, or a digest of the credential that it sent. With configured keys, a
-/// request needs one of them.
+/// Finds the principal of a request: the name of the client's key, or a digest of the credential that was sent. If client keys are
+/// configured, a request must send one of them.
 pub(crate) fn authenticate(
     secret: &ChainKey,
     keys: &[ClientKey],
@@ -33,13 +33,13 @@ pub(crate) fn authenticate(
 
 /// Finds the client with this key.
 fn known<'k>(secret: &ChainKey, keys: &'k [ClientKey], sent: &str) -> Option<&'k ClientKey> {
-    // Keyed digests are compared, so that the time of the comparison reveals nothing of a key.
+    // Keyed digests are compared, so that the time of the comparison does not depend on the key.
     let keyed = |sha256: &Sha256| secret.digest(&[b"key", sha256.as_bytes()]);
     let sent = keyed(&Sha256::new(sent));
     keys.iter().find(|key| keyed(&key.sha256) == sent)
 }
 
-/// Removes the client's key from the headers that have it. Another credential stays.
+/// Removes the client's key from the headers that contain it. Other credentials stay.
 pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut HeaderMap) {
     for name in HEADERS {
         let is_key =
@@ -50,7 +50,7 @@ pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut He
     }
 }
 
-/// The headers of credentials; the first one counts, unless another one has a configured key.
+/// Headers of credentials. The first header that is present counts, unless another one has a configured key.
 const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::AUTHORIZATION];
 
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {

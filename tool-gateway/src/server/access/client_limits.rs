@@ -1,4 +1,4 @@
-//! [`ClientLimits`]: the maximum number of requests of a client at once, and in a minute.
+//! [`ClientLimits`]: the maximum numbers of concurrent requests and of requests in a minute, for each client.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,17 +11,17 @@ use crate::session::principal::Principal;
 use crate::settings::limits::Limits;
 use crate::wire::error::ApiError;
 
-/// Usage of each client, held to its limits.
+/// Usage of each client, checked against the client's limits.
 #[derive(Debug, Default)]
 pub(crate) struct ClientLimits {
     used: Arc<Mutex<HashMap<Principal, Used>>>,
 }
 
-/// The usage of a client.
+/// Usage of one client.
 #[derive(Debug)]
 struct Used {
     running: usize,
-    /// Number of requests that the client may still send. It grows with time, up to the number of a minute.
+    /// Number of requests that the client may send now. Grows with time, up to the maximum of a minute.
     left: f64,
     at: Instant,
 }
@@ -30,7 +30,7 @@ struct Used {
 const MAX_IDLE: usize = 10_000;
 
 impl ClientLimits {
-    /// Admits a request, until the permit is dropped. Over a limit, the error is the API's 429 with the time to wait.
+    /// Admits a request until the permit is dropped. Over a limit, returns the error for the API's status 429, with the time to wait.
     pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
         let now = Instant::now();
         let per_minute = limits.client_requests_per_minute.map(f64::from);
@@ -60,7 +60,7 @@ impl ClientLimits {
             let wait = (1.0 - used.left) * 60.0 / per_minute;
             return Err(OverLimit {
                 message: format!("this client may send {per_minute} requests in a minute"),
-                // Whole seconds, at least one: far below the range.
+                // At least one second, and far below the range of the type.
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 60")]
                 wait: wait.ceil().clamp(1.0, 60.0) as u64,
             });
@@ -77,11 +77,11 @@ impl ClientLimits {
 }
 
 fn lock(used: &Mutex<HashMap<Principal, Used>>) -> MutexGuard<'_, HashMap<Principal, Used>> {
-    // No change can panic half-way.
+    // No change can panic halfway.
     used.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A request that is being answered.
+/// Permit of a request that is being answered.
 #[derive(Debug)]
 pub(crate) struct Permit {
     used: Arc<Mutex<HashMap<Principal, Used>>>,
@@ -96,11 +96,11 @@ impl Drop for Permit {
     }
 }
 
-/// A request over a limit.
+/// Error of a request over a limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OverLimit {
     message: String,
-    /// In seconds.
+    /// Time to wait, in seconds.
     wait: u64,
 }
 
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(refused.message, "this client may send 3 requests in a minute");
         assert!((15..=20).contains(&refused.wait), "{refused:?}");
         clients.admit(&limits, &bo).unwrap();
-        // A third of a minute later.
+        // Twenty seconds later.
         lock(&clients.used).get_mut(&ada).unwrap().left += 1.0;
         clients.admit(&limits, &ada).unwrap();
     }

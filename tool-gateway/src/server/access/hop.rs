@@ -1,22 +1,22 @@
-//! The count of gateways that a request has passed: a loop of gateways ends.
+//! Counts the gateways that a request has passed, so that a loop of gateways ends with an error.
 
 use axum::http::{HeaderMap, StatusCode};
 
 use crate::wire::error::ApiError;
 
-/// Counts the gateways that a request has passed.
+/// Header with the number of gateways that a request has passed.
 pub(crate) const HOP: &str = "x-tool-gateway-hop";
 
-/// More gateways than this in a row are a loop.
+/// Maximum number of gateways in a row; a higher number is a loop.
 const MAX_HOPS: u32 = 4;
 
-/// Number of gateways that a request has passed.
+/// Returns the number of gateways that a request has passed.
 pub(crate) fn hops(headers: &HeaderMap) -> u32 {
     let hops = headers.get(HOP).and_then(|hops| hops.to_str().ok());
     hops.map_or(0, |hops| hops.parse().unwrap_or(MAX_HOPS))
 }
 
-/// Refuses a request that has passed too many gateways.
+/// Rejects a request that has passed too many gateways.
 pub(crate) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     if hops(headers) < MAX_HOPS {
         return Ok(());

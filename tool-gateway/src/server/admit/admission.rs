@@ -1,4 +1,4 @@
-//! [`admit`]: the middleware of all routes. It counts a request, and admits it by host and origin, by the key and the limits of its client.
+//! [`admit`]: the middleware of all routes. Counts requests, and admits them by host, origin, client key and the limits of the client.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,10 +19,10 @@ use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 use crate::wrapped_body::WrappedBody;
 
-/// Requests that a route admits.
+/// Kinds of requests that a route admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Requests of allowed hosts and origins.
+    /// Requests for allowed hosts, from allowed origins.
     Anyone,
     /// Requests with a client's key, if there are keys.
     Client,
@@ -31,16 +31,16 @@ pub(crate) enum Access {
     ClientWithinLimits,
 }
 
-/// The admission to a route.
+/// Admission to one route.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     pub(crate) shared: Arc<Shared>,
-    /// The path of the gateway's route: axum's `MatchedPath` has the prefix of the router in which this one is nested, too.
+    /// Path of the gateway's route. Not axum's `MatchedPath`, which includes the prefix of an outer router.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
 }
 
-/// Answers a request that the route admits, and counts all.
+/// Counts a request, and answers it if the route admits it.
 pub(crate) async fn admit(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let response = match admission.check(&mut request) {
@@ -58,7 +58,7 @@ pub(crate) async fn admit(State(admission): State<Admission>, mut request: Reque
 }
 
 impl Admission {
-    /// Checks a request. The permit counts as a request of the client until it is dropped.
+    /// Checks a request. Until the permit is dropped, it counts as a running request of the client.
     fn check(&self, request: &mut Request) -> Result<Option<Permit>, Rejection> {
         let shared = &*self.shared;
         hop::check(request.headers())?;
@@ -94,7 +94,7 @@ pub(crate) fn check_open(shared: &Shared) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// A request that is not admitted.
+/// Error of a request that is not admitted.
 enum Rejection {
     Error(ApiError),
     OverLimit(OverLimit),

@@ -1,4 +1,4 @@
-//! Admission of requests: host, origin and hops, the limits of the client, the size of the body. The entry is [`admission`].
+//! Admission of requests by host, origin, hops, client limits and body size. The entry is [`admission`].
 
 mod origin;
 pub(crate) mod admission;

@@ -1,16 +1,16 @@
-//! Hosts and origins that a gateway serves which serves this machine only. A web page that a user visits must not run tools.
+//! Hosts and origins that a gateway for the local machine serves. A web page that a user visits must not run tools.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::wire::error::ApiError;
 
-/// Refuses hosts and origins other than loopback addresses.
+/// Rejects hosts and origins other than loopback addresses.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     let text = |name| {
         let value = headers.get(name);
         value.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
     };
-    // Without a `Host`, as in HTTP/1.0, there is no browser.
+    // Browsers always send `Host`; HTTP/1.0 clients may not.
     if let Some(host) = text(header::HOST).filter(|host| !is_loopback(host)) {
         let message = format!(
             "the host `{host}` is not served, only loopback addresses are; a gateway with client keys serves any host"
@@ -29,7 +29,7 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a `Host`, with or without a port, is this machine.
+/// Returns whether a `Host`, with or without a port, is a loopback address.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => name,

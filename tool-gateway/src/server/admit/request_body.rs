@@ -10,7 +10,7 @@ use crate::server::body::idle::{IdleTimeout, IdleTimer};
 use crate::server::turns::shared::Shared;
 use crate::wire::error::ApiError;
 
-/// Reads the whole body, which has to be text.
+/// Reads the whole body, which must be UTF-8.
 pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<(Parts, String), ApiError> {
     let (parts, body) = read_bytes(shared, request).await?;
     let body = String::from_utf8(body.into())
@@ -28,7 +28,7 @@ pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Par
     Ok((parts, body))
 }
 
-/// The reason that a request's body was not read to its end.
+/// Returns the error for a request whose body could not be read to its end.
 fn incomplete(shared: &Shared, error: &axum::Error) -> ApiError {
     let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let found = causes.find_map(|cause| {

@@ -1,4 +1,4 @@
-//! [`Flushed`]: lets the server send the frames before an error.
+//! [`Flushed`]: lets the server send a body's last frames before the body's error.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,8 +8,8 @@ use http_body::Body;
 
 use crate::wrapped_body::{BodyWrapper, FramePoll};
 
-/// Delays the error of a body by one poll. When a body fails, hyper closes the connection and drops the frames that it has not written
-/// yet; it writes when a body has nothing more for now.
+/// Delays the error of a body by one poll. On an error, hyper closes the connection and drops all frames that are still unwritten; on
+/// `Pending`, hyper writes them.
 pub(crate) struct Flushed<E> {
     error: Option<E>,
 }

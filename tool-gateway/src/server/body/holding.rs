@@ -1,4 +1,4 @@
-//! [`Holding`]: a value that lives as long as a response.
+//! [`Holding`]: keeps a value alive until a response has been sent.
 
 use std::pin::Pin;
 use std::task::Context;
@@ -8,7 +8,7 @@ use http_body::Body;
 
 use crate::wrapped_body::{BodyWrapper, FramePoll};
 
-/// Holds a value, which is dropped when the body has been sent, or when its client has disconnected.
+/// Holds a value until the body has been sent or the client has disconnected, and then drops the value.
 pub(crate) struct Holding<T>(pub(crate) T);
 
 impl<B: Body<Data = Bytes> + Unpin, T> BodyWrapper<B> for Holding<T> {

@@ -1,4 +1,4 @@
-//! [`IdleTimer`]: an error of a body, or of a stream of events, that is idle for too long.
+//! [`IdleTimer`]: fails a body or a stream of events that is idle for too long.
 
 use std::fmt;
 use std::future::Future as _;
@@ -11,12 +11,12 @@ use tokio::time::{Instant, Sleep};
 
 use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
-/// Timer of the next piece of a request or a response.
+/// Timer for the next piece of a request or a response.
 pub(crate) struct IdleTimer {
     time: Duration,
     /// Deadline of the next piece; `None` if no piece is awaited.
     deadline: Option<Instant>,
-    /// Reset only after it has elapsed: most pieces arrive long before.
+    /// Timer of the deadline. Reset only after it has elapsed, since most pieces arrive long before the deadline.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -29,12 +29,12 @@ impl IdleTimer {
         }
     }
 
-    /// Returns a body that fails if a frame is not there in time.
+    /// Wraps a body, so that it fails if a frame does not arrive in time.
     pub(crate) fn wrap(body: Body, time: Duration) -> Body {
         Body::new(WrappedBody::new(body, Self::new(time)))
     }
 
-    /// Polls for the next piece; an error if it is not there in time.
+    /// Polls for the next piece. Returns an error if the piece does not arrive in time.
     pub(crate) fn poll<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -47,7 +47,7 @@ impl IdleTimer {
         if self.deadline.is_none() {
             self.deadline = Instant::now().checked_add(self.time);
         }
-        // Beyond the range of the clock there is no end.
+        // A deadline beyond the range of the clock never elapses.
         let Some(deadline) = self.deadline else {
             return Poll::Pending;
         };
@@ -71,7 +71,7 @@ impl BodyWrapper<Body> for IdleTimer {
     }
 }
 
-/// No piece arrived for this time.
+/// Error of a stream without a piece for this time.
 #[derive(Debug)]
 pub(crate) struct IdleTimeout(pub(crate) Duration);
 
@@ -94,7 +94,7 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(10);
 
-    /// A body whose pieces come so many seconds after each other, and which never ends.
+    /// Returns a body without an end, with these pauses in seconds between its pieces.
     fn wrapped(pauses: &'static [u64]) -> Body {
         let pieces = stream::unfold(pauses.iter(), |mut pauses| async {
             let Some(pause) = pauses.next() else {

@@ -1,4 +1,4 @@
-//! Bodies of requests and responses, wrapped: an idle timeout, flushing at the end, a permit that lives as long as the body.
+//! Wrappers of request and response bodies: idle timeouts, delayed errors, and permits that live as long as a body.
 
 pub(crate) mod idle;
 pub(crate) mod flushed;

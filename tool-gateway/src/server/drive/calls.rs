@@ -1,4 +1,4 @@
-//! Runs the gateway's calls of one round.
+//! Runs the internal calls of one round.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval of the client's `ping` events while tools report progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call that is done.
+/// A completed call.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) event: Event,
-    /// The values of the session after the call, as far as it may have changed them: all if its tool uses session state, otherwise the
+    /// Values of the session after the call that the call may have changed: all values if its tool uses session state, otherwise only the
     /// rules of permissions.
     pub(crate) state: Option<StateMap>,
-    /// Whether the tool only reads.
+    /// Whether the tool is read-only.
     pub(crate) only_reads: bool,
 }
 
@@ -53,20 +53,20 @@ impl Done {
     }
 }
 
-/// The calls of a round that run; an error ends the turn.
+/// Running calls of a round; an error ends the turn.
 #[derive(Debug)]
 pub(crate) struct RunningCalls {
     done: mpsc::UnboundedReceiver<Result<Done, ApiError>>,
-    /// The latest report of any of them.
+    /// Latest progress report of any call.
     progress: watch::Receiver<ProgressReport>,
-    /// The values of the session.
+    /// Values of the session.
     values: SessionValues,
     has_progressed: bool,
     pinged_at: Instant,
 }
 
 impl RunningCalls {
-    /// Waits for the end of the next call, and sends the client `ping` events meanwhile. `None` after the last one.
+    /// Waits for the end of the next call, and meanwhile sends `ping` events to the client. Returns `None` after the last call.
     pub(crate) async fn next(&mut self, running: &RunningTurn) -> Option<Result<Done, ApiError>> {
         loop {
             let interval = if self.has_progressed {
@@ -87,14 +87,14 @@ impl RunningCalls {
         }
     }
 
-    /// Returns the next call that has ended already.
+    /// Returns the next call that has already ended.
     pub(crate) fn ready(&mut self) -> Option<Result<Done, ApiError>> {
         let done = self.done.try_recv().ok()?;
         Some(self.with_rules(done))
     }
 
-    /// Adds the rules of permissions: a decision may add one in a call of any tool. They are read here and not beside the call, since other
-    /// calls of the round add rules, too, and of two readings the later one counts.
+    /// Adds the rules of permissions, since a decision in a call of any tool may add one. Rules are read here, in sequence: calls of a
+    /// round run concurrently, and the rules that were read last are stored.
     fn with_rules(&self, done: Result<Done, ApiError>) -> Result<Done, ApiError> {
         done.map(|mut done| {
             if let Some(rules) = session_state::allow_rules(&self.values) {
@@ -105,20 +105,20 @@ impl RunningCalls {
     }
 }
 
-/// The common settings of the calls of a round.
+/// Common settings of the calls of a round.
 pub(crate) struct Round<'a> {
     pub(crate) context: Context,
     pub(crate) deadline: Option<Instant>,
-    /// The state of the session before these calls. A call that is stopped, or not stored, has not changed it.
+    /// State of the session before these calls. A call that was stopped or not stored has not changed this state.
     pub(crate) state: &'a StateMap,
-    /// The internal tools that the client declares: their calls become external if they need an approval. Others are denied.
+    /// Internal tools that the client declares, too. Their calls become external if they need an approval; calls of other tools are denied.
     pub(crate) declared: &'a BTreeSet<String>,
     /// Cancels the calls of read-only and idempotent tools, which may be repeated. Other calls run to their end, so that their effects are
     /// known.
     pub(crate) abandoned: &'a CancellationToken,
 }
 
-/// Starts the calls side by side; calls that share the session's state run one after the other. Each sends one event at its end.
+/// Starts the calls concurrently; calls that share the session's state run in sequence. Each call sends one event at its end.
 pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>) -> RunningCalls {
     let Shared {
         registry, settings, ..
@@ -145,7 +145,7 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     let parallel = parallel.into_iter().map(|call| (vec![call], false));
     let in_order = (!in_order.is_empty()).then_some((in_order, true));
     let slots = Arc::new(Semaphore::new(MAX_CONCURRENCY));
-    // Also for the others: a permission keeps its rules in the session.
+    // Calls without session state need the values, too: a permission keeps its rules there.
     let context = context.with_session_values(values.clone());
     for (calls, uses_state) in parallel.chain(in_order) {
         let batch = Batch {
@@ -171,18 +171,18 @@ pub(crate) fn start(shared: &Shared, round: Round<'_>, calls: Vec<(usize, Call)>
     }
 }
 
-/// A call under the internal name of its tool.
+/// A call with the internal name of its tool.
 struct InternalCall {
     index: usize,
     call: Call,
     is_declared: bool,
 }
 
-/// Runs calls one after the other.
+/// Runs calls in sequence.
 struct Batch {
     registry: ToolRegistry,
     context: Context,
-    /// The state of the session, if its tools use that.
+    /// State of the session; `None` if the tools do not use session state.
     values: Option<SessionValues>,
     abandoned: CancellationToken,
     done: mpsc::UnboundedSender<Result<Done, ApiError>>,
@@ -200,11 +200,11 @@ impl Batch {
                 break;
             }
         }
-        // These calls would have run after a stopped one.
+        // The remaining calls would have run after a stopped one.
         calls.for_each(|internal| self.send(Ok(Done::stopped(internal.index))));
     }
 
-    /// Runs one call; `None` if it was stopped, since no client waits for it.
+    /// Runs one call. Returns `None` if the call was stopped because its client disconnected.
     async fn run_one(&self, internal: InternalCall) -> Option<Result<Done, ApiError>> {
         let InternalCall {
             index,
@@ -216,7 +216,7 @@ impl Batch {
         }
         let name = call.name.clone();
         let outcome = run(&self.registry, &self.context, call, &self.abandoned).await?;
-        // Before the next call changes it.
+        // The next call may change the state.
         let state = match self.values.as_ref().map(SessionValues::to_json).transpose() {
             Ok(state) => state,
             Err(error) => return Some(Err(session_state::not_serializable(&name, &error))),
@@ -229,12 +229,12 @@ impl Batch {
     }
 
     fn send(&self, done: Result<Done, ApiError>) {
-        // The turn may be over: then the result is not needed.
+        // After the end of the turn, the result is not needed.
         let _ = self.done.send(done);
     }
 }
 
-/// Builds the result of a call that a process has begun and not finished.
+/// Builds the result of a call that an earlier process has begun and not finished.
 pub(crate) fn interrupted(call: &Call) -> Block {
     let result = json!({
         "type": "tool_result",
@@ -245,7 +245,7 @@ pub(crate) fn interrupted(call: &Call) -> Block {
     Block::new(result.to_string())
 }
 
-/// Whether a call may be stopped, and run again later.
+/// Returns whether a call may be stopped and repeated later.
 pub(crate) fn is_repeatable(registry: &ToolRegistry, name: &str) -> bool {
     let hints = registry.get_tool(name).map(|tool| &tool.definition().hints);
     hints.is_some_and(|hints| hints.read_only == Some(true) || hints.idempotent == Some(true))
@@ -256,7 +256,7 @@ fn only_reads(registry: &ToolRegistry, name: &str) -> bool {
     tool.is_some_and(|tool| tool.definition().hints.read_only == Some(true))
 }
 
-/// Runs one call; `None` if it was stopped, since no client waits for it.
+/// Runs one call. Returns `None` if the call was stopped because its client disconnected.
 async fn run(
     registry: &ToolRegistry,
     context: &Context,
@@ -267,7 +267,7 @@ async fn run(
     let context = if is_repeatable {
         context.clone().with_cancellation(abandoned.child())
     } else {
-        // A call that waits for a decision has not begun.
+        // A call that waits for a decision has not begun, and may be stopped.
         context.clone().with_extension(WhileUndecided(abandoned.clone()))
     };
     let outcome = registry

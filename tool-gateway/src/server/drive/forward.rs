@@ -13,7 +13,7 @@ use crate::server::turns::shared::Shared;
 use crate::upstream::{TurnBody, UpstreamFuture};
 use crate::wire::error::ApiError;
 
-/// Sends a client's request to the upstream with this body; an upstream that cannot be reached is an error that clients retry.
+/// Sends a client's request with this body to the upstream. An unreachable upstream is an error that clients retry.
 pub(crate) async fn send(
     shared: &Shared,
     client_request: &Parts,
@@ -24,7 +24,7 @@ pub(crate) async fn send(
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
-/// Asks the upstream for the next message of a turn.
+/// Requests the next message of a turn from the upstream.
 pub(super) async fn turn(
     shared: &Shared,
     client_request: &Parts,
@@ -34,7 +34,7 @@ pub(super) async fn turn(
     answered(shared, sent).await
 }
 
-/// The request that goes up: the client's, with this body and without its key for the gateway.
+/// Builds the upstream request: the client's request with this body, without the client's key for the gateway.
 fn request(shared: &Shared, client_request: &Parts, body: Bytes) -> Request<Bytes> {
     let mut request = Request::new(body);
     *request.method_mut() = client_request.method.clone();
@@ -48,7 +48,7 @@ fn request(shared: &Shared, client_request: &Parts, body: Bytes) -> Request<Byte
     request
 }
 
-/// Waits for the response, up to the idle time of the upstream.
+/// Waits for the response, up to the idle timeout of the upstream.
 async fn answered<B>(shared: &Shared, response: UpstreamFuture<'_, B>) -> Result<Response<B>, ApiError> {
     let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");

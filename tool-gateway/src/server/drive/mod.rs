@@ -1,4 +1,4 @@
-//! Drives a turn: executes the actions of its state machine, and passes events to it. The entry is [`drive`].
+//! Drives a turn: executes the actions of its state machine, and passes events to the machine. The entry is [`drive`].
 
 pub(crate) mod save;
 mod calls;
@@ -47,7 +47,7 @@ use suspended::Suspended;
 use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
 
-/// Runs the turn to its end. All output for the client goes through `running`.
+/// Runs the turn to its end. All output for the client is written to `running`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
     job: Job,
@@ -89,7 +89,7 @@ async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Opt
     running.end(end);
 }
 
-/// Ends a turn that has not ended otherwise.
+/// Guard that ends a turn which has not ended otherwise.
 struct Ended<'r>(&'r RunningTurn);
 
 impl Drop for Ended<'_> {
@@ -119,34 +119,34 @@ fn failed_with(status: StatusCode, error: String) -> RunEnd {
     }
 }
 
-/// A turn, with its connections to the server.
+/// A turn with the request, the upstream and the calls that it uses.
 struct Drive<'a> {
     shared: &'a Shared,
     job: &'a Job,
     running: &'a RunningTurn,
-    /// The state of the session after the last call that is done.
+    /// State of the session after the last completed call.
     state: StateMap,
-    /// The error with which the turn fails when no more calls run.
+    /// Error with which the turn fails after all running calls have ended.
     failure: Option<ApiError>,
-    /// The suspended turn that this one resumes, until the results of its deferred calls are stored.
+    /// Suspended turn that this one resumes, until the results of its deferred calls are stored.
     suspended: Option<Suspended<'a>>,
-    /// The true transcript; empty while there is a suspended turn.
+    /// The true transcript; empty until a suspended turn is resumed.
     restored: Restored,
-    /// The messages of this turn that the upstream has been asked with.
+    /// Messages of this turn that were sent to the upstream.
     asked: Vec<TrueMessage>,
     refused_thinking: Option<RefusedThinking>,
     machine: TurnMachine,
     actions: VecDeque<Action>,
     source: Source,
-    /// `None`: beyond the range of the clock.
+    /// `None` if the deadline is beyond the range of the clock.
     deadline: Option<Instant>,
     /// Number of requests to the upstream.
     rounds: usize,
-    /// The span of the request that is being answered.
+    /// Span of the open request to the upstream.
     chat: Span,
 }
 
-/// The names of no tools.
+/// Empty set of tool names.
 static NO_TOOLS: BTreeSet<String> = BTreeSet::new();
 
 /// The source of the next event.
@@ -244,10 +244,10 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Stores the state that must survive a crash in the action.
+    /// Stores the state before an action, so that a later process can continue from there.
     async fn store_before(&mut self, action: &Action) -> Result<(), ApiError> {
         match action {
-            // A call that is not known to have begun may be run again after a crash.
+            // After a crash, a call is repeated unless the store has recorded its beginning.
             Action::Run(calls) if self.machine.is_resuming() => match &mut self.suspended {
                 Some(suspended) => suspended.begin(self.shared, self.job, calls).await,
                 None => Ok(()),
@@ -264,7 +264,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Stores the results of the deferred calls of the suspended turn, and restores the messages with them.
+    /// Stores the results of the suspended turn's deferred calls, and restores the messages with these results.
     async fn resume(&mut self) -> Result<(), ApiError> {
         let Some(suspended) = &mut self.suspended else {
             return Ok(());
@@ -280,10 +280,11 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Keeps the action in memory before which something could not be stored: a retry continues with it, and repeats nothing before it.
+    /// Keeps an action in memory because the state before it could not be stored. A retry continues with this action, and repeats no
+    /// earlier one.
     fn leave_to_retry(&mut self, action: Action) {
         if self.suspended.is_some() {
-            // Another request may have run the deferred calls by then: a retry claims the suspended turn again.
+            // Another request may run the deferred calls before the retry, so the retry claims the suspended turn again.
             return;
         }
         let mut checkpoint = self.now();
@@ -304,7 +305,7 @@ impl<'a> Drive<'a> {
                     context: offload::context(self.shared, self.job),
                     deadline: self.deadline,
                     state: &self.state,
-                    // The client has answered the message of a suspended turn: it cannot take over a call of it.
+                    // The client has already answered the message of a suspended turn, so no call of that message can become external.
                     declared: if self.suspended.is_some() {
                         &NO_TOOLS
                     } else {
@@ -345,14 +346,14 @@ impl<'a> Drive<'a> {
             }
             Source::Calls(calls) => {
                 let Some(first) = calls.next(self.running).await else {
-                    // The missing calls were stopped: no client waits for them, or one of them cannot be stored.
+                    // The missing calls were stopped, because the client disconnected or one of the calls cannot be stored.
                     match &mut self.suspended {
                         Some(suspended) => suspended.store(self.shared, self.job, &self.state).await?,
                         None => self.checkpoint().await?,
                     }
                     return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
-                // Results that arrived during the last save are stored together: each save writes all of the turn.
+                // Results that arrived during the last save are stored together, since each save writes the whole turn.
                 let all_done: Vec<_> = iter::once(first).chain(iter::from_fn(|| calls.ready())).collect();
                 self.on_done(all_done).await;
             }
@@ -360,9 +361,9 @@ impl<'a> Drive<'a> {
         Ok(None)
     }
 
-    /// Handles the ends of calls, and stores their results while others run.
+    /// Handles the ends of calls, and stores their results while other calls run.
     async fn on_done(&mut self, all_done: Vec<Result<Done, ApiError>>) {
-        // A call that only reads may run again after a crash, so its result can wait for others.
+        // A read-only call may be repeated after a crash, so its result is stored with the next one.
         let mut is_worth_storing = false;
         for done in all_done {
             match done {
@@ -380,7 +381,7 @@ impl<'a> Drive<'a> {
                     }
                     self.on_event(event);
                 }
-                // The results of the others are kept first.
+                // The results of the other calls are recorded first.
                 Err(error) => self.failure = Some(error),
             }
         }
@@ -389,7 +390,7 @@ impl<'a> Drive<'a> {
             && self.actions.is_empty()
             && !self.machine.open_calls().is_empty()
         {
-            // The other calls continue if the checkpoint cannot be stored.
+            // A failed save does not stop the other calls.
             let _ = self.checkpoint().await;
         }
     }
@@ -408,7 +409,7 @@ impl<'a> Drive<'a> {
             .now(&self.machine, self.refused_thinking, self.state.clone())
     }
 
-    /// Stores a checkpoint, from which the turn can continue.
+    /// Stores a checkpoint from which the turn can continue.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
         let checkpoint = self.now();
         let saved = save_checkpoint(self.shared, self.job.identity, &checkpoint).await;
@@ -416,7 +417,7 @@ impl<'a> Drive<'a> {
         saved
     }
 
-    /// Asks the upstream with all messages so far, and once more without thinking if the upstream refuses it.
+    /// Sends all messages so far to the upstream. If the upstream rejects thinking blocks, repeats the request without them.
     async fn ask(&mut self) -> Result<Option<RunEnd>, ApiError> {
         loop {
             if self.running.abandoned.is_cancelled() {
@@ -471,12 +472,12 @@ impl<'a> Drive<'a> {
             self.refused_thinking = Some(RefusedThinking {
                 turn_messages: self.asked.len(),
             });
-            // A retry after a failure leaves thinking out, too.
+            // A retry after a failure omits thinking blocks, too.
             self.checkpoint().await?;
         }
     }
 
-    /// Returns the text of the messages so far without brackets, in the form that the upstream accepts.
+    /// Returns the elements of the JSON array of all messages so far, in the form that the upstream accepts.
     fn messages(&self) -> String {
         let mut messages = self.restored.messages.clone();
         let (before, after) = self
@@ -512,7 +513,7 @@ impl<'a> Drive<'a> {
             TurnEnd::Finished
         };
         let saved = save(self.shared, &self.job.client, turn, self.progress()).await;
-        // With a store in memory, a failed save loses the session and not the answer.
+        // With a store in memory, a failed save loses only the session; the client still receives the answer.
         if self.shared.store.is_durable() {
             saved?;
         }
@@ -520,7 +521,7 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Returns the progress of the complete turn with its remaining output, for retries in another process.
+    /// Returns the progress of the complete turn with its remaining output, for retries in a later process.
     fn progress(&self) -> Option<Progress> {
         if !self.shared.store.is_durable() {
             return None;
@@ -534,7 +535,7 @@ impl<'a> Drive<'a> {
         checkpoint.progress(self.job.identity).ok()
     }
 
-    /// Writes one line of the log, without contents of messages.
+    /// Writes one log line, without contents of messages.
     fn log(&self, began: Instant, end: &RunEnd) {
         let status = match end {
             RunEnd::Done => StatusCode::OK,
@@ -554,12 +555,12 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// Returns the time of tokio's clock, which stops the calls at the deadline, and which tests pause.
+/// Returns the time of tokio's clock, which the deadlines of calls use, and which tests pause.
 fn tokio_now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// Answers the calls that began before the checkpoint, and that must not be repeated.
+/// Answers the calls that began before the checkpoint and must not be repeated.
 fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -> bool) -> Vec<Action> {
     let begun = machine.begun_calls().into_iter();
     let interrupted: Vec<_> = begun
@@ -573,7 +574,7 @@ fn answer_interrupted(machine: &mut TurnMachine, is_repeatable: impl Fn(&Call) -
     actions
 }
 
-/// Returns the API's status for an `error` event.
+/// Returns the HTTP status of an `error` event.
 fn status_of(error: &ObjectText) -> StatusCode {
     let error = error.object();
     let details = error.get("error").and_then(|details| Object::parse(details).ok());

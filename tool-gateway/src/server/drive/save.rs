@@ -10,9 +10,9 @@ use crate::session::record::Turn;
 use crate::session::store::{Progress, SavedTurn, StoreError};
 use crate::wire::error::ApiError;
 
-/// Stores a turn with the ids and keys by which it is found, and the progress of its request.
+/// Stores a turn with its ids and keys, and with the progress of its request.
 ///
-/// If the store does not outlive the process, callers ignore an error: it loses the session and not the answer.
+/// Callers ignore the error of a store in memory, since only the session is lost; the client still receives the answer.
 pub(crate) async fn save(
     shared: &Shared,
     client: &Client,
@@ -37,7 +37,7 @@ pub(crate) async fn save(
     shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
-/// Stores the progress of a request, if the store outlives the process.
+/// Stores the progress of a request, if the store is durable.
 pub(crate) async fn save_checkpoint(
     shared: &Shared,
     request: Digest,
@@ -61,7 +61,7 @@ fn failed(error: &StoreError) -> ApiError {
     )
 }
 
-/// Logs the error of a store that cannot be read. Returns the error for the client.
+/// Logs the error of an unreadable store. Returns the error for the client.
 pub(crate) fn unread(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not looked up");
     ApiError::new(

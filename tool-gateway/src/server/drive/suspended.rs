@@ -1,4 +1,4 @@
-//! [`Suspended`]: the turn that a request resumes, with the calls that it deferred.
+//! [`Suspended`]: the turn that a request resumes, with its deferred calls.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::turn::restore;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 
-/// A suspended turn whose client has answered its calls. The request has a [`Claim`] on it, so that equal and other requests that resume
-/// it at the same time run no deferred call a second time.
+/// A suspended turn whose client has answered the external calls. The request has a [`Claim`] on this turn, so that no concurrent request
+/// runs a deferred call again.
 #[derive(Debug)]
 pub(super) struct Suspended<'a> {
     claim: Claim<'a>,
@@ -25,13 +25,14 @@ pub(super) struct Suspended<'a> {
     deferred: BTreeSet<String>,
     /// The state of the session before the deferred calls.
     pub(super) state: StateMap,
-    /// Whether the turn differs from the stored one.
+    /// Whether this turn differs from the stored turn.
     is_changed: bool,
     has_results: bool,
 }
 
 impl<'a> Suspended<'a> {
-    /// Claims the turn that a request resumes; `None` if it deferred no calls, or the store had all results when the request was recognized.
+    /// Claims the turn that a request resumes. Returns `None` if the turn has no deferred calls, or if all their results were stored when
+    /// the request was recognized.
     pub(super) async fn claim(shared: &'a Shared, job: &Job) -> Result<Option<Self>, ApiError> {
         let deferred = restore::deferred(&job.recognized);
         let Some(known) = job.recognized.last_known_turn().filter(|_| !deferred.is_empty()) else {
@@ -42,7 +43,7 @@ impl<'a> Suspended<'a> {
         let is_changed = unstored.is_some();
         let stored = stored(shared, known).await?;
         let turn = unstored.unwrap_or_else(|| Turn::clone(&stored));
-        // If another branch has run some of the calls, the session has the state after them.
+        // Another branch may have run some of the calls; then the session has the state after them.
         let state = if turn.state == known.state {
             job.recognized.state.clone()
         } else {
@@ -60,7 +61,7 @@ impl<'a> Suspended<'a> {
         Ok(Some(suspended))
     }
 
-    /// Answers the calls that a process before this one has begun, and that must not be repeated.
+    /// Answers the calls that an earlier process has begun and that must not be repeated.
     fn answer_interrupted(&mut self, shared: &Shared) {
         for call in &mut self.turn.calls {
             let is_open = call.result.is_none() && self.deferred.contains(&call.id);
@@ -78,12 +79,12 @@ impl<'a> Suspended<'a> {
         }
     }
 
-    /// Returns all calls of the turn; the deferred ones that have to run have no result.
+    /// Returns all calls of the turn. Deferred calls that have not run have no result.
     pub(super) fn calls(&self) -> &[Call] {
         &self.turn.calls
     }
 
-    /// Stores that these calls begin, so that after a crash it is known that they may have taken effect.
+    /// Stores that these calls begin. After a crash, their effects are then reported as unknown.
     pub(super) async fn begin(
         &mut self,
         shared: &Shared,
@@ -120,7 +121,7 @@ impl<'a> Suspended<'a> {
         }
     }
 
-    /// Stores the turn with the results of its calls, and the state of the session after them. If that fails, they are kept in memory.
+    /// Stores the turn with the results of its calls, and the session's state after the calls. On failure, keeps the results in memory.
     pub(super) async fn store(
         &mut self,
         shared: &Shared,
@@ -157,7 +158,7 @@ impl<'a> Suspended<'a> {
     }
 }
 
-/// Reads a turn again: since this request was recognized, another one may have begun the calls.
+/// Reads a turn again, since another request may have begun its calls after this request was recognized.
 async fn stored(shared: &Shared, known: &Arc<Turn>) -> Result<Arc<Turn>, ApiError> {
     let found = shared.store.turns(&[known.point], Some(&known.session)).await;
     let found = match found {

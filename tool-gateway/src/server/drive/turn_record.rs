@@ -1,4 +1,4 @@
-//! [`turn_record`]: the record of a turn with internal tools.
+//! [`turn_record`]: builds the record of a turn with internal tools.
 
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
@@ -10,7 +10,7 @@ use crate::turn::thinking::{RefusedThinking, remove_thinking};
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
-/// Builds the record of a turn with this answer: the true messages, and the digests by which the visible ones find them.
+/// Builds the record of a turn with this answer: the true messages, and the digests that map visible messages to true ones.
 pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,
@@ -41,7 +41,7 @@ pub(crate) fn turn_record(
         message: origin.message.saturating_add(offset),
         block: origin.block,
     }));
-    // The stored messages are the ones that the upstream accepted (docs/gateway.md, "A turn").
+    // Messages are stored in the form that the upstream accepted (docs/gateway.md, "A turn").
     let accepted = refused_thinking.map_or(0, |refused| offset + refused.turn_messages);
     remove_thinking(&mut truth, &mut visible, accepted);
     Turn {
@@ -61,7 +61,7 @@ pub(crate) fn turn_record(
     }
 }
 
-/// Returns the blocks of the model's message at the end of the request, which the answer continues.
+/// Returns the blocks of the assistant message at the end of the request, which the answer continues.
 fn begun_answer(job: &Job) -> Vec<Block> {
     let last = job.recognized.groups.last();
     let Some(group) = last.filter(|group| group.role == Role::Assistant) else {

@@ -1,4 +1,4 @@
-//! [`UpstreamEvents`]: the events of the upstream's message, as a turn takes them.
+//! [`UpstreamEvents`]: the upstream's message as events for the state machine.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -10,11 +10,11 @@ use crate::upstream::answer::{MessageEvent, MessageEvents, Part};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
-/// The events of the upstream's message, each of which has to come within a time.
+/// Events of the upstream's message, each with a deadline.
 pub(crate) struct UpstreamEvents {
     events: MessageEvents,
     timer: IdleTimer,
-    /// The events of a whole message that are not taken yet.
+    /// Remaining events of a message that was not streamed.
     whole: VecDeque<Event>,
 }
 
@@ -27,7 +27,7 @@ impl UpstreamEvents {
         }
     }
 
-    /// The next event; the error says how the message broke off.
+    /// Returns the next event. The error says how the message was cut off.
     pub(crate) async fn next(&mut self) -> Result<Event, String> {
         let Self { events, timer, whole } = self;
         loop {
@@ -47,7 +47,7 @@ impl UpstreamEvents {
     }
 }
 
-/// A whole message as one event; one with calls as the events of a stream.
+/// Converts a whole message to one event, or to the events of a stream if the message has calls.
 fn whole_message(message: WholeMessage) -> Vec<Event> {
     if message.blocks().iter().all(|block| block.tool_use().is_none()) {
         return vec![Event::Message(message)];

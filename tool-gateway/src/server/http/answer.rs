@@ -1,4 +1,4 @@
-//! The response of a turn: a stream of events, or one message, from either kind of upstream response.
+//! Response of a turn: a stream of events or one message, whichever form the upstream used.
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
             let mut watcher = watcher?;
             watcher.changed().await;
             let mut events = String::new();
-            // Events that are ready go out in one piece.
+            // Events that are ready are sent in one piece.
             let end = watcher.ready(|sent| {
                 write_events(&mut events, sent);
                 if events.len() > MAX_PIECE {
@@ -78,7 +78,7 @@ pub(crate) fn with_session(mut response: Response, session: HeaderValue) -> Resp
     response
 }
 
-/// Returns the upstream's headers without the headers of its body.
+/// Copies the upstream's headers, except the headers that describe its body.
 fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
     for (name, value) in from {
         let of_the_body = [
@@ -94,7 +94,7 @@ fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
     }
 }
 
-/// Answers a turn that ended without output.
+/// Returns the response for a turn that ended without output.
 fn ended(end: RunEnd) -> Response {
     match end {
         RunEnd::Done => StatusCode::NO_CONTENT.into_response(),
@@ -110,7 +110,7 @@ fn ended(end: RunEnd) -> Response {
     }
 }
 
-/// Writes an error after the beginning of a stream.
+/// Builds the event for an error after the beginning of a stream.
 fn error_event(body: &Bytes) -> StreamEvent {
     let error = std::str::from_utf8(body).ok().and_then(ObjectText::new);
     let error = error.filter(|error| error.object().is("type", "error"));
@@ -127,10 +127,10 @@ fn error_event(body: &Bytes) -> StreamEvent {
     }))
 }
 
-/// A piece of a stream is not much longer than this, in bytes.
+/// Approximate maximum size of a piece of a stream, in bytes.
 const MAX_PIECE: usize = 16 << 10;
 
-/// Appends the events of what is sent.
+/// Appends the events of one output.
 fn write_events(out: &mut String, sent: &Sent) {
     match sent {
         Sent::Event(event) => event.write_sse(out),
@@ -154,7 +154,7 @@ fn write_events(out: &mut String, sent: &Sent) {
     }
 }
 
-/// The events of a whole block: its start is empty, as clients expect it, and one delta has each text.
+/// Returns the events of a whole block: an empty start, as clients expect, and one delta for each text.
 fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
     let object = block.object();
     let kind = object.string("type").unwrap_or_default();
@@ -174,7 +174,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         }
     }
     if matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use") {
-        // Arguments that are not JSON keep their text: a repeated stream is equal.
+        // Arguments that are not JSON keep their text, so that a repeated stream is equal.
         let input = block.raw_input().or(object.get("input")).unwrap_or("{}");
         start.set("input", "{}");
         deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
@@ -190,10 +190,10 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         .collect()
 }
 
-/// The message that a client gets without a stream.
+/// Collects the message for a client that does not stream.
 #[derive(Debug, Default)]
 struct Collected {
-    /// The message, if it came whole.
+    /// The message, if the upstream sent it as a whole.
     whole: Option<WholeMessage>,
     message: RawFields,
     assembly: Assembly,

@@ -1,4 +1,4 @@
-//! [`Gateway`]: from a registry and an upstream to an `axum::Router`.
+//! [`Gateway`]: builds an `axum::Router` from a registry and an upstream.
 
 use std::fmt;
 use std::io;
@@ -54,20 +54,20 @@ use crate::upstream::Upstream;
 /// ```
 pub struct Gateway {
     shared: Shared,
-    /// The secret that was set, instead of the store's.
+    /// Secret of the session digests; `None` uses the store's secret.
     secret: Option<ChainKey>,
 }
 
 impl Gateway {
-    /// Maximum size of a request: 32 MiB, the limit of the API.
+    /// Maximum size of a request in bytes: 32 MiB, the limit of the API.
     pub const MAX_BODY: usize = Limits::MAX_BODY;
 
-    /// Creates a gateway with the tools of a registry before an upstream. Sessions are kept in memory.
+    /// Creates a gateway in front of an upstream, with the tools of a registry. Sessions are kept in memory.
     pub fn new(registry: ToolRegistry, upstream: impl Upstream) -> Self {
         Self::with_settings(registry, Arc::new(upstream), Settings::default())
     }
 
-    /// Creates a gateway with these settings, except `offload`, which [`with_offload`](Self::with_offload) sets, and the store.
+    /// Creates a gateway with these settings, except for the store and `offload`, which [`with_offload`](Self::with_offload) sets.
     pub(crate) fn with_settings(
         registry: ToolRegistry,
         upstream: Arc<dyn Upstream>,
@@ -100,8 +100,8 @@ impl Gateway {
         }
     }
 
-    /// Sets the store of sessions. The digests are keyed with the [secret](SessionStore::secret) of the store, if it has one, so that a
-    /// [`FileStore`](crate::session::file::FileStore) finds its sessions again after a restart.
+    /// Sets the store of sessions. If the store has a [secret](SessionStore::secret), session digests are keyed with that secret, so that a
+    /// [`FileStore`](crate::session::file::FileStore) finds its sessions after a restart.
     #[must_use]
     pub fn with_store(self, store: impl SessionStore) -> Self {
         self.with_shared_store(Arc::new(store))
@@ -112,16 +112,16 @@ impl Gateway {
         self
     }
 
-    /// Sets the secret that session digests are keyed with, instead of the [store's](SessionStore::secret), or of a random one. A store that
-    /// outlives the process and has no secret needs the same each time.
+    /// Sets the secret of session digests. The default is the [store's secret](SessionStore::secret), or else a random one. A durable store
+    /// without a secret needs this secret, with an equal value after each restart.
     #[must_use]
     pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
         self.secret = Some(ChainKey::new(secret));
         self
     }
 
-    /// Adds a key that clients send as `x-api-key` or `authorization: Bearer`. Its name identifies the principal, so a key can be
-    /// changed without losing sessions. Without any, every client is served, and its credential identifies it.
+    /// Adds a key that clients send as `x-api-key` or `authorization: Bearer`. The name of the key identifies the principal, so sessions
+    /// survive a change of the key. Without client keys, the gateway serves every client, and a client's credential identifies it.
     #[must_use]
     pub fn with_client_key(mut self, name: impl Into<String>, key: impl Into<SecretString>) -> Self {
         let key = key.into();
@@ -131,7 +131,7 @@ impl Gateway {
         self
     }
 
-    /// Adds a key by its SHA-256. Its name identifies the principal.
+    /// Adds a client key by its SHA-256. The name of the key identifies the principal.
     #[must_use]
     pub fn with_client_key_sha256(mut self, name: impl Into<String>, sha256: [u8; 32]) -> Self {
         self.shared.keys.push(ClientKey {
@@ -141,20 +141,20 @@ impl Gateway {
         self
     }
 
-    /// Adds keys of clients.
+    /// Adds client keys.
     pub(crate) fn with_client_keys(mut self, keys: Vec<ClientKey>) -> Self {
         self.shared.keys.extend(keys);
         self
     }
 
-    /// Sets which of the gateway's tools take part in a turn.
+    /// Sets which of the gateway's tools are added to requests.
     #[must_use]
     pub fn with_offer(mut self, offer: Offer) -> Self {
         self.shared.settings.tools.offer = offer;
         self
     }
 
-    /// Sets the rules for the owners of tools that both client and gateway have.
+    /// Sets the ownership rules for tools that both the client and the gateway have.
     ///
     /// # Errors
     ///
@@ -165,12 +165,13 @@ impl Gateway {
         Ok(self)
     }
 
-    /// Lets calls of these tools wait for the client's results when the client has calls in the same message: calls with side effects that
-    /// are to happen only if the client continues. Tools with the [hint](tool_runtime::definition::Hints::deferred) `deferred` wait anyway.
+    /// Adds tools whose calls wait for the client's results if the same message has external calls. Use this for side effects that should
+    /// happen only if the client continues. Tools with the [hint](tool_runtime::definition::Hints::deferred) `deferred` are always
+    /// deferred.
     ///
     /// # Errors
     ///
-    /// If the registry does not have one of them.
+    /// If a name is not in the registry.
     pub fn with_deferred<'n>(
         mut self,
         names: impl IntoIterator<Item = &'n str> + Clone,
@@ -181,14 +182,15 @@ impl Gateway {
         Ok(self)
     }
 
-    /// Offloads long results of the gateway's tools to files: the model gets a pointer, and the tool `ReadOffloaded` in each request, with
-    /// every [`Offer`]. It is an internal tool from then on, also in [`with_ownership`](Self::with_ownership).
+    /// Offloads long results of the gateway's tools to files. The model receives a pointer, and each request offers the internal tool
+    /// `ReadOffloaded`, whatever the [`Offer`] and [`with_ownership`](Self::with_ownership) say.
     ///
-    /// Files are removed when the store has forgotten their session, by a task that [`router`](Self::router) starts.
+    /// [`router`](Self::router) starts a task that removes files whose session is no longer in the store.
     ///
     /// # Errors
     ///
-    /// If the registry has no tool of an excluded name, or one that is called `ReadOffloaded`; if the directory has no absolute path.
+    /// If an excluded name is not in the registry, if the registry has a tool named `ReadOffloaded`, or if the path of the directory is not
+    /// absolute.
     pub fn with_offload(mut self, offload: Offload) -> Result<Self, InvalidOffload> {
         self.set_offload(offload)?;
         Ok(self)
@@ -200,38 +202,39 @@ impl Gateway {
         Ok(())
     }
 
-    /// Sets the maximum number of internal rounds of a turn, 25 by default. Then the client gets `pause_turn` and can continue.
+    /// Sets the maximum number of internal rounds of a turn, 25 by default. After the last one, the client receives `pause_turn` and can
+    /// continue.
     #[must_use]
     pub fn with_max_rounds(mut self, rounds: usize) -> Self {
         self.shared.settings.limits.rounds = rounds.max(1);
         self
     }
 
-    /// Sets the number of tokens, read and written, cached ones too, after which a turn begins no round; unlimited by default. Then the
-    /// client gets `pause_turn` and can continue.
+    /// Sets the number of tokens after which a turn begins no further round; unlimited by default. Input, output and cached tokens count.
+    /// Then the client receives `pause_turn` and can continue.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.shared.settings.limits.tokens = Some(tokens);
         self
     }
 
-    /// Sets the time in which a turn may begin rounds, 10 minutes by default. It is also the deadline of its calls.
+    /// Sets the time in which a turn may begin rounds, 10 minutes by default. The deadline of its calls is equal.
     #[must_use]
     pub fn with_max_time(mut self, time: Duration) -> Self {
         self.shared.settings.limits.turn_time = time;
         self
     }
 
-    /// Sets the idle time of the upstream, 10 minutes by default: before its response (the answer is then 504) and in it (the answer ends
-    /// with an error).
+    /// Sets the idle timeout of the upstream, 10 minutes by default. Before the response, a timeout is answered with 504; within the
+    /// response, with an error event.
     #[must_use]
     pub fn with_upstream_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.upstream_idle = time;
         self
     }
 
-    /// Sets the idle time of a client in a request's body, 30 seconds by default: then the answer is 408. The server limits the time for a
-    /// request's headers.
+    /// Sets the idle timeout of a client that sends a request's body, 30 seconds by default. A timeout is answered with 408. The time for a
+    /// request's headers is a limit of the server.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.client_idle = time;
@@ -245,29 +248,31 @@ impl Gateway {
         self
     }
 
-    /// Sets the maximum number of concurrent requests of each client; no limit by default. Over it, the answer is 429 with `retry-after`.
+    /// Sets the maximum number of concurrent requests of each client; unlimited by default. Further requests are answered with 429 and
+    /// `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
         self.shared.settings.limits.client_concurrency = Some(requests);
         self
     }
 
-    /// Sets the maximum number of requests of each client in a minute; no limit by default. Over it, the answer is 429 with `retry-after`.
+    /// Sets the maximum number of requests of each client in a minute; unlimited by default. Further requests are answered with 429 and
+    /// `retry-after`.
     #[must_use]
     pub fn with_client_rate(mut self, per_minute: u32) -> Self {
         self.shared.settings.limits.client_requests_per_minute = Some(per_minute);
         self
     }
 
-    /// Sets the repair of responses of `/v1/chat/completions` and `/v1/responses`: the arguments of `TodoWrite` by default, of every tool
-    /// with [`FormatFixing::for_every_tool`].
+    /// Sets the repair of responses of `/v1/chat/completions` and `/v1/responses`. By default, only the arguments of `TodoWrite` are
+    /// repaired; with [`FormatFixing::for_every_tool`], the arguments of every tool.
     #[must_use]
     pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
         self.shared.settings.format_fixing = fixing;
         self
     }
 
-    /// Serves requests for any host name. By default, only requests for loopback addresses are served, and no requests of web pages of
+    /// Serves requests for any host name. By default, the gateway serves only loopback addresses and rejects requests of web pages from
     /// other origins: a page that a user visits must not run tools.
     #[must_use]
     pub fn with_any_host(mut self) -> Self {
@@ -279,19 +284,18 @@ impl Gateway {
         &self.shared.registry
     }
 
-    /// Returns the names of the gateway's tools, for the operator.
+    /// Returns the names of the gateway's tools, for the startup message.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         let tools = self.registry().tool_definitions().into_iter();
         tools.map(|tool| tool.name.as_str().to_owned()).collect()
     }
 
-    /// Returns the directory of offloaded results, for the operator.
+    /// Returns the directory of offloaded results, for the startup message.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
         self.shared.offload_directory()
     }
 
-    /// Creates the directory for offloaded results, accessible to the owner alone, so that an invalid one is an error before the first
-    /// result.
+    /// Creates the directory for offloaded results, accessible only to the owner. An invalid directory is then an error at startup.
     pub(crate) fn create_offload_directory(&self) -> io::Result<()> {
         match self.offload_directory() {
             Some(directory) => create_folder(directory)
@@ -300,17 +304,17 @@ impl Gateway {
         }
     }
 
-    /// Returns the name of the store, for the operator.
+    /// Returns the name of the store, for the startup message.
     pub(crate) fn store_name(&self) -> String {
         self.shared.store.name()
     }
 
-    /// Returns the name of the upstream, for the operator.
+    /// Returns the name of the upstream, for the startup message.
     pub(crate) fn upstream_name(&self) -> String {
         self.shared.upstream.name()
     }
 
-    /// Returns the turns in progress, for an orderly end of the process. Take it before [`router`](Self::router).
+    /// Returns the running turns, for a graceful shutdown. Call this method before [`router`](Self::router).
     pub fn turns(&self) -> Turns {
         Turns {
             running: Arc::clone(&self.shared.turns),
@@ -331,7 +335,7 @@ impl Gateway {
             );
         }
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
-        // No more are added.
+        // The registry gets no more tools.
         let definitions = shared.definitions().into_iter().cloned();
         shared.internal_tools = definitions.map(InternalTool::new).collect();
         let shared = Arc::new(shared);
@@ -348,7 +352,7 @@ impl fmt::Debug for Gateway {
     }
 }
 
-/// The turns of a [`Gateway`] in progress. A call that must not be cut continues after its client has disconnected, so there may be some
+/// Running turns of a [`Gateway`]. A call that must not be interrupted continues after its client has disconnected, so turns may still run
 /// after the server has stopped.
 #[derive(Debug)]
 pub struct Turns {
@@ -357,12 +361,12 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Admits no more turns: `/readyz` and requests for the upstream are answered with 503.
+    /// Stops the admission of turns. `/readyz` and requests for the upstream are then answered with 503.
     pub fn close(&self) {
         self.closing.cancel();
     }
 
-    /// Waits until they have ended.
+    /// Waits until all turns have ended.
     pub async fn ended(&self) {
         self.running.until_all_ended().await;
     }
@@ -401,7 +405,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        // The next sweep is later.
+        // The next sweep is at a later time.
         tokio::time::timeout(Duration::from_secs(60), dropped)
             .await
             .unwrap();

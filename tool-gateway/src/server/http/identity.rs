@@ -1,4 +1,4 @@
-//! The identity of requests: equal requests have one digest.
+//! Identity of requests: equal requests have equal digests.
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -8,7 +8,7 @@ use crate::session::chain::Digest;
 use crate::session::recognize::{Client, Recognized};
 use crate::wire::request::MessagesRequest;
 
-/// Computes the digest of a request, without `stream`: equal requests are retries or branches.
+/// Computes the digest of a request without `stream`. Equal requests are retries or branches.
 pub(crate) fn identity(
     shared: &Shared,
     parts: &Parts,
@@ -24,7 +24,7 @@ pub(crate) fn identity(
     let digests = [history, recognized.context, settings];
     let mut identity = vec![client.principal.as_bytes()];
     identity.extend(digests.iter().map(|digest| digest.as_bytes().as_slice()));
-    // Neither the sessions that the client names nor system messages between the others are part of the history.
+    // Session names of the client, and system messages between other messages, are not part of the history.
     identity.extend(client.keys.iter().map(String::as_bytes));
     let systems = request
         .messages
@@ -36,7 +36,7 @@ pub(crate) fn identity(
         .collect();
     identity.extend(systems.iter().map(String::as_bytes));
     identity.push(parts.uri.query().unwrap_or_default().as_bytes());
-    // These include the upstream's account, if the client names one beside its key for the gateway.
+    // The upstream's credential is included, if the client sends one beside its key for the gateway.
     for name in [
         "anthropic-version",
         "anthropic-beta",
@@ -48,7 +48,7 @@ pub(crate) fn identity(
     shared.secret.digest(&identity)
 }
 
-/// Returns the value of a header that is text.
+/// Returns the value of a header if the value is text.
 pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }

@@ -1,5 +1,5 @@
-//! `POST /v1/messages` and `/v1/messages/count_tokens`. [`messages`] follows a request: recognizes its session, classifies its tools, then
-//! passes it through or takes its turn.
+//! `POST /v1/messages` and `/v1/messages/count_tokens`. [`messages`] recognizes the session of a request, classifies its tools, and then
+//! passes the request through or runs its turn.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// `POST /v1/messages`.
+/// Handles `POST /v1/messages`.
 pub(crate) async fn messages(
     State(shared): State<Arc<Shared>>,
     Extension(principal): Extension<Principal>,
@@ -71,7 +71,7 @@ pub(crate) async fn messages(
             "the turn with these calls has not ended yet; send the results when its message is complete";
         return Err(ApiError::new(StatusCode::CONFLICT, message));
     }
-    // An error here leaves the suspended turn as it is.
+    // An error leaves the suspended turn unchanged.
     restore::check(&recognized, &request)?;
     let is_stream = request.is_stream();
     let identity = identity(&shared, &parts, &client, &recognized, &request);
@@ -95,14 +95,14 @@ pub(crate) async fn messages(
                 identity,
                 tools,
             };
-            // The turn outlives the client: the results of tools are recorded. A stream must not wait for a slow client, either.
+            // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.
             let turn = SpawnOnDrop::new(drive::drive(Arc::clone(&shared), job, running, checkpoint));
             Ok(turn.beside(answer(watcher, is_stream, session)).await)
         }
     }
 }
 
-/// Reads the checkpoint of a request's turn in the process before this one.
+/// Reads the checkpoint that an earlier process stored for a request's turn.
 async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
     if !shared.store.is_durable() {
         return Ok(None);
@@ -115,7 +115,7 @@ async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Ch
     progress.map_err(|error| save::unread(&error))
 }
 
-/// Returns the ids of the calls in the last message of the model, if that message is not known.
+/// Returns the ids of the calls in the model's last message, if that message is unknown.
 fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<String> {
     let last = recognized
         .groups
@@ -133,12 +133,12 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
     calls.map(|call| call.id).collect()
 }
 
-/// Whether neither request nor response is changed.
+/// Returns whether request and response pass unchanged.
 fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
     tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
 }
 
-/// `POST /v1/messages/count_tokens`: the upstream counts the request that it would get.
+/// Handles `POST /v1/messages/count_tokens`: the upstream counts the tokens of the request that it would receive.
 pub(crate) async fn count_tokens(
     State(shared): State<Arc<Shared>>,
     Extension(principal): Extension<Principal>,
@@ -152,7 +152,7 @@ pub(crate) async fn count_tokens(
             request.into_body()
         } else {
             restore::check(&recognized, &request)?;
-            // Deferred calls have not run: their results count as empty.
+            // Deferred calls have not run, so their results count as empty.
             let empty = |call: Call| {
                 let result = json!({ "type": "tool_result", "tool_use_id": call.id });
                 (call.id, Block::new(result.to_string()))
@@ -166,7 +166,7 @@ pub(crate) async fn count_tokens(
     forward::send(&shared, &parts, sent.into()).await
 }
 
-/// Classifies the tools of a request, and recognises its session.
+/// Classifies the tools of a request, and recognizes its session.
 async fn look_up(
     shared: &Shared,
     principal: Principal,
@@ -188,8 +188,8 @@ async fn look_up(
     Ok((client, tools, recognized))
 }
 
-/// Recognises the session. If a store in memory fails, the session is new: the client's messages go up unchanged. The failure of a store
-/// that outlives the process is an error, since the store has hidden rounds of the session.
+/// Recognizes the session. If a store in memory fails, the session is new and the client's messages are forwarded unchanged. The failure of
+/// a durable store is an error, since the store has hidden rounds of the session.
 async fn recognized(
     shared: &Shared,
     client: &Client,

@@ -1,4 +1,4 @@
-//! The routes, and the handlers without a session.
+//! Routes, and the handlers that need no session.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .finish()
 }
 
-/// Routes behind their admission.
+/// Builder of the router; adds the admission to each route.
 struct Routes {
     router: Router<Arc<Shared>>,
     shared: Arc<Shared>,
@@ -79,13 +79,13 @@ impl Routes {
         handler: H,
     ) -> Self {
         let handler = handler.layer(from_fn_with_state(self.admission(path, access), admit));
-        // Another method is answered without a key.
+        // A wrong method is rejected without a check of the key.
         let other = not_allowed.layer(from_fn_with_state(self.admission(path, Access::Anyone), admit));
         self.router = self.router.route(path, on(method, handler).fallback(other));
         self
     }
 
-    /// The router with all other paths, which count as one route.
+    /// Builds the router. All other paths count as one route.
     fn finish(self) -> Router {
         let unknown = self.admission("unknown", Access::Anyone);
         self.router
@@ -94,13 +94,13 @@ impl Routes {
     }
 }
 
-/// `GET /v1/models`: the upstream's answer, unchanged.
+/// Handles `GET /v1/models`: returns the upstream's answer unchanged.
 async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = read_text(&shared, request).await?;
     forward::send(&shared, &parts, body.into()).await
 }
 
-/// `GET /v1/tools`: the definitions of the gateway's tools, as a client may declare them.
+/// Handles `GET /v1/tools`: returns the definitions of the gateway's tools in the form that a client declares.
 async fn tools(State(shared): State<Arc<Shared>>) -> Response {
     Json(json!({ "data": shared.definitions(), "has_more": false })).into_response()
 }
@@ -109,7 +109,7 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Whether new requests are admitted.
+/// Returns whether the gateway admits new requests.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
     check_open(&shared).map(|()| "ok\n")
 }
@@ -123,7 +123,7 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     (headers, shared.metrics.render(size)).into_response()
 }
 
-/// Answers clients that check the address.
+/// Answers clients that check the gateway's address.
 async fn root() -> &'static str {
     "tool-gateway\n"
 }

@@ -1,4 +1,4 @@
-//! [`SpawnOnDrop`]: a future that another task takes over.
+//! [`SpawnOnDrop`]: spawns a future that was not polled to its end.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -7,17 +7,17 @@ use std::pin::{Pin, pin};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
-/// A future that has to run to its end, even after its client has disconnected. At first it is polled in the task of the request, which is
-/// faster than waking that task from another one. When the response begins or the client disconnects, the rest of it is spawned.
+/// A future that must run to its end, even after its client has disconnected. The task of the request polls this future first, which is
+/// faster than to wake that task from another one. When the response begins or the client disconnects, the rest of the future is spawned.
 pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {
     pub(crate) fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        // A panic ends this future alone, as in a separate task.
+        // A panic ends only this future, as in a separate task.
         Self(Some(Box::pin(AssertUnwindSafe(future).catch_unwind().map(drop))))
     }
 
-    /// Polls it beside another future, until that is ready.
+    /// Polls this future beside another one, until the other one is ready.
     pub(crate) async fn beside<T>(mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|cx| {
@@ -35,7 +35,7 @@ impl SpawnOnDrop {
 impl Drop for SpawnOnDrop {
     fn drop(&mut self) {
         if let Some(future) = self.0.take()
-            // Without a runtime the process is at its end.
+            // Without a runtime, the process is ending.
             && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn(future);

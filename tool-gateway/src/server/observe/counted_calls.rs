@@ -1,4 +1,4 @@
-//! [`CountedCalls`]: a layer that counts the calls of the gateway's tools by their outcome.
+//! [`CountedCalls`]: a layer that counts the calls of the gateway's tools by outcome.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::metrics::Metrics;
 
-/// The layer, and its service.
+/// Layer and service that count calls.
 #[derive(Debug, Clone)]
 pub(crate) struct CountedCalls<S> {
     metrics: Metrics,
@@ -64,7 +64,7 @@ impl Service<ToolCall> for CountedCalls<ToolService> {
     }
 }
 
-/// A call that is counted when it is over, also if it is dropped.
+/// Guard that counts a call at its end, also if the call is dropped.
 struct Counted {
     metrics: Metrics,
     tool: String,

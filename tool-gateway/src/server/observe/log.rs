@@ -1,4 +1,4 @@
-//! One line of the log for each turn, and for each response whose calls are repaired, without contents of messages.
+//! Log lines for each turn and for each response with repaired calls, without contents of messages.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(crate) struct TurnLine<'t> {
     pub(crate) status: u16,
     /// Number of requests to the upstream.
     pub(crate) rounds: usize,
-    /// The tools that the gateway ran.
+    /// Names of the tools that the gateway ran.
     pub(crate) tools: &'t [String],
     pub(crate) usage: &'t Map<String, Value>,
     pub(crate) took: Duration,
@@ -29,7 +29,7 @@ impl TurnLine<'_> {
     pub(crate) fn write(&self, metrics: &Metrics) {
         metrics.tokens(self.usage);
         let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
-        // It has all fields of its span.
+        // The line has all fields of the turn's span.
         tracing::info!(
             parent: None,
             session = %self.session,
@@ -45,14 +45,14 @@ impl TurnLine<'_> {
     }
 }
 
-/// The log line of a response whose calls are repaired. It is written when the response was sent, or the client has disconnected.
+/// Log line of a response whose calls are repaired. Written after the response was sent or the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct RepairLine {
     metrics: Metrics,
     api: Dialect,
     began: Instant,
     pub(crate) status: StatusCode,
-    /// Number of calls of all tools.
+    /// Number of calls, with and without repair.
     pub(crate) calls: u64,
     repaired: u64,
     truncated: u64,
@@ -73,13 +73,13 @@ impl RepairLine {
         }
     }
 
-    /// Counts calls whose arguments were repaired.
+    /// Counts the calls whose arguments were repaired.
     pub(crate) fn count(&mut self, records: &[RepairRecord]) {
         for record in records {
             let (outcome, count) = match record.status {
                 Status::Truncated => ("truncated", &mut self.truncated),
                 Status::Refused => ("refused", &mut self.refused),
-                // This includes an object in place of a string.
+                // An object in place of a string counts as repaired, too.
                 _ => ("repaired", &mut self.repaired),
             };
             *count += 1;

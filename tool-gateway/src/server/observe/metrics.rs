@@ -14,7 +14,7 @@ use tool_runtime::result::Failure;
 use crate::session::recognize::Found;
 use crate::session::store::StoreSize;
 
-/// The counters; a clone counts into the same.
+/// Counters of the gateway. Clones share the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
@@ -76,14 +76,14 @@ struct OperationLabels {
     operation: &'static str,
 }
 
-/// The end of a turn.
+/// End of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnEnd {
     PassedThrough,
     Finished,
     Suspended,
     Failed,
-    /// The request was answered from the turn of an equal one.
+    /// The request joined the turn of an equal request.
     Joined,
 }
 
@@ -99,7 +99,7 @@ impl TurnEnd {
     }
 }
 
-/// From a millisecond, the gateway's own work, to the minutes that a model may take.
+/// Returns buckets from one millisecond (the gateway's own work) to the minutes that a model may need.
 fn first_byte_buckets() -> Histogram {
     Histogram::new([
         0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0,
@@ -131,7 +131,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a request at the beginning of its response.
+    /// Counts a request when its response begins.
     pub(crate) fn answered(&self, route: &'static str, status: u16, after: Duration) {
         let labels = RequestLabels { route, status };
         self.requests.get_or_create(&labels).inc();
@@ -149,7 +149,7 @@ impl Metrics {
         self.turns.get_or_create(&EndLabels { end }).inc();
     }
 
-    /// Counts an internal call; `failure` is `None` if the tool answered.
+    /// Counts an internal call; `failure` is `None` if the call succeeded.
     pub(crate) fn tool_call(&self, tool: &str, failure: Option<Failure>) {
         let labels = CallLabels {
             tool: tool.to_owned(),
@@ -158,7 +158,7 @@ impl Metrics {
         self.tool_calls.get_or_create(&labels).inc();
     }
 
-    /// Counts the tokens of a turn, by the names of the API's `usage`.
+    /// Counts the tokens of a turn by the names in the API's `usage`.
     pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
         for (field, kind) in [
             ("input_tokens", "input"),
@@ -172,7 +172,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a passing call whose arguments were repaired.
+    /// Counts a passing call by the outcome of the repair of its arguments.
     pub(crate) fn repair(&self, outcome: &'static str) {
         self.repairs.get_or_create(&RepairLabels { outcome }).inc();
     }
@@ -182,14 +182,14 @@ impl Metrics {
         seconds.observe(took.as_secs_f64());
     }
 
-    /// Returns the text for `/metrics`, in the `OpenMetrics` format.
+    /// Returns the metrics in the `OpenMetrics` text format.
     pub(crate) fn render(&self, size: Option<StoreSize>) -> String {
         if let Some(StoreSize { turns, bytes }) = size {
             self.store_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
             self.store_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         let mut text = String::new();
-        // A `String` takes all that is written to it.
+        // Writes to a `String` do not fail.
         let _ = text::encode(&mut text, &self.registry(size.is_some()));
         text
     }

@@ -1,4 +1,4 @@
-//! Observability: counters, the log's line for each turn, spans. The entry is [`metrics::Metrics`].
+//! Observability: counters, log lines and spans. The entry is [`metrics::Metrics`].
 
 pub(crate) mod metrics;
 pub(crate) mod counted_calls;

@@ -1,5 +1,5 @@
-//! Spans with the names of OpenTelemetry's `GenAI` conventions. A turn is an `invoke_agent` with a `chat` for each request to the upstream
-//! and an `execute_tool` for each call, which the registry makes. They have no contents of messages.
+//! Spans with the names of OpenTelemetry's `GenAI` conventions, without contents of messages. The span of a turn is an `invoke_agent`; its
+//! children are a `chat` for each request to the upstream and an `execute_tool` for each call, which the registry creates.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
@@ -39,10 +39,10 @@ pub(crate) fn chat(model: &str) -> Span {
     )
 }
 
-/// Maximum number of characters of a model's name in a span. The client sends the name, and spans wait in memory until they are exported.
+/// Maximum number of characters of a model's name in a span. The client chooses the name, and spans wait in memory until they are exported.
 const MAX_MODEL: usize = 256;
 
-/// Returns the model that a request names.
+/// Returns the name of the requested model, cut to the maximum length.
 pub(crate) fn model(request: &MessagesRequest) -> String {
     let model = request.get("model");
     let model: Option<String> = model.and_then(|model| serde_json::from_str(model).ok());
@@ -61,7 +61,7 @@ pub(crate) fn record(span: &Span, status: StatusCode, usage: &Map<String, Value>
     fail(span, status);
 }
 
-/// Records the status of a response that is an error.
+/// Records the status of an error response.
 pub(crate) fn fail(span: &Span, status: StatusCode) {
     if !status.is_success() {
         tracing::record_all!(span, error.r#type = status.as_str(), otel.status_code = "ERROR");

@@ -1,4 +1,4 @@
-//! [`TimedStore`]: a session store whose operations are measured, and have a deadline.
+//! [`TimedStore`]: measures the operations of a session store, and limits their time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use crate::session::Digest;
 use crate::session::record::{Session, SessionId, Turn};
 use crate::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture, StoreSize};
 
-/// Maximum time of an operation: a disk or a network that hangs must not hold requests and their memory forever.
+/// Maximum time of an operation: a disk or a network that hangs must not block requests and hold their memory forever.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A store, and the metrics of its operations.
+/// A store with the metrics of its operations.
 pub(crate) struct TimedStore {
     store: Arc<dyn SessionStore>,
     metrics: Metrics,
@@ -39,7 +39,7 @@ impl TimedStore {
     }
 }
 
-/// Returns the result of an operation, or an error after the maximum time.
+/// Returns the result of an operation, or an error after [`LIMIT`].
 async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
     let late = |_| Err(StoreError(format!("no answer within {} s", LIMIT.as_secs())));
     tokio::time::timeout(LIMIT, done).await.unwrap_or_else(late)

@@ -1,4 +1,4 @@
-//! Offloading of a turn's results. The settings are [`Offload`](crate::settings::offload::Offload).
+//! Offloads the results of a turn. The settings are in [`Offload`](crate::settings::offload::Offload).
 
 pub(crate) mod sweep;
 
@@ -8,11 +8,11 @@ use tool_runtime::Context;
 use crate::server::turns::job::Job;
 use crate::server::turns::shared::Shared;
 
-/// The tool that reads offloaded results.
+/// Name of the tool that reads offloaded results.
 pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
 
-/// Creates the context of a turn's calls. If `ReadOffloaded` is an external tool in this request, results stay whole, since the model could
-/// not read them back.
+/// Creates the context of a turn's calls. If `ReadOffloaded` is an external tool in this request, no result is offloaded, since the model
+/// could not read the file.
 pub(crate) fn context(shared: &Shared, job: &Job) -> Context {
     let context = Context::new().with_session(job.session.to_string());
     let mut tools = job.tools.internal.iter();

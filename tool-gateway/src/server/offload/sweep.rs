@@ -1,7 +1,7 @@
-//! Removes offloaded files with their session.
+//! Removes offloaded files after their session.
 //!
-//! A store removes sessions at any time, and a process may end in between. So there is no notification: at intervals, each directory is
-//! checked and removed if the store does not know its session.
+//! A store may remove a session at any time, also while no gateway runs, so no notification can be relied on. Instead, a task checks all
+//! directories at intervals, and removes the directories of sessions that the store does not have.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::server::turns::turn_table::TurnTable;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
 
-/// Starts a task that sweeps now and at intervals, until the gateway is dropped.
+/// Starts a task that sweeps immediately and then at intervals, until the gateway is dropped.
 pub(crate) fn start(shared: &Arc<Shared>) {
     let Some(directory) = shared.offload_directory().map(Path::to_owned) else {
         return;
@@ -28,7 +28,7 @@ pub(crate) fn start(shared: &Arc<Shared>) {
         );
         return;
     };
-    // Sessions that are being used may not be in the store yet, nor any more.
+    // A session in use may be missing in the store: not yet stored, or already removed.
     let max_age = shared
         .store
         .ttl()
@@ -50,20 +50,20 @@ pub(crate) fn start(shared: &Arc<Shared>) {
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Returns the store and the table of turns, which know sessions; `None` if the gateway was dropped.
+/// Returns the store and the table of turns, which know the sessions; `None` if the gateway was dropped.
 fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTable>)> {
     let gateway = gateway.upgrade()?;
     Some((Arc::clone(&gateway.store), Arc::clone(&gateway.turns)))
 }
 
-/// Marks the files of a session as new: its turn continues from a checkpoint, and the store may not know the session yet.
+/// Marks the files of a session as new, since its turn continues from a checkpoint and the session may not be stored yet.
 pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     let Some(directory) = shared.offload_directory() else {
         return;
     };
     let directory = directory.join(session.to_string());
     let renew = move || match fs::read_dir(directory)?.next() {
-        // The newest file counts, so one is enough.
+        // The newest file of a directory counts, so one file is enough.
         Some(file) => fs::File::options()
             .write(true)
             .open(file?.path())?
@@ -78,8 +78,8 @@ pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     }
 }
 
-/// Removes the directories of sessions that the store does not know, if no file was written for `max_age`, and no turn of the session runs
-/// or may continue after a failure.
+/// Removes the directories of sessions that are not in the store, if the newest file is older than `max_age` and no turn of the session
+/// runs or may continue after a failure.
 async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable>, max_age: Duration) {
     let root = directory.to_owned();
     let old = match on_disk(move || old_sessions(&root, max_age)).await {
@@ -100,7 +100,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
             }
         }
         let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
-        // Once more, since a call of a retried turn may have written meanwhile.
+        // The age is checked again, since a call of a retried turn may have written a file since.
         let remove = move || {
             let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
             if is_unused {
@@ -125,7 +125,7 @@ async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send 
         .map_err(io::Error::other)?
 }
 
-/// Returns the directories of sessions without a write for `max_age`. Links and other names are left out.
+/// Returns the directories of sessions without a write for `max_age`. Links and other names are skipped.
 fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionId, PathBuf)>> {
     let mut old = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -139,7 +139,7 @@ fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionI
         match is_old(&entry.path(), max_age) {
             Ok(true) => old.push((session, entry.path())),
             Ok(false) => {}
-            // A file of it was replaced meanwhile, or all of it removed.
+            // The directory, or a file in it, was removed or replaced by another task.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(%session, %error, "offloaded files were not looked through"),
         }
@@ -148,7 +148,7 @@ fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionI
 }
 
 fn is_old(directory: &Path, max_age: Duration) -> io::Result<bool> {
-    // A directory that was removed in part has the time of the removal, so the times of its files count.
+    // The time of a partly removed directory is the time of the removal, so the times of its files count.
     let mut written = None;
     for entry in fs::read_dir(directory)? {
         written = written.max(Some(entry?.metadata()?.modified()?));

@@ -1,4 +1,4 @@
-//! Requests of OpenAI's APIs: forwarded, with the arguments of their calls repaired. The entry is [`repairing`].
+//! Requests of OpenAI's APIs, which are forwarded. The arguments of calls in their responses are repaired. The entry is [`repairing`].
 
 pub(crate) mod response_repair;
 pub(crate) mod repairing;

@@ -1,5 +1,5 @@
-//! `POST /v1/chat/completions` and `/v1/responses`: requests pass byte for byte, and so do responses, except for repaired arguments of
-//! calls. The gateway runs none of these calls.
+//! `POST /v1/chat/completions` and `/v1/responses`. Requests and responses pass byte for byte, except for the repaired arguments of calls.
+//! The gateway runs none of these calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     let (parts, body) = read_bytes(&shared, request).await?;
     let began = Instant::now();
     let response = forward::send(&shared, &parts, body).await;
-    // A client that disconnects before this has had no response.
+    // A client that disconnects before this point has had no response.
     let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
     line.status = match &response {
         Ok(response) => response.status(),
@@ -59,7 +59,7 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     if is_stream(headers) {
         let repairer = StreamRepairer::new(dialect, fixing.clone());
         let mut response = response.map(|body| RepairingBody::wrap(body, repairer, line));
-        // What is sent may be longer or shorter.
+        // The repair changes the length.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         return Ok(response);
     }
@@ -70,18 +70,18 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     Ok(held(response, line))
 }
 
-/// The line is written when the response has gone out.
+/// Writes the log line after the response has been sent.
 fn held(response: Response, line: RepairLine) -> Response {
     response.map(|body| Body::new(WrappedBody::new(body, Holding(line))))
 }
 
-/// Whether a body is compressed: the upstream was not asked for that, and it cannot be read.
+/// Returns whether a body is compressed. A compressed body cannot be read; the request to the upstream does not accept one.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let encoding = headers.get(header::CONTENT_ENCODING);
     encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Repairs a response that is not streamed. An unreadable one passes unchanged.
+/// Repairs a response that is not streamed. An unreadable response passes unchanged.
 async fn repair_whole(
     response: Response,
     dialect: Dialect,
@@ -111,7 +111,7 @@ async fn repair_whole(
     Response::from_parts(head, text.into())
 }
 
-/// Reads a body to its end. If it is too large or breaks off, the error is a body that begins with the bytes that were read.
+/// Reads a body to its end. If the body is too large or is cut off, the error is a body that begins with the bytes read so far.
 async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Result<Vec<u8>, Body> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -135,11 +135,11 @@ async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Resu
     Ok(bytes)
 }
 
-/// A stream of events whose calls are repaired as they pass.
+/// A stream of events whose calls are repaired.
 struct RepairingBody {
     repairer: StreamRepairer,
     line: RepairLine,
-    /// The end of the stream: trailers, or its error.
+    /// End of the stream: trailers or an error.
     last: Option<Result<Frame<Bytes>, axum::Error>>,
     is_over: bool,
 }
@@ -155,7 +155,7 @@ impl RepairingBody {
         Body::new(WrappedBody::new(body, repairing))
     }
 
-    /// Repairs a piece of the upstream's stream; `None` is its end. Returns the bytes for the client.
+    /// Repairs a piece of the upstream's stream; `None` is the end. Returns the bytes for the client.
     fn push(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Vec<u8> {
         let mut out = Vec::new();
         match frame.map(|frame| frame.map(Frame::into_data)) {
@@ -166,7 +166,7 @@ impl RepairingBody {
                 self.is_over = true;
             }
             Some(Err(error)) => {
-                // Half a call is not completed, and no received byte is lost.
+                // A partial call is not completed, but all received bytes are sent.
                 self.repairer.abort(&mut out);
                 self.line.status = StatusCode::BAD_GATEWAY;
                 self.last = Some(Err(error));
@@ -177,7 +177,7 @@ impl RepairingBody {
                 self.is_over = true;
             }
         }
-        // After an error of the repair, no more bytes are sent.
+        // After a failed repair, no more bytes are sent.
         self.is_over |= self.repairer.failed();
         self.line.calls = self.repairer.calls();
         self.line.count(&self.repairer.take_records());
@@ -197,7 +197,7 @@ impl BodyWrapper<Body> for RepairingBody {
         Poll::Ready(self.last.take())
     }
 
-    /// Always `false`: the repairer may hold data after the end.
+    /// Returns `false`, since the repairer may hold data after the end of the body.
     fn is_end_stream(&self, _: &Body) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Repairs the calls of a response that is one JSON value. Each call is repaired as a stream of one event, so the rules are those of
-//! streams: for the tools, for calls that were cut off, and for calls that cannot be repaired.
+//! Repairs the calls of a response that is one JSON value. Each call is repaired as a stream of one event, so the rules of streams apply to
+//! tools, to cut-off calls, and to calls that cannot be repaired.
 
 use serde_json::value::RawValue;
 use tool_runtime::repair::FormatFixing;
@@ -10,17 +10,17 @@ use crate::wire::object::{Object, place};
 /// A response after its repair.
 #[derive(Debug, Default)]
 pub(crate) struct RepairedResponse {
-    /// The text with the repaired arguments; `None` where nothing was repaired.
+    /// Text with the repaired arguments; `None` if no arguments were repaired.
     pub(crate) text: Option<String>,
-    /// Number of calls of all tools.
+    /// Number of calls, with and without repair.
     pub(crate) calls: u64,
     pub(crate) records: Vec<RepairRecord>,
-    /// The error in the API's form that takes the place of a response with a call that could not be repaired, where
+    /// Error in the API's form, sent instead of a response with an unrepairable call if
     /// [`fallback_on_error`](FormatFixing::fallback_on_error) is off.
     pub(crate) error: Option<String>,
 }
 
-/// Repairs a response of `OpenAI`'s APIs. Every byte outside of the repaired arguments stays.
+/// Repairs a response of `OpenAI`'s APIs. Bytes outside of repaired arguments stay.
 pub(crate) fn repair(dialect: Dialect, fixing: &FormatFixing, text: &str) -> RepairedResponse {
     let mut calls = match dialect {
         Dialect::Responses => response_calls(text),
@@ -48,7 +48,7 @@ pub(crate) fn repair(dialect: Dialect, fixing: &FormatFixing, text: &str) -> Rep
     repaired
 }
 
-/// A call in the text of a response; its values are the JSON of the response.
+/// A call in the text of a response; its fields are raw JSON.
 struct ResponseCall<'a> {
     choice: usize,
     index: usize,
@@ -59,7 +59,7 @@ struct ResponseCall<'a> {
 }
 
 impl ResponseCall<'_> {
-    /// Repairs the arguments. `None` if they stay as they are.
+    /// Repairs the arguments. Returns `None` if the arguments stay unchanged.
     fn repair(&self, fixing: &FormatFixing, response: &mut RepairedResponse) -> Option<String> {
         let Self {
             choice,
@@ -73,9 +73,9 @@ impl ResponseCall<'_> {
             r#"data: {{"choices":[{{"index":{choice},"delta":{{"tool_calls":[{{"index":{index},"id":{id},"function":{{"name":{name},"arguments":"#
         );
         let after = format!(r#"}}}}]}},"finish_reason":{finish_reason}}}]}}"#) + "\n\n";
-        // An object that stands where the string belongs may have several lines; in strings there are no line breaks.
+        // Arguments that are an object instead of a string may contain line breaks.
         let event = before.clone() + &arguments.replace(['\n', '\r'], " ") + &after;
-        // However long the arguments are, it is one event; those of a call have a limit of their own.
+        // The arguments are one event of any length; the limit of a call's arguments applies separately.
         let limits = StreamLimits {
             event: event.len() + 1,
             ..StreamLimits::default()
@@ -98,7 +98,7 @@ impl ResponseCall<'_> {
     }
 }
 
-/// The calls of a Chat Completions response.
+/// Returns the calls of a Chat Completions response.
 fn chat_calls(text: &str) -> Vec<ResponseCall<'_>> {
     let mut calls = Vec::new();
     for (choice_index, choice) in items(object(Some(text)).get("choices")).enumerate() {
@@ -108,7 +108,7 @@ fn chat_calls(text: &str) -> Vec<ResponseCall<'_>> {
             let call = object(Some(call));
             (call.get("id"), object(call.get("function")))
         });
-        // Its form before there were several.
+        // `function_call` is the older form, for a single call.
         let function_call = (None, object(message.get("function_call")));
         for (index, (id, function)) in tool_calls.chain([function_call]).enumerate() {
             calls.extend(function.get("arguments").map(|arguments| ResponseCall {
@@ -124,7 +124,7 @@ fn chat_calls(text: &str) -> Vec<ResponseCall<'_>> {
     calls
 }
 
-/// The calls of a Responses response.
+/// Returns the calls of a Responses response.
 fn response_calls(text: &str) -> Vec<ResponseCall<'_>> {
     let response = object(Some(text));
     let is_cut = ["incomplete", "failed", "cancelled"].map(|status| response.is("status", status));
@@ -148,22 +148,22 @@ fn response_calls(text: &str) -> Vec<ResponseCall<'_>> {
     calls.collect()
 }
 
-/// The values of `finish_reason` for calls that are complete, and for those that are not.
+/// Values of `finish_reason` for complete and for incomplete calls.
 const COMPLETE: &str = "\"tool_calls\"";
 const CUT_OFF: &str = "\"length\"";
 
-/// An object; without fields if the text is none.
+/// Reads an object. Returns an empty one for any other text.
 fn object(text: Option<&str>) -> Object<'_> {
     text.and_then(|text| Object::parse(text).ok()).unwrap_or_default()
 }
 
-/// The items of a list; none if the text is none.
+/// Returns the items of a list; no items for any other text.
 fn items(text: Option<&str>) -> impl Iterator<Item = &str> {
     let items = text.and_then(|text| serde_json::from_str::<Vec<&RawValue>>(text).ok());
     items.unwrap_or_default().into_iter().map(RawValue::get)
 }
 
-/// A value that is a string and says something.
+/// Returns the text of a non-empty JSON string.
 fn string(text: Option<&str>) -> Option<&str> {
     text.filter(|text| text.starts_with('"') && !matches!(*text, "\"\"" | "\"null\""))
 }

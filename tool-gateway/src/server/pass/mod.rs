@@ -1,4 +1,4 @@
-//! Requests without a tool of the gateway: forwarded byte for byte. The entry is [`pass_through`].
+//! Requests without internal tools, which are forwarded byte for byte. The entry is [`pass_through`].
 
 pub(crate) mod passing_message;
 pub(crate) mod passed_turn;

@@ -1,4 +1,4 @@
-//! Passes a message on, byte for byte.
+//! Passes a message through, byte for byte.
 
 use axum::body::Bytes;
 use axum::http::request::Parts;

@@ -1,4 +1,4 @@
-//! [`PassedBody`]: reads a message that passes unchanged, so that its session is known later.
+//! [`PassedBody`]: reads a message that passes unchanged, so that later requests find its session.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +11,8 @@ use super::passed_turn::PassedTurn;
 use super::passing_message::PassingMessage;
 use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
-/// Reads the body of a passed message. The frame that completes the message waits until the turn is stored: a client that has the
-/// message can send the next request.
+/// Reads the body of a passed message. The frame that completes the message is held until the turn is stored, since a client that has the
+/// message may send the next request at once.
 pub(crate) struct PassedBody {
     /// `None` when the message is complete.
     passing: Option<(PassingMessage, PassedTurn)>,
@@ -32,7 +32,7 @@ impl PassedBody {
         Body::new(WrappedBody::new(body, reader))
     }
 
-    /// Reads a frame. Returns whether it has to wait.
+    /// Reads a frame. Returns whether the frame has to wait.
     fn read(&mut self, body: &Body, frame: &HeldFrame) -> bool {
         let Some((message, _)) = &mut self.passing else {
             return false;
@@ -42,7 +42,7 @@ impl PassedBody {
                 if let Some(data) = frame.data_ref() {
                     message.push(data);
                 }
-                // After its announced length, no one asks for more.
+                // After `content-length` bytes, the body is not polled again.
                 message.is_complete || body.size_hint().exact() == Some(0)
             }
             Some(Err(_)) | None => true,
@@ -54,7 +54,7 @@ impl PassedBody {
     }
 }
 
-/// After a disconnect of the client, the usage until then is counted.
+/// After a disconnect of the client, counts the usage until then.
 impl Drop for PassedBody {
     fn drop(&mut self) {
         if let Some((message, mut turn)) = self.passing.take() {
@@ -79,7 +79,7 @@ impl BodyWrapper<Body> for PassedBody {
         Poll::Ready(self.held.take().flatten())
     }
 
-    /// Always `false`: the end has to be polled, or it would not be noticed.
+    /// Returns `false`, since the end is noticed only if the body is polled.
     fn is_end_stream(&self, _: &Body) -> bool {
         false
     }

@@ -19,8 +19,7 @@ use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
 use crate::wire::block::Block;
 
-/// A turn whose message passes through. It is counted and logged when it is dropped: at the end of its message, or after an error or a
-/// disconnect.
+/// A turn whose message passes through. Counted and logged on drop: at the end of the message, or after an error or a disconnect.
 pub(crate) struct PassedTurn {
     shared: Arc<Shared>,
     client: Client,
@@ -33,7 +32,7 @@ pub(crate) struct PassedTurn {
 }
 
 impl PassedTurn {
-    /// Begins a turn. Its status is the status of a disconnect, until it ends otherwise.
+    /// Creates a turn. Until the turn ends, its status is the status of a disconnect.
     pub(crate) fn new(
         shared: Arc<Shared>,
         client: Client,
@@ -63,7 +62,7 @@ impl PassedTurn {
         self.usage = usage;
     }
 
-    /// Ends the turn with the model's message, and stores it.
+    /// Stores the turn with the model's message.
     pub(crate) async fn end(mut self, message: PassedMessage) {
         self.usage = message.usage;
         let Some(blocks) = message.blocks else {
@@ -71,11 +70,11 @@ impl PassedTurn {
             return;
         };
         self.status = StatusCode::OK;
-        // A failed save loses the session, not the answer.
+        // A failed save loses only the session; the client still receives the answer.
         let _ = save(&self.shared, &self.client, self.turn(&blocks), None).await;
     }
 
-    /// Builds the record of the turn, for the requests that continue from it.
+    /// Builds the record of the turn, for requests that continue from it.
     fn turn(&self, blocks: &[Block]) -> Turn {
         let Recognized {
             beginning,
@@ -91,7 +90,7 @@ impl PassedTurn {
             point: answer.point(*beginning, groups),
             context: *context,
             answer: answer.digest(),
-            // It has no calls by which it could be found.
+            // The message has no calls, so the outline equals the digest.
             outline: answer.digest(),
             truth: Vec::new(),
             is_unchanged: true,

@@ -1,4 +1,4 @@
-//! [`PassingMessage`]: the model's message, read from the bytes that pass.
+//! [`PassingMessage`]: reads the model's message from the bytes that pass.
 
 use serde_json::{Map, Value};
 
@@ -8,10 +8,10 @@ use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::usage;
 
-/// A message that passes, as blocks.
+/// A passing message, read as blocks.
 #[derive(Debug)]
 pub(crate) struct PassingMessage {
-    /// `None` if the message is not kept: it is too large, or a part of it is.
+    /// `None` if the message is not kept, because the message or a part of it is too large.
     reader: Option<MessageReader>,
     assembly: Assembly,
     usage: Map<String, Value>,
@@ -32,7 +32,7 @@ impl PassingMessage {
         }
     }
 
-    /// Reads bytes that pass.
+    /// Reads bytes of the body.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let Some(mut reader) = self.reader.take() else {
             return;
@@ -45,7 +45,7 @@ impl PassingMessage {
         }
     }
 
-    /// Reads what has come. An error is a part without which the message would be another.
+    /// Reads the available parts. An error means that the message cannot be known without the unreadable part.
     fn read(&mut self, reader: &mut MessageReader) -> Result<(), ReadError> {
         loop {
             match reader.read(|part| self.push_part(part)) {
@@ -78,11 +78,11 @@ impl PassingMessage {
             }
             _ => return,
         };
-        // Cumulative within a message.
+        // Usage is cumulative within a message.
         self.usage.extend(counted.unwrap_or_default());
     }
 
-    /// The message, or as much of it as came.
+    /// Returns the message, or its usage if the message is incomplete.
     pub(crate) fn finish(mut self) -> PassedMessage {
         let mut is_kept = false;
         if let Some(mut reader) = self.reader.take() {
@@ -99,7 +99,7 @@ impl PassingMessage {
 /// A message that has passed.
 #[derive(Debug, Default)]
 pub(crate) struct PassedMessage {
-    /// `None` if it broke off, or is none of the API's.
+    /// `None` if the message was cut off or is invalid.
     pub(crate) blocks: Option<Vec<Block>>,
     pub(crate) usage: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! [`Checkpoint`]: the last point from which a turn can continue, in this process or in the next.
+//! [`Checkpoint`]: the last point from which a turn can continue, in this or a later process.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
@@ -17,23 +17,23 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::usage;
 
-/// A copy of a turn at a point from which it can continue: before a request to the upstream, before or while calls run, or when it is
-/// complete.
+/// A copy of a turn from which the turn can continue. Created before a request to the upstream, before and during calls, and when the turn
+/// is complete.
 #[derive(Debug, Clone)]
 pub(crate) struct Checkpoint {
     pub(crate) session: SessionId,
     pub(crate) machine: TurnMachine,
-    /// The headers of the upstream's first response.
+    /// Headers of the upstream's first response.
     pub(crate) headers: Option<HeaderMap>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused_thinking: Option<RefusedThinking>,
-    /// The state of the session after the last call that is done.
+    /// State of the session after the last completed call.
     pub(crate) state: StateMap,
-    /// The action before which the store failed, and the actions after it. They are in memory alone.
+    /// Actions from the one before which the store failed. Kept only in memory.
     pub(crate) rest: Vec<Action>,
 }
 
-/// A checkpoint in a store: its output is whole blocks, since a retry reads from the beginning.
+/// A checkpoint in a store. The output consists of whole blocks, since a retry receives the output from its beginning.
 #[derive(Serialize, Deserialize)]
 struct StoredCheckpoint {
     session: SessionId,
@@ -48,12 +48,12 @@ struct StoredCheckpoint {
 }
 
 impl Checkpoint {
-    /// Whether the turn is complete, so that only its output is left.
+    /// Returns whether the turn is complete, so that only output remains.
     pub(crate) fn is_complete(&self) -> bool {
         self.machine.is_over() && self.rest.is_empty()
     }
 
-    /// Writes the checkpoint for a store.
+    /// Serializes the checkpoint for a store.
     pub(crate) fn progress(&self, request: Digest) -> Result<Progress, StoreError> {
         let mut assembly = Assembly::default();
         let (mut message, mut end) = (None, None);
@@ -96,7 +96,7 @@ impl Checkpoint {
         Ok(Progress { request, record })
     }
 
-    /// Reads a checkpoint from a store.
+    /// Deserializes a checkpoint from a store.
     pub(crate) fn read(progress: &Progress) -> Result<Self, StoreError> {
         let stored: StoredCheckpoint = decode(&progress.record)?;
         let headers = stored.headers.map(|headers| {

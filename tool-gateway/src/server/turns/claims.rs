@@ -1,4 +1,4 @@
-//! [`Claims`]: one request at a time runs the deferred calls of a suspended turn.
+//! [`Claims`]: lets one request at a time run the deferred calls of a suspended turn.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use super::locks::Locks;
 use super::turn_table::{KEPT, KEPT_BYTES, KEPT_FOR};
 use crate::session::record::Turn;
 
-/// Claims on suspended turns, by the ids of the turns. They hold in this process.
+/// Claims on suspended turns by turn id, within this process.
 ///
-/// Results of deferred calls that could not be stored are kept here, as long as other retries are and as many, so that a retry runs no
-/// call again.
+/// Results of deferred calls that could not be stored are kept here, with the time and size limits of other retries, so that a retry
+/// repeats no call.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     locks: Locks<String>,
@@ -28,7 +28,7 @@ struct Unstored {
     since: Instant,
 }
 
-/// The right to run the deferred calls of a suspended turn, until it is dropped.
+/// The exclusive right to run the deferred calls of a suspended turn, until dropped.
 #[derive(Debug)]
 pub(crate) struct Claim<'c> {
     claims: &'c Claims,
@@ -38,7 +38,7 @@ pub(crate) struct Claim<'c> {
 }
 
 impl Claims {
-    /// Claims a turn. Waits until no other request has a claim on it.
+    /// Claims a turn. Waits until no other request has a claim on this turn.
     pub(crate) async fn claim(&self, turn: &str) -> Claim<'_> {
         Claim {
             claims: self,
@@ -47,9 +47,9 @@ impl Claims {
         }
     }
 
-    /// Locks the turns that are kept, without expired ones.
+    /// Removes expired turns, and locks the remaining ones.
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Unstored>> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         let mut turns = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, unstored| unstored.since.elapsed() <= KEPT_FOR);
         turns
@@ -57,12 +57,12 @@ impl Claims {
 }
 
 impl Claim<'_> {
-    /// Returns the turn with the results that could not be stored, if there are any.
+    /// Returns the kept turn with results that could not be stored, if there is one.
     pub(crate) fn unstored(&self) -> Option<Turn> {
         Some(self.claims.lock().get(&self.turn)?.turn.clone())
     }
 
-    /// Keeps the turn in memory, in place of an earlier version. Above the limits, the oldest turns are removed.
+    /// Keeps the turn in memory, instead of an earlier version. Above the limits, removes the oldest turns.
     pub(crate) fn keep(&self, turn: Turn) {
         let unstored = Unstored {
             bytes: turn.size(),
@@ -81,7 +81,7 @@ impl Claim<'_> {
         }
     }
 
-    /// Removes the turn from memory, after it was stored.
+    /// Removes the turn from memory after a successful save.
     pub(crate) fn forget(&self) {
         self.claims.lock().remove(&self.turn);
     }

@@ -1,4 +1,4 @@
-//! [`Job`]: the request of a turn.
+//! [`Job`]: the request of a turn with its session and tools.
 
 use axum::http::request::Parts;
 
@@ -17,7 +17,7 @@ pub(crate) struct Job {
     pub(crate) client: Client,
     pub(crate) recognized: Recognized,
     pub(crate) session: SessionId,
-    /// The digest that equal requests share.
+    /// Digest that equal requests share.
     pub(crate) identity: Digest,
     pub(crate) tools: ClassifiedTools,
 }

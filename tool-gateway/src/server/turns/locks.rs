@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Locks that exist as long as a task holds them or waits for them.
+/// Locks by key. A lock exists while a task holds it or waits for it.
 #[derive(Debug)]
 pub(crate) struct Locks<K>(Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>);
 

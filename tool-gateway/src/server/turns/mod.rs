@@ -1,4 +1,4 @@
-//! Running turns, and the state that all requests share. The entry is [`shared::Shared`], its table of turns [`turn_table`].
+//! Running turns, and the state that all requests share. The entry is [`shared::Shared`]; [`turn_table`] has the running turns.
 
 pub(crate) mod session_state;
 pub(crate) mod checkpoint;

@@ -1,4 +1,4 @@
-//! [`RunningTurn`]: a turn that several requests may watch: the first, and its retries.
+//! [`RunningTurn`]: a turn with several watchers, which are the first request and its retries.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -21,22 +21,22 @@ use crate::turn::thinking::RefusedThinking;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 
-/// A turn that runs or has ended. Everything that the client sees is kept, so that a retry receives it from its beginning.
+/// A turn that runs or has ended. All output for the client is kept, so that a retry receives the output from its beginning.
 #[derive(Debug)]
 pub(crate) struct RunningTurn {
     pub(crate) session: SessionId,
     state: Mutex<RunState>,
     /// Wakes the watchers.
     changed: Notify,
-    /// Cancelled when no watcher is left.
+    /// Cancelled when the last watcher is dropped.
     pub(crate) abandoned: CancellationToken,
-    /// Number of bytes that all turns keep.
+    /// Total number of bytes that all turns keep.
     kept: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
 struct RunState {
-    /// The headers of the upstream's first response.
+    /// Headers of the upstream's first response.
     headers: Option<HeaderMap>,
     sent: Vec<Sent>,
     /// Estimated size of `sent` in bytes.
@@ -48,16 +48,16 @@ struct RunState {
     waiting: usize,
     /// Whether the last watcher has been dropped before the end.
     is_abandoned: bool,
-    /// Whether a client has received all of it.
+    /// Whether a client has received the whole output.
     is_delivered: bool,
     checkpoint: Option<Checkpoint>,
 }
 
-/// The end of a turn.
+/// End of a turn.
 #[derive(Debug, Clone)]
 pub(crate) enum RunEnd {
     Done,
-    /// The turn failed, with a response of the upstream or an error of the gateway.
+    /// The turn failed, with an upstream response or an error of the gateway.
     Failed {
         status: StatusCode,
         headers: HeaderMap,
@@ -65,7 +65,7 @@ pub(crate) enum RunEnd {
     },
 }
 
-/// Returns the error of an abandoned turn. Only a retry at the same moment receives it, and may be sent again.
+/// Returns the error of an abandoned turn. Only a simultaneous retry receives this error, and may be sent again.
 pub(crate) fn abandoned() -> ApiError {
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -73,7 +73,7 @@ pub(crate) fn abandoned() -> ApiError {
     )
 }
 
-/// The next output of a turn, or its end.
+/// Next output of a turn, or its end.
 #[derive(Debug)]
 pub(crate) enum Next {
     Sent(Sent),
@@ -81,7 +81,7 @@ pub(crate) enum Next {
 }
 
 impl RunningTurn {
-    /// Begins a turn with its first watcher.
+    /// Creates a turn with its first watcher.
     pub(crate) fn begin(session: SessionId, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
         let running = Arc::new(Self {
             session,
@@ -94,7 +94,7 @@ impl RunningTurn {
         (running, watcher)
     }
 
-    /// Begins a turn that continues from a checkpoint.
+    /// Creates a turn that continues from a checkpoint.
     pub(crate) fn from_checkpoint(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
         let (running, watcher) = Self::begin(checkpoint.session.clone(), kept);
         running.lock().headers.clone_from(&checkpoint.headers);
@@ -106,7 +106,7 @@ impl RunningTurn {
     }
 
     fn lock(&self) -> MutexGuard<'_, RunState> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +157,7 @@ impl RunningTurn {
             session: self.session.clone(),
             machine: machine.clone(),
             headers: state.headers.clone(),
-            // A retry needs no `ping` of the time before it.
+            // A retry does not need earlier `ping` events.
             sent: state.sent.iter().filter(|sent| **sent != PING).cloned().collect(),
             refused_thinking,
             state: session_state,
@@ -179,17 +179,17 @@ impl RunningTurn {
         self.lock().checkpoint.clone()
     }
 
-    /// Whether the turn has ended.
+    /// Returns whether the turn has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().end.is_some()
     }
 
-    /// Returns the end of the turn; `None` while it runs.
+    /// Returns the end of the turn; `None` while the turn runs.
     pub(crate) fn ended(&self) -> Option<RunEnd> {
         self.lock().end.clone()
     }
 
-    /// Whether the turn runs, and has sent an external call with a wanted id.
+    /// Returns whether the turn runs and has sent an external call with a matching id.
     pub(crate) fn shows_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
         let state = self.lock();
         let is_call = |sent: &Sent| match sent {
@@ -201,7 +201,7 @@ impl RunningTurn {
         state.end.is_none() && state.sent.iter().any(is_call)
     }
 
-    /// Returns the time since its end; `None` while it runs.
+    /// Returns the time since the end; `None` while the turn runs.
     pub(crate) fn ended_for(&self) -> Option<Duration> {
         let ended_at = self.lock().ended_at;
         ended_at.map(|ended_at| ended_at.elapsed())
@@ -214,13 +214,13 @@ impl RunningTurn {
 
     /// Waits until `find` returns a value.
     async fn until<T>(&self, mut find: impl FnMut(&Self) -> Option<T>) -> T {
-        // A value that is ready needs no registration of a waiter.
+        // If a value is ready, no waiter has to be registered.
         if let Some(found) = find(self) {
             return found;
         }
         loop {
             let mut changed = pin!(self.changed.notified());
-            // A change between `find` and the wait wakes the task, too.
+            // Registers the waiter first, so that a change before the wait wakes the task, too.
             changed.as_mut().enable();
             if let Some(found) = find(self) {
                 return found;
@@ -229,7 +229,7 @@ impl RunningTurn {
         }
     }
 
-    /// Returns the output after the first `at` pieces, if it is ready.
+    /// Returns the output after the first `at` pieces, if there is more.
     fn next(&self, at: &mut usize) -> Option<Next> {
         let mut state = self.lock();
         if let Some(sent) = state.sent.get(*at).cloned() {
@@ -244,7 +244,7 @@ impl RunningTurn {
         self.lock().is_delivered
     }
 
-    /// Registers a watcher; `None` if the turn was abandoned.
+    /// Registers a watcher. Returns `None` if the turn was abandoned.
     pub(crate) fn watch(self: &Arc<Self>) -> Option<Watcher> {
         let mut state = self.lock();
         let is_given_up = state.is_abandoned && state.end.is_none();
@@ -260,10 +260,10 @@ impl Drop for RunningTurn {
     }
 }
 
-/// The event that keeps a connection alive.
+/// Event that keeps a connection alive.
 const PING: Sent = Sent::Event(StreamEvent::Ping);
 
-/// Whether this is the last piece of a turn.
+/// Returns whether this is the last piece of a turn.
 fn is_end(sent: &Sent) -> bool {
     matches!(sent, Sent::Event(StreamEvent::MessageStop) | Sent::Message(_))
 }
@@ -272,14 +272,14 @@ fn is_end(sent: &Sent) -> bool {
 fn size(sent: &Sent) -> usize {
     let size = match sent {
         Sent::Block { block, .. } => block.size(),
-        // The blocks are copies of its text.
+        // The blocks are copies of the text.
         Sent::Message(message) => 2 * message.as_str().len(),
         Sent::Event(event) => event.size(),
     };
     size + size_of::<Sent>()
 }
 
-/// One request that waits for a turn. When the last is dropped, the turn is abandoned.
+/// A request that waits for a turn. The turn is abandoned when its last watcher is dropped.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     running: Arc<RunningTurn>,
@@ -306,7 +306,7 @@ impl Watcher {
         running.until(|running| running.next(at)).await
     }
 
-    /// Passes the output that is ready to `show`, until `show` breaks. Returns the end of the turn, if it is next.
+    /// Passes the available output to `show`, until `show` breaks. Returns the end of the turn, if it is next.
     pub(crate) fn ready(&mut self, mut show: impl FnMut(&Sent) -> ControlFlow<()>) -> Option<RunEnd> {
         let mut state = self.running.lock();
         let state = &mut *state;
@@ -332,7 +332,7 @@ impl Watcher {
         self.running.until(headers).await
     }
 
-    /// Waits until there is more output, or the end.
+    /// Waits for more output or the end.
     pub(crate) async fn changed(&self) {
         let is_there = |running: &RunningTurn| {
             let state = running.lock();
@@ -358,7 +358,7 @@ impl Drop for Watcher {
 mod tests {
     use super::*;
 
-    /// The size of turns is capped for everything that the upstream sends.
+    /// The limit of kept turns counts everything that the upstream sends.
     #[test]
     fn counts_all_that_an_event_holds() {
         let usage = format!(r#""usage":{{"of":[{{"it":"{}"}}]}}"#, "a".repeat(1000));

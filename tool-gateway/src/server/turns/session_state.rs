@@ -1,4 +1,4 @@
-//! The state of a session, which is stored with each turn: the values that tools take as `SessionState`.
+//! State of a session, which is stored with each turn: the values that tools receive as `SessionState`.
 
 use std::any::type_name;
 
@@ -10,19 +10,19 @@ use tool_runtime::{RegisteredTool, SessionValues, ToolRegistry};
 
 use crate::wire::error::ApiError;
 
-/// The values of a session by the paths of their types, as [`SessionValues`] writes them.
+/// Values of a session by type path, in the form of [`SessionValues`].
 pub(crate) type StateMap = Map<String, Value>;
 
-/// Whether calls of this tool run one after the other, in the order of the model.
+/// Returns whether calls of this tool run in sequence, in the order of the model.
 pub(crate) fn runs_in_order(registry: &ToolRegistry, name: &str) -> bool {
     registry
         .get_tool(name)
         .is_some_and(RegisteredTool::uses_session_state)
 }
 
-/// Returns the entry of the rules of permissions, if there are any.
+/// Returns the entry with the rules of permissions, if there are any.
 pub(crate) fn allow_rules(values: &SessionValues) -> Option<StateMap> {
-    // Otherwise the state of every session would have an empty list.
+    // Without this check, the state of every session would have an empty list.
     if !values.contains::<AllowRules>() {
         return None;
     }
@@ -31,8 +31,8 @@ pub(crate) fn allow_rules(values: &SessionValues) -> Option<StateMap> {
     Some(Map::from_iter([(type_name::<AllowRules>().to_owned(), rules)]))
 }
 
-/// Logs the error of a tool that left an unserializable state. Returns the error of the turn, which ends: the next request would begin
-/// without the state.
+/// Logs the error of a tool that left an unserializable state. Returns the error that ends the turn, since the next request would begin
+/// without this state.
 pub(crate) fn not_serializable(tool: &str, error: &SessionValueError) -> ApiError {
     tracing::error!(tool, %error, "the state of the session cannot be stored");
     ApiError::new(

@@ -17,11 +17,11 @@ use crate::settings::offload::Offload;
 use crate::turn::ownership::InternalTool;
 use crate::upstream::Upstream;
 
-/// The settings and the tables of a gateway.
+/// Settings and tables of a gateway.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) registry: ToolRegistry,
-    /// The tools of the registry in the form for the upstream, in the order of registration.
+    /// Tools of the registry in the form for the upstream, in the order of registration.
     pub(crate) internal_tools: Vec<InternalTool>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) client_limits: ClientLimits,
     pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
-    /// Cancelled when no more turns are admitted.
+    /// Cancelled when the gateway stops to admit turns.
     pub(crate) closing: CancellationToken,
     pub(crate) metrics: Metrics,
 }
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// The directory of offloaded results.
+    /// Returns the directory of offloaded results.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
         self.settings.offload.as_ref().map(Offload::directory)
     }

@@ -1,4 +1,4 @@
-//! [`TurnTable`]: finds the turn of an equal request, or begins one.
+//! [`TurnTable`]: finds the turn of an equal request, or creates one.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,11 +11,11 @@ use super::running_turn::{RunEnd, RunningTurn, Watcher};
 use crate::session::chain::Digest;
 use crate::session::record::SessionId;
 
-/// The running turns, and the turns that ended lately, by the digest of their request.
+/// Running and recently ended turns, by the digest of their request.
 #[derive(Debug, Default)]
 pub(crate) struct TurnTable {
     turns: Mutex<Entries>,
-    /// One of several equal requests at a time looks for its turn.
+    /// Locks by request digest, so that equal requests look for their turn one at a time.
     joining: Locks<Digest>,
     /// Number of bytes that the turns keep for retries.
     bytes: Arc<AtomicUsize>,
@@ -24,9 +24,9 @@ pub(crate) struct TurnTable {
 #[derive(Debug, Default)]
 struct Entries {
     by_request: HashMap<Digest, Kept>,
-    /// The requests with the numbers of their turns, the oldest first. The later of two turns of one request is kept.
+    /// Request digests with the numbers of their turns, the oldest first. Of two turns of one request, the later one is kept.
     order: VecDeque<(Digest, u64)>,
-    /// Number of turns so far.
+    /// Number of turns that were created.
     number: u64,
 }
 
@@ -45,7 +45,7 @@ impl Entries {
         self.order.push_back((request, number));
     }
 
-    /// Returns the turn at this position, unless another one has replaced it.
+    /// Returns the turn at this position, unless a later turn has replaced it.
     fn at(&self, (request, number): &(Digest, u64)) -> Option<&RunningTurn> {
         let kept = self.by_request.get(request)?;
         (kept.number == *number).then_some(&*kept.running)
@@ -60,13 +60,13 @@ impl Entries {
         }
     }
 
-    /// Returns the position of the oldest turn that is wanted or was replaced.
+    /// Returns the position of the oldest turn that matches or was replaced.
     fn oldest(&self, mut is_wanted: impl FnMut(&RunningTurn) -> bool) -> Option<usize> {
         let mut order = self.order.iter();
         order.position(|place| self.at(place).is_none_or(&mut is_wanted))
     }
 
-    /// Removes turns that ended long ago, the oldest first.
+    /// Removes expired turns, the oldest first.
     fn remove_expired(&mut self) {
         while let Some(oldest) = self.order.front()
             && self.at(oldest).is_none_or(is_expired)
@@ -75,10 +75,10 @@ impl Entries {
         }
     }
 
-    /// Removes turns until the limits hold, but no running one.
+    /// Removes ended turns until the limits hold.
     fn make_room(&mut self, bytes: &AtomicUsize) {
         while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
-            // The results of a turn whose answer was delivered are stored.
+            // A turn whose answer was delivered is also in the store.
             let is_delivered = |running: &RunningTurn| {
                 matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered()
             };
@@ -91,77 +91,77 @@ impl Entries {
     }
 }
 
-/// Maximum number of turns that are kept for retries, and of the bytes of their output.
+/// Maximum number of turns that are kept for retries, and maximum number of bytes of their output.
 pub(crate) const KEPT: usize = 1_000;
 pub(crate) const KEPT_BYTES: usize = 64 << 20;
 
 /// Time for which an ended turn is kept for retries.
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
 
-/// Whether a turn ended so long ago that no client repeats its request.
+/// Returns whether a turn ended so long ago that no client retries its request.
 fn is_expired(running: &RunningTurn) -> bool {
     running.ended_for().is_some_and(|time| time > KEPT_FOR)
 }
 
-/// The result of a request for the turn of an equal one.
+/// Result of [`TurnTable::join`].
 pub(crate) enum Joined {
-    /// The request is a retry: it watches the turn of the earlier one.
+    /// The request is a retry and watches the turn of an earlier request.
     Same(Watcher),
-    /// The request begins a turn, or continues a failed one after its last complete round.
+    /// The request begins a turn, or continues a failed turn after its last complete round.
     New(Arc<RunningTurn>, Watcher, Option<Box<Checkpoint>>),
 }
 
-/// The turn of an earlier, equal request.
+/// Turn of an earlier, equal request.
 enum Earlier {
     /// The turn, with a new watcher.
     Joined(Watcher),
-    /// The turn was abandoned, and calls that cannot be stopped run: at its end, a retry continues from its checkpoint.
+    /// The turn was abandoned, but calls run that cannot be stopped. After their end, a retry continues from the checkpoint.
     Abandoned(Arc<RunningTurn>),
-    /// The turn has ended: the request begins a new branch, or continues after the last complete round of the failed turn.
+    /// The turn has ended. The request begins a new branch, or continues after the last complete round of a failed turn.
     Ended(Option<Box<Checkpoint>>),
-    /// This process has no such turn, or no longer.
+    /// This process does not have the turn, or no longer.
     Unknown,
 }
 
 impl TurnTable {
     fn lock(&self) -> MutexGuard<'_, Entries> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the turns that are kept now.
+    /// Returns all kept turns.
     fn all(&self) -> Vec<Arc<RunningTurn>> {
         let running = |kept: &Kept| Arc::clone(&kept.running);
         self.lock().by_request.values().map(running).collect()
     }
 
-    /// Waits for the end of all turns that run now.
+    /// Waits for the end of all running turns.
     pub(crate) async fn until_all_ended(&self) {
         for running in self.all() {
             running.until_ended().await;
         }
     }
 
-    /// Whether a turn of this session runs, or has failed and may continue with a retry.
+    /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
     pub(crate) fn has_active(&self, session: &SessionId) -> bool {
         let turns = self.lock();
         let mut kept = turns.by_request.values().map(|kept| &kept.running);
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
-    /// Whether a running turn has sent a call with a wanted id: the result of the call is early.
+    /// Returns whether a running turn has sent a call with a matching id, so that the call's result is early.
     pub(crate) fn show_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
-        // No other request waits during the search.
+        // Other requests do not wait for the search.
         self.all()
             .iter()
             .any(|running| running.shows_call(&mut is_wanted))
     }
 
-    /// Joins an equal request, or begins a turn (docs/gateway.md, "Which session it is").
+    /// Joins the turn of an equal request, or creates a turn (docs/gateway.md, "Which session it is").
     ///
-    /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of the first.
+    /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of its first request.
     ///
-    /// `stored` reads the checkpoint of an earlier process; it is awaited only if this process does not know the request.
+    /// `stored` reads the checkpoint of an earlier process, and is awaited only if this process does not have the request's turn.
     pub(crate) async fn join<E>(
         &self,
         request: Digest,
@@ -169,12 +169,13 @@ impl TurnTable {
         session: &SessionId,
         stored: impl Future<Output = Result<Option<Checkpoint>, E>>,
     ) -> Result<Joined, E> {
-        // No equal request begins a turn while `stored` is read: its effects would not be in the checkpoint, and would be repeated.
+        // While `stored` is read, no equal request may begin a turn: the effects of that turn would not be in the checkpoint, and would be
+        // repeated.
         let _alone = self.joining.lock(request).await;
         let checkpoint = loop {
             match self.earlier(request, is_retry) {
                 Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
-                // The next look finds its checkpoint at the end.
+                // The next look-up finds the checkpoint of the ended turn.
                 Earlier::Abandoned(running) => running.until_ended().await,
                 Earlier::Ended(checkpoint) => break checkpoint,
                 Earlier::Unknown => {
@@ -191,7 +192,7 @@ impl TurnTable {
         let mut turns = self.lock();
         turns.remove_expired();
         let kept = turns.by_request.get(&request);
-        // An expired turn may be in the table: an earlier one that runs keeps the later ones.
+        // The table may have an expired turn behind an earlier one that still runs.
         let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
             return Earlier::Unknown;
         };
@@ -206,7 +207,7 @@ impl TurnTable {
         }
     }
 
-    /// Begins a turn. A complete one ends at once.
+    /// Creates a turn. A complete checkpoint ends the turn at once.
     fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
         let (running, watcher) = match &checkpoint {
             Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &self.bytes),
@@ -274,13 +275,13 @@ mod tests {
         assert!(turns.show_call(|id| id == "2-7") && !turns.show_call(|id| id == "0-7"));
     }
 
-    /// Otherwise its request would begin again, though the store has its checkpoint.
+    /// Otherwise the request would begin again, though the store has its checkpoint.
     #[tokio::test(start_paused = true)]
     async fn turns_that_ended_long_ago_are_not_known() {
         let turns = TurnTable::default();
         let request = ChainKey::new([1; 32]).digest(&[b"request"]);
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
-        // While an earlier turn runs, the later ones are not removed.
+        // While an earlier turn runs, later ones are not removed.
         let other = ChainKey::new([1; 32]).digest(&[b"other"]);
         let _runs = turns.begin(other, &session, None);
         let joined = turns.join(request, false, &session, nothing).await;
