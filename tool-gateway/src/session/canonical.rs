@@ -1,7 +1,7 @@
-//! The canonical form of messages, system prompt and tools, without the differences that clients add when they echo them.
+//! Canonical form of messages, system prompts and tools, without the differences that clients add when they echo messages.
 //!
-//! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
-//! one text block. The arguments of calls stay whole: a null there is a value.
+//! A value is projected, and then written as RFC 8785 defines. The projection removes `cache_control`, nulls, `is_error: false`, empty text
+//! blocks and thinking, and turns a string into one text block. The arguments of calls are not projected, since a null is a value there.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use crate::wire::block::Block;
 use crate::wire::object::has_escapes;
 
-/// Returns the canonical content of messages: one list of blocks.
+/// Returns the canonical content of messages as one list of blocks.
 pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
     blocks
         .filter_map(|block| {
@@ -20,13 +20,13 @@ pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value>
         .collect()
 }
 
-/// Reads the value of a text. A value that this program cannot read (a number out of the range of doubles, half a surrogate pair, too many
-/// levels) becomes a string with its text.
+/// Parses a JSON text. A text that this program cannot parse (a number outside the range of doubles, half a surrogate pair, too many
+/// levels) becomes a string value.
 pub(super) fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Removes from a block the fields that do not count. Returns whether the block counts.
+/// Removes the fields of a block that digests ignore. Returns whether the block is kept.
 fn project(block: &mut Value) -> bool {
     let Value::Object(fields) = block else {
         return true;
@@ -44,7 +44,7 @@ fn project_field(name: &str, value: &mut Value) -> bool {
     match (name, value) {
         ("cache_control", _) | (_, Value::Null) | ("is_error", Value::Bool(false)) => return false,
         ("input", _) => {}
-        // Of tool results, documents and so on.
+        // Content of tool results, documents and other blocks.
         ("content", Value::String(text)) if text.is_empty() => return false,
         ("content", value @ Value::String(_)) => {
             let mut block = Map::new();
@@ -95,7 +95,7 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     tools.iter().map(without_nulls).collect()
 }
 
-/// Returns the part of a canonical block that does not change when a client trims texts and, without input, rewrites arguments.
+/// Returns the part of a canonical block that stays equal when a client trims texts and, if `has_input` is false, rewrites arguments.
 pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
     if let Some(Value::String(text)) = block.get_mut("text") {
         *text = text.trim().to_owned();
@@ -106,21 +106,21 @@ pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
     block
 }
 
-/// Writes a value as RFC 8785 defines: sorted keys, numbers as in JavaScript.
+/// Serializes a value as RFC 8785 defines: sorted keys, and numbers as in JavaScript.
 pub(crate) fn bytes(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     write(value, &mut out);
     out
 }
 
-/// Writes a list with these items as RFC 8785 defines.
+/// Serializes a list with these items as RFC 8785 defines.
 pub(super) fn list_bytes(items: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     write_list(items, &mut out);
     out
 }
 
-// Every request is written several times: `serde_json_canonicalizer` has separate buffers for each field, and takes several times as long.
+// Every request is serialized several times. `serde_json_canonicalizer` allocates buffers for each field, and is several times slower.
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
@@ -158,7 +158,7 @@ fn write_list(items: &[Value], out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // A double holds every integer up to this one, and JavaScript writes it with all its digits.
+    // Doubles represent all integers up to this one, and JavaScript writes them with all digits.
     const EXACT: u64 = 1 << 53;
     if number
         .as_i64()
@@ -167,7 +167,7 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
         out.extend_from_slice(number.to_string().as_bytes());
         return;
     }
-    // It fails for numbers out of the range of doubles only, and `serde_json` reads none.
+    // The call fails only for numbers outside the range of doubles, which `serde_json` does not parse.
     let text = serde_json_canonicalizer::to_vec(number);
     out.extend(text.unwrap_or_else(|_| number.to_string().into_bytes()));
 }
@@ -179,11 +179,11 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
         out.push(b'"');
         return;
     }
-    // The same escapes as those of RFC 8785. Writing to memory does not fail.
+    // `serde_json` escapes like RFC 8785. Writes to memory do not fail.
     let _ = serde_json::to_writer(out, text);
 }
 
-/// Compares by UTF-16 code units.
+/// Compares texts by UTF-16 code units.
 fn utf16_order(left: &str, right: &str) -> Ordering {
     if left.is_ascii() && right.is_ascii() {
         return left.cmp(right);

@@ -1,8 +1,8 @@
-//! The chain of digests over a conversation: one for each point at which the model had answered (`compute_session_hash` in requirements 004).
+//! Chain of digests over a conversation: one digest for each point after an answer (`compute_session_hash` in requirements 004).
 //!
-//! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`, from a beginning that holds the principal. The key is a secret of the
-//! server: a client that knows a history cannot find its session. Neighbouring messages of one role count as one, system messages not at
-//! all.
+//! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`; `h_0` contains the principal. The key is a secret of the server, so that a
+//! client that knows a history cannot compute the digests of its session. Neighbouring messages of one role are one message, and system
+//! messages are skipped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// A point in a conversation of one principal, or a digest of something else.
+/// A digest of a point in a principal's conversation, or of another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -47,22 +47,22 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// The key of the digests.
+/// Key of the digests.
 #[derive(Clone)]
 pub(crate) struct ChainKey {
     key: [u8; 32],
-    /// Digests of the latest contexts and messages, by the digest of their texts: a client repeats them in each request.
+    /// Cached digests of contexts and messages, by the digest of their texts, since a client repeats these texts in each request.
     written: Arc<Mutex<DigestCache>>,
 }
 
-/// Digests of canonical values, by the digest of their texts. Entries that were not used lately are removed.
+/// Digests of canonical values, by the digest of their texts. Entries that were not used recently are removed.
 #[derive(Debug, Default)]
 struct DigestCache {
     latest: HashMap<Digest, Digest>,
     before: HashMap<Digest, Digest>,
 }
 
-/// Maximum number of digests in `latest`: about 5 MB for both maps.
+/// Maximum number of digests in `latest`. Both maps together take about 5 MB.
 const MAX_WRITTEN: usize = 32 << 10;
 
 impl DigestCache {
@@ -100,19 +100,20 @@ impl ChainKey {
     pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for part in parts {
-            // Lengths, so that no two lists of parts are the same bytes.
+            // Lengths distinguish lists of parts with equal concatenations.
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
         Digest(*hasher.finalize().as_bytes())
     }
 
-    /// Computes the digest at the beginning of a principal's conversations.
+    /// Computes the digest of the beginning of a principal's conversations.
     pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
-    /// Computes the digest of a canonical list of blocks. The chain and the digests of an answer hold it, so that a long text is read once.
+    /// Computes the digest of a canonical list of blocks. The chain and the digests of an answer share this digest, so that a long text is
+    /// hashed once.
     fn content(&self, content: &[Value]) -> Digest {
         self.digest(&[b"content", &canonical::list_bytes(content)])
     }
@@ -122,7 +123,7 @@ impl ChainKey {
         self.digest(&[&previous.0, role.as_str().as_bytes(), &content.0])
     }
 
-    /// Computes the digest of system prompt and tools.
+    /// Computes the digest of the system prompt and the tools.
     pub(crate) fn context(&self, request: &MessagesRequest) -> Digest {
         let system = request.get("system");
         let mut written = vec!["written context", system.unwrap_or_default()];
@@ -144,7 +145,7 @@ impl ChainKey {
             .settings()
             .filter(|(name, _)| !matches!(*name, "system" | "stream"))
             .collect();
-        // The last one of repeated fields counts.
+        // Of repeated fields, the last one counts.
         settings.sort_by_key(|(name, _)| *name);
         let written = settings
             .iter()
@@ -159,10 +160,10 @@ impl ChainKey {
         })
     }
 
-    /// Returns the digest of the value with this text; computes it if it is not cached.
+    /// Returns the cached digest of the value with this text, or computes the digest.
     fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Digest) -> Digest {
         let written = self.digest(written);
-        // The lock is free while the digest is computed.
+        // The lock is not held while the digest is computed.
         let known = self.lock().get(written);
         known.unwrap_or_else(|| {
             let computed = compute();
@@ -172,20 +173,20 @@ impl ChainKey {
     }
 
     fn lock(&self) -> MutexGuard<'_, DigestCache> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Messages of one role that follow each other.
+/// Consecutive messages of one role.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) role: Role,
-    /// The indexes of the messages in the request.
+    /// Indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
-    /// The canonical content of the last group, if it is the model's; otherwise empty.
+    /// Canonical content of the last group, if its role is `assistant`; otherwise empty.
     content: Vec<Value>,
-    /// The digest of the chain after this group.
+    /// Digest of the chain after this group.
     pub(crate) digest: Digest,
 }
 
@@ -214,7 +215,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
         let at = || group.messages.iter();
         let messages = || at().filter_map(|at| request.messages.get(*at));
         let content = || canonical::content(messages().flat_map(|message| &message.blocks));
-        // The answer may continue the last one.
+        // The answer may continue the last group.
         let of_content = if index == last && group.role == Role::Assistant {
             group.content = content();
             key.content(&group.content)
@@ -229,7 +230,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
     groups
 }
 
-/// The visible content of an answer, in its canonical form.
+/// Visible content of an answer, in canonical form.
 pub(crate) struct AnswerContent<'k> {
     key: &'k ChainKey,
     blocks: Vec<Value>,
@@ -249,7 +250,7 @@ impl<'k> AnswerContent<'k> {
     /// Computes the digest of the chain after the answer to a request with these groups.
     pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
         match groups {
-            // The answer continues a message of the model: together they are one.
+            // The answer continues an assistant message: together they are one group.
             [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let content = [last.content.as_slice(), &self.blocks].concat();
@@ -263,12 +264,12 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// Returns the digest of the content alone.
+    /// Returns the digest of the content, without the conversation before it.
     pub(crate) fn digest(&self) -> Digest {
         self.content
     }
 
-    /// Computes the digest of the content with trimmed texts, and with the arguments of calls only if all of them are JSON.
+    /// Computes the digest of the content with trimmed texts, and with the arguments of calls only if all arguments are JSON.
     pub(crate) fn outline(&self, has_input: bool) -> Digest {
         let is_trimmed = |block: &Value| {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -345,7 +346,7 @@ mod tests {
             r#","tools":[{"name":"a","x":1}]"#,
             r#","system":"s","tools":[{"name":"a","x":2}]"#,
         ];
-        // More than the cache holds: each is computed when it is cached, and when it is not.
+        // More digests than the cache holds, so that each one is computed with and without the cache.
         for number in 0..=3 * MAX_WRITTEN {
             context(&key, &format!(r#","system":"{number}""#));
             if number % (MAX_WRITTEN / 2) == 0 {
@@ -360,7 +361,7 @@ mod tests {
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
     }
 
-    /// Otherwise the second of these requests would get the answer to the first.
+    /// Otherwise the second of these requests would receive the answer to the first.
     #[test]
     fn contexts_depend_on_what_this_program_cannot_read() {
         let key = ChainKey::new([7; 32]);

@@ -1,4 +1,4 @@
-//! [`FileDatabase`]: the file of a store, opened again after a failure of the disk.
+//! [`FileDatabase`]: the file of a store, which is reopened after a disk failure.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -12,7 +12,7 @@ use redb::{Database, DatabaseError, StorageError, WriteTransaction};
 
 use super::store::StoreError;
 
-/// A database in a file. After a failed write, redb works again when its file is opened again, with the committed data.
+/// A database in a file. After a failed write, redb works again only when the file is reopened, with the committed data.
 #[derive(Debug)]
 pub(super) struct FileDatabase {
     path: PathBuf,
@@ -32,15 +32,15 @@ enum State {
     },
 }
 
-/// Time for which the file stays closed after a failure: opening reads all of it.
+/// Time for which the file stays closed after a failure, since opening reads the whole file.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Size of redb's cache; the system caches more.
+/// Size of redb's cache; the operating system caches more.
 const CACHE_BYTES: usize = 64 << 20;
 
 impl FileDatabase {
-    /// Opens or creates a file. The file and a new folder are accessible to the owner alone. A file that another program has changed is
-    /// refused.
+    /// Opens or creates a file. The file and a new folder are accessible only to the owner. A file that another program has changed is an
+    /// error.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         Ok(Self {
             path: path.to_owned(),
@@ -61,7 +61,7 @@ impl FileDatabase {
         Ok(file.map_err(|error| named(&self.path, &error))?.len())
     }
 
-    /// Works with the database. An error has the name of the file.
+    /// Runs `work` with the database. An error contains the name of the file.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T, Failed>) -> Result<T, StoreError> {
         self.open_again();
         let (error, opened) = {
@@ -82,7 +82,7 @@ impl FileDatabase {
         Err(error)
     }
 
-    /// Writes in one transaction.
+    /// Runs `work` in one write transaction.
     pub(super) fn write<T>(
         &self,
         write: impl FnOnce(&WriteTransaction) -> Result<T, Failed>,
@@ -95,7 +95,7 @@ impl FileDatabase {
         })
     }
 
-    /// Closes the database of this opening; another thread may have closed and opened it again.
+    /// Closes the database that was opened at this time, unless another thread has already reopened it.
     fn close(&self, opened: Instant, error: &StoreError) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if !matches!(&*state, State::Open { since, .. } if *since == opened) {
@@ -106,11 +106,11 @@ impl FileDatabase {
             since: Instant::now(),
         };
         let before = std::mem::replace(&mut *state, closed);
-        // Dropping the database writes to the file.
+        // The drop writes to the file, and may panic.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(before)));
     }
 
-    /// Opens the file again, if it was closed long enough ago.
+    /// Reopens the file if it was closed long enough ago.
     fn open_again(&self) {
         let is_due = |state: &State| matches!(state, State::Closed { since, .. } if since.elapsed() >= PAUSE);
         if !is_due(&self.state.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -160,7 +160,8 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens a file, or creates it with its folder. The name of a new file is on the disk if `sync` writes the entries of a folder to it.
+/// Opens a file, or creates the file and its folder. `sync` must write the entries of a folder to the disk, so that a new file survives a
+/// loss of power.
 fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<File> {
     let folders = || path.ancestors().skip(1).map(current_if_empty);
     let missing = folders().take_while(|folder| !folder.exists()).count();
@@ -175,14 +176,14 @@ fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Res
         options.mode(0o600);
     }
     let file = options.open(path)?;
-    // This includes a file that exists: the process that created it may have been killed before this step.
+    // An existing file is included, since the process that created it may have been killed before this step.
     for folder in folders().take(missing + 1) {
         sync(folder)?;
     }
     Ok(file)
 }
 
-/// The last ancestor of a relative path is the empty path.
+/// Replaces the empty path, which is the last ancestor of a relative path, by `.`.
 fn current_if_empty(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() {
         Path::new(".")
@@ -191,14 +192,14 @@ fn current_if_empty(folder: &Path) -> &Path {
     }
 }
 
-/// Writes the entries of a folder to the disk. Otherwise a loss of power may remove a new file, even if its content is on the disk.
+/// Writes the entries of a folder to the disk. Otherwise a loss of power may remove a new file whose content is already on the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Other systems cannot open a folder as a file.
+    // Other systems cannot open a folder like a file.
     if cfg!(not(unix)) {
         return Ok(());
     }
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // A folder need not be readable, and not every file system can sync one.
+        // A folder may be unreadable, and some file systems cannot sync folders.
         Err(error)
             if matches!(
                 error.kind(),
@@ -211,7 +212,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a folder and its parents, accessible to the owner alone. Existing folders are not changed.
+/// Creates a folder and its parents, accessible only to the owner. Existing folders are not changed.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -223,7 +224,7 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// The reason that the file could not be read or written.
+/// Error of a read or a write of the file.
 pub(super) enum Failed {
     Store(StoreError),
     File(redb::Error),

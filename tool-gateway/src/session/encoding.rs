@@ -1,14 +1,14 @@
-//! Records as versioned JSON, for stores that outlive the process.
+//! Serializes records as versioned JSON, for durable stores.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::store::StoreError;
 
-/// The version of records and of the tables of a file. Other versions are not read.
+/// Version of records and of the tables of a file. Other versions are errors.
 pub(super) const VERSION: u32 = 5;
 
-/// The maximum size of a record: a turn holds what its requests and responses held.
+/// Maximum size of a record in bytes. A turn contains the content of its requests and responses.
 const MAX_BYTES: usize = 256 << 20;
 
 #[derive(Serialize)]
@@ -22,13 +22,13 @@ struct ReadRecord<R> {
     record: R,
 }
 
-/// The part of a record that every version has.
+/// The field that the records of all versions have.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
-/// Writes a record.
+/// Serializes a record.
 pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     let written = WrittenRecord {
         version: VERSION,
@@ -45,7 +45,7 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-/// Reads a record.
+/// Deserializes a record.
 pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
     let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
     let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;

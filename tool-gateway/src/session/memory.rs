@@ -14,8 +14,8 @@ use super::store::{
     StoreFuture, StoreSize, push_key,
 };
 
-/// Keeps sessions in memory, up to a number of turns and a size. Over a cap, the first to expire is removed first: the oldest turns of a
-/// session, and the session with its last turn.
+/// Keeps sessions in memory, up to a number of turns and a size. Over a maximum, the entries that expire first are removed: the oldest
+/// turns of a session, and the session with its last turn.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,26 +33,26 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// Maximum number of expired turns that a save removes, so that no request pays for all.
+/// Maximum number of expired turns that a save removes, so that no single request pays for all removals.
 const MAX_EXPIRED: usize = 8;
 
 #[derive(Debug, Default)]
 struct Tables {
     turns: HashMap<String, Entry>,
-    /// The turns after a point, in the order in which they were stored.
+    /// Turns after a point, in the order in which they were stored.
     points: BTreeMap<(Digest, u64), String>,
     calls: HashMap<Digest, String>,
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
     clients: HashMap<Digest, ClientEntry>,
-    /// The sessions in the order of their removal.
+    /// Sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
-    /// The turns of each session, in the order in which they were stored: by the numbers of both.
+    /// Turns by the sequence numbers of their session and their own, which is the order in which they were stored.
     of_sessions: BTreeMap<(u64, u64), String>,
-    /// The turns of each session by point: the numbers of session and turn, and the point between them.
+    /// Turns of a session after a point: the session's number, the point, and the turn's number.
     points_of_sessions: BTreeSet<(u64, Digest, u64)>,
     bytes: usize,
-    /// Number of turns that were ever stored.
+    /// Number of turns ever stored.
     saved: u64,
 }
 
@@ -60,18 +60,18 @@ struct Tables {
 struct Entry {
     turn: Arc<Turn>,
     calls: Vec<Digest>,
-    /// The number of the turn among all that were stored.
+    /// Sequence number of the turn among all turns.
     number: u64,
 }
 
 #[derive(Debug)]
 struct SessionEntry {
     session: Session,
-    /// The number of its first turn.
+    /// Sequence number of the session's first turn.
     number: u64,
     client: Digest,
     keys: Vec<Digest>,
-    /// Number of its turns.
+    /// Number of the session's turns.
     turns: usize,
     place: Place,
 }
@@ -79,23 +79,23 @@ struct SessionEntry {
 #[derive(Debug, Default)]
 struct ClientEntry {
     turns: usize,
-    /// The client's sessions in the order of their removal.
+    /// Sessions of the client in the order of their removal.
     order: BTreeMap<Place, SessionId>,
 }
 
-/// The position of a session in the order of removal.
+/// Position of a session in the order of removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     expiry: Expiry,
-    /// The number of its latest turn.
+    /// Sequence number of the session's latest turn.
     number: u64,
 }
 
-/// The time at which a session expires.
+/// Expiration time of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Expiry {
     After(Instant),
-    /// The time is beyond the range of the clock.
+    /// Beyond the range of the clock.
     Never,
 }
 
@@ -106,7 +106,7 @@ impl Expiry {
 }
 
 impl MemoryStore {
-    /// Creates a store for 100,000 turns, 10,000 of each client, 512 MiB and a day without a new turn.
+    /// Creates a store for 100,000 turns, 10,000 turns of each client, and 512 MiB. Sessions expire after a day without a new turn.
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
@@ -117,22 +117,22 @@ impl MemoryStore {
         }
     }
 
-    /// Sets how many turns are kept.
+    /// Sets the maximum number of turns.
     #[must_use]
     pub fn with_max_turns(mut self, turns: usize) -> Self {
         self.max_turns = turns;
         self
     }
 
-    /// Sets how many turns of each client are kept, so that no client displaces the turns of others. A session with more turns loses its
-    /// oldest ones; only the turn that is saved now is always kept.
+    /// Sets the maximum number of turns of each client, so that no client displaces the turns of others. A session with more turns loses
+    /// its oldest ones; the turn that is being saved is always kept.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: usize) -> Self {
         self.max_turns_per_client = turns;
         self
     }
 
-    /// Sets how many bytes of messages are kept, about. A session that is larger loses its oldest turns; only the turn that is saved now is
+    /// Sets the approximate maximum number of bytes of messages. A larger session loses its oldest turns; the turn that is being saved is
     /// always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
@@ -140,7 +140,8 @@ impl MemoryStore {
         self
     }
 
-    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
+    /// Sets the time for which a session is kept without a new turn, a day by default. A session with a suspended turn is kept four times
+    /// as long.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -152,17 +153,17 @@ impl MemoryStore {
         self.lock().turns.len()
     }
 
-    /// Whether the store has no turns.
+    /// Returns whether the store has no turns.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
-        // No step between two tables can panic.
+        // No panic is possible between changes of two tables.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time at which a turn that is saved now expires.
+    /// Returns the expiration time of a turn that is saved now.
     fn expiry(&self, is_suspended: bool) -> Expiry {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let end = Instant::now().checked_add(self.ttl.saturating_mul(factor));
@@ -191,7 +192,7 @@ impl Tables {
         Some(Arc::clone(turn))
     }
 
-    /// Returns the turns after a point, the oldest first: the latest ones, and all of a session.
+    /// Returns the latest turns after a point and all turns of `session`, the oldest first.
     fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
@@ -210,7 +211,7 @@ impl Tables {
         ids.filter_map(|(_, id)| self.turn(id)).collect()
     }
 
-    /// Stores a turn in place of one of the same id, and renews its session.
+    /// Stores a turn, in place of an earlier version with its id, and renews the turn's session.
     fn insert(&mut self, saved: SavedTurn, expiry: Expiry) {
         let SavedTurn {
             turn,
@@ -249,7 +250,7 @@ impl Tables {
         self.turns.insert(entry.turn.id.clone(), entry);
     }
 
-    /// Moves the session of a turn, which is new or continues with it, to its new position.
+    /// Creates or updates the session of a turn, and moves the session to this position.
     fn renew(&mut self, turn: &Turn, client: Digest, place: Place) {
         let now = SystemTime::now();
         let entry = self
@@ -278,7 +279,7 @@ impl Tables {
         }
     }
 
-    /// Removes a turn. Its session stays, even without turns.
+    /// Removes a turn. The turn's session stays, even without turns.
     fn remove_turn(&mut self, id: &str) {
         let Some(entry) = self.turns.remove(id) else {
             return;
@@ -306,14 +307,14 @@ impl Tables {
         turns.next().map(|(_, turn)| turn.clone())
     }
 
-    /// Removes the oldest turn of a session, unless it has no other. Returns whether a turn was removed.
+    /// Removes the oldest turn of a session, unless the session has only one. Returns whether a turn was removed.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
         let session = self.sessions.get(id).filter(|session| session.turns > 1);
         let oldest = session.and_then(|session| self.oldest_turn(session));
         oldest.inspect(|oldest| self.remove_turn(oldest)).is_some()
     }
 
-    /// Removes the oldest turn of a session, and the session with its last one.
+    /// Removes the oldest turn of a session. The session is removed with its last turn.
     fn remove_from_session(&mut self, id: &SessionId) {
         if self.remove_older_turn(id) {
             return;
@@ -337,8 +338,8 @@ impl Tables {
         }
     }
 
-    /// Removes the turn of a client, or of all clients, that expires first, except the turn that was saved now. Returns whether a turn was
-    /// removed.
+    /// Removes the turn that expires first, of one client or of all clients, except the turn that was just saved. Returns whether a turn
+    /// was removed.
     fn remove_first(&mut self, of: Option<Digest>, saved: &SessionId) -> bool {
         let order = match of {
             Some(client) => self.clients.get(&client).map(|client| &client.order),
@@ -353,7 +354,7 @@ impl Tables {
     }
 }
 
-/// Removes a key of a session, unless the client has given it to another since.
+/// Removes a key of a session, unless the client has since used the key for another session.
 fn remove_key(keys: &mut HashMap<Digest, SessionId>, key: Digest, session: &SessionId) {
     if keys.get(&key) == Some(session) {
         keys.remove(&key);

@@ -1,6 +1,6 @@
-//! Sessions: the conversation to which a request belongs, and the transcript that the model saw.
+//! Sessions: the conversations to which requests belong, and the transcripts that the model saw.
 //!
-//! The names of the requirements (document 004 of `docs/requirements.md`), and of this crate:
+//! Names in the requirements (document 004 of `docs/requirements.md`) and in this crate:
 //!
 //! | there | here |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Recognises the session of a request, and the stored turns in its history. When in doubt, the client's messages go up unchanged: a guess
-//! is never resumed.
+//! Recognizes the session of a request, and the stored turns in its history. An uncertain history is forwarded unchanged: a session is
+//! never resumed by a guess.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// The means by which a session was found.
+/// Means by which a session was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The id of a call that this gateway minted.
+    /// Id of a call that this gateway created.
     Minted,
-    /// A key of the client for the session.
+    /// Session key of the client.
     Key,
-    /// The history of the request.
+    /// History of the request.
     Chain,
-    /// The session was not found.
+    /// No session was found.
     New,
 }
 
@@ -39,11 +39,11 @@ impl Found {
     }
 }
 
-/// The client of a request, with the keys of its session.
+/// Client of a request, with the session keys that the client sends.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) principal: Principal,
-    /// The session keys that it sends.
+    /// Session keys of the request.
     pub(crate) keys: Vec<String>,
 }
 
@@ -53,11 +53,11 @@ pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
     pub(crate) groups: Vec<Group>,
-    /// The stored turns by the index of their group.
+    /// Stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
-    /// The index of the last known group; later groups are new.
+    /// Index of the last known group; later groups are new.
     pub(crate) last_known: Option<usize>,
-    /// The state of the session before the turn.
+    /// State of the session before the turn.
     pub(crate) state: Map<String, Value>,
     pub(crate) context: Digest,
     pub(crate) beginning: Digest,
@@ -85,22 +85,22 @@ impl Recognized {
     }
 }
 
-/// Computes the digest under which a store has the call of this id.
+/// Computes the digest by which a store finds the call with this id.
 pub(crate) fn call_digest(key: &ChainKey, principal: &Principal, id: &str) -> Digest {
     key.digest(&[b"call", principal.as_bytes(), id.as_bytes()])
 }
 
-/// Computes the digest under which a store counts the turns of a client.
+/// Computes the digest by which a store counts the turns of a client.
 pub(crate) fn client_digest(key: &ChainKey, principal: &Principal) -> Digest {
     key.digest(&[b"client", principal.as_bytes()])
 }
 
-/// Computes the digest under which a store has a session by a client's key.
+/// Computes the digest by which a store finds a session, from a client's session key.
 pub(crate) fn key_digest(key: &ChainKey, principal: &Principal, name: &str) -> Digest {
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
 }
 
-/// Recognises a request: one pass over its messages, and one look into the store.
+/// Recognizes a request with one pass over its messages and one look-up in the store.
 pub(crate) async fn recognize(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -132,22 +132,22 @@ pub(crate) async fn recognize(
     Ok(recognized)
 }
 
-/// The stored turns of a request's conversation.
+/// Stored turns that may belong to a request's conversation.
 struct Lookup {
     context: Digest,
-    /// Returns the indexes of the model's groups.
+    /// Indexes of the assistant groups.
     answers: Vec<usize>,
-    /// The session of one of the client's keys.
+    /// Session of the client's session keys.
     named: Option<SessionId>,
-    /// The turn of the latest call in the history with an id of this gateway, and the index of its group.
+    /// Turn of the latest call in the history with an id of this gateway, and the index of its group.
     minted: Option<(usize, Arc<Turn>)>,
-    /// Returns the stored turns after each of the model's groups.
+    /// Stored turns after each assistant group.
     candidates: HashMap<usize, Vec<Arc<Turn>>>,
-    /// The last known turn of the history.
+    /// Last known turn of the history.
     last: Option<LastKnown>,
 }
 
-/// The last known turn of a history, the index of its group, and the means by which it was found.
+/// Last known turn of a history, the index of its group, and the means by which it was found.
 #[derive(Clone)]
 struct LastKnown {
     found: Found,
@@ -165,7 +165,7 @@ async fn look_up(
     let groups = &recognized.groups;
     let named = named(key, store, client).await?;
     let minted = minted(key, store, client, request, groups).await?;
-    // The sessions with the highest priority, if they are in the history.
+    // Session with the highest priority, if it occurs in the history.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
     let mut lookup = Lookup {
@@ -177,7 +177,7 @@ async fn look_up(
         last: None,
     };
     lookup.last = lookup.last_known();
-    // The session was not expected, and its turns may be missing after points that have many.
+    // Another session was found. After points with many turns, turns of that session may be missing among the candidates.
     if let Some(LastKnown { turn, .. }) = &lookup.last
         && expected.as_ref() != Some(&turn.session)
         && lookup
@@ -191,9 +191,9 @@ async fn look_up(
 }
 
 impl Lookup {
-    /// Finds the last known turn by an id, otherwise by a key, otherwise by the history.
+    /// Finds the last known turn by an id, otherwise by a session key, otherwise by the history.
     fn last_known(&self) -> Option<LastKnown> {
-        // An id of this gateway is in the history: no other conversation has it, even with another prompt and other tools.
+        // Only one conversation has an id of this gateway, even if the system prompt or the tools differ.
         let minted_at = self.minted_at();
         let has_minted_id = |index, turn: &Turn| {
             let first = minted_at.get(&turn.session);
@@ -207,7 +207,7 @@ impl Lookup {
             .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
     }
 
-    /// Returns the last turn of the history with this property.
+    /// Returns the last turn of the history that `accepts` accepts.
     fn longest(&self, found: Found, accepts: impl Fn(usize, &Turn) -> bool) -> Option<LastKnown> {
         self.answers.iter().rev().find_map(|index| {
             let mut turns = self.candidates.get(index)?.iter().rev();
@@ -232,7 +232,7 @@ impl Lookup {
         minted_at
     }
 
-    /// Whether two sessions have one visible history: the request could continue either, so it begins a new session.
+    /// Returns whether two sessions have this visible history. The request could continue either one, so a new session begins.
     fn is_ambiguous(&self, last: &LastKnown) -> bool {
         last.found == Found::Chain
             && self.candidates.get(&last.index).is_some_and(|all| {
@@ -249,7 +249,7 @@ impl Lookup {
     }
 }
 
-/// The session and the turns that were chosen for a conversation.
+/// Session and turns that were chosen for a conversation.
 struct Chosen {
     found: Found,
     session: Match,
@@ -257,15 +257,15 @@ struct Chosen {
     last_known: Option<usize>,
 }
 
-/// The session of a conversation.
+/// Session of a conversation.
 enum Match {
     New,
-    /// The session of this turn, which continues with its state.
+    /// The session of this turn, which continues with the turn's state.
     Continued(Arc<Turn>),
-    /// A session whose turn before the new messages is not known. It continues with its latest state.
+    /// A session whose turn before the new messages is unknown, and which continues with its latest state.
     Detached {
         session: SessionId,
-        /// The turn with an id of this gateway, after a history that has changed.
+        /// Turn with an id of this gateway, after a changed history.
         minted: Option<(usize, Arc<Turn>)>,
     },
 }
@@ -305,7 +305,7 @@ fn choose(lookup: &Lookup) -> Chosen {
     chosen
 }
 
-/// Restores a turn with an id of this gateway, if it is whole. Unknown messages before it go up unchanged.
+/// Restores a turn with an id of this gateway, if the request has the whole turn. Unknown earlier messages are forwarded unchanged.
 fn restore_minted(
     key: &ChainKey,
     request: &MessagesRequest,
@@ -321,14 +321,14 @@ fn restore_minted(
     }
 }
 
-/// Returns the stored turns after each of the model's groups.
+/// Returns the stored turns after each assistant group.
 async fn candidates(
     store: &dyn SessionStore,
     groups: &[Group],
     session: Option<&SessionId>,
 ) -> Result<HashMap<usize, Vec<Arc<Turn>>>, StoreError> {
     let answers = answer_indexes(groups);
-    // The first request of a conversation needs no lookup.
+    // The first request of a conversation needs no look-up.
     if answers.is_empty() {
         return Ok(HashMap::new());
     }
@@ -340,7 +340,7 @@ async fn candidates(
     Ok(answers.into_iter().zip(turns).collect())
 }
 
-/// Whether these are the blocks of a turn, with other white space around texts or other arguments in place of invalid ones allowed.
+/// Returns whether the blocks equal a turn's visible blocks, except for white space around texts and for invalid arguments.
 fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
     let content = AnswerContent::new(key, blocks.clone());
     content.digest() == turn.answer
@@ -350,7 +350,7 @@ fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone
 }
 
 /// Finds turns before the last known one by the ids of their calls, if the client has changed their content. The last known turn proves
-/// that this is their conversation.
+/// that the turns belong to this conversation.
 async fn restore_echoes(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -391,21 +391,21 @@ fn group_blocks<'r>(
     messages.flat_map(|message| &message.blocks)
 }
 
-/// Returns the turn after a point of a conversation, preferably of this session. `None` if the visible history has several true
-/// transcripts: the client could continue any of them.
+/// Returns the turn after a point of a conversation, preferably of this session. Returns `None` if the visible history has several true
+/// transcripts, since the client could continue any of them.
 fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
     let has_own = turns.iter().any(|turn| is_own(&turn));
     let mut among = turns.iter().rev().filter(|turn| !has_own || is_own(turn));
     let last = among.next()?;
-    // A turn that continued another one without visible content has the point of that turn.
+    // A turn without visible content has the point of the turn that it continues.
     let is_beginning = |other: &Turn| !other.truth.is_empty() && last.truth.starts_with(&other.truth);
     among
         .all(|other| (other.truth == last.truth && other.calls == last.calls) || is_beginning(other))
         .then(|| Arc::clone(last))
 }
 
-/// Returns the indexes of the model's groups.
+/// Returns the indexes of the assistant groups.
 fn answer_indexes(groups: &[Group]) -> Vec<usize> {
     let groups = groups.iter().enumerate();
     groups
@@ -414,7 +414,7 @@ fn answer_indexes(groups: &[Group]) -> Vec<usize> {
         .collect()
 }
 
-/// Maximum number of calls of a history that are looked up by their ids.
+/// Maximum number of calls in a history that are looked up by id.
 const MAX_LOOKUPS: usize = 32;
 
 /// Returns the ids of the latest calls in a history, with the indexes of their groups.
@@ -437,7 +437,7 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
     calls
 }
 
-/// The turn of the latest call in the history with an id of this gateway, and the index of its group.
+/// Finds the turn of the latest call in the history with an id of this gateway, and the index of its group.
 async fn minted(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -456,7 +456,7 @@ async fn minted(
     Ok(None)
 }
 
-/// The session of one of the client's keys.
+/// Finds the session of the client's session keys.
 async fn named(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -471,14 +471,14 @@ async fn named(
     Ok(None)
 }
 
-/// Returns the keys that clients send for their sessions: hints, which the history has to confirm.
+/// Returns the session keys of a request. A session key is only a hint, which the history must confirm.
 pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> Vec<String> {
     let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
     let user = request
         .get("metadata")
         .and_then(|metadata| Object::parse(metadata).ok())
         .and_then(|metadata| metadata.string("user_id"));
-    // Claude Code sends JSON there; other clients name a user, who has many sessions.
+    // Claude Code sends JSON in this field; other clients send the name of a user, who has many sessions.
     let session = user
         .as_deref()
         .and_then(|user| Object::parse(user).ok()?.string("session_id"));
@@ -499,7 +499,7 @@ mod tests {
         ChainKey::new([1; 32]).digest(&[name.as_bytes()])
     }
 
-    /// A turn `session:context`, with `!` behind it one that has a call of the client's.
+    /// Builds a turn from `session:context`; a suffix `!` adds a call of the client.
     fn turn(text: &str) -> Arc<Turn> {
         let (text, has_call) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
         let (session, context) = text.split_once(':').unwrap();
@@ -530,7 +530,7 @@ mod tests {
         })
     }
 
-    /// Describes the choice for a request with the context `c`, in a history with these turns after each message of the model.
+    /// Describes the choice for a request with the context `c` and a history with these turns after each assistant message.
     fn chosen(history: &[&[&str]], named: Option<&str>, minted: Option<(usize, &str)>) -> String {
         let mut lookup = Lookup {
             context: digest("c"),
@@ -582,7 +582,7 @@ mod tests {
                 None,
                 "chain: a goes on; [0, 1] to Some(1)",
             ),
-            // A conversation with another prompt is found by a key or an id, too.
+            // A session key or an id also finds a conversation with another system prompt.
             (&[&["a:other"]], None, None, "new: new; [] to None"),
             (&[&["a:other"]], Some("a"), None, "key: a goes on; [0] to Some(0)"),
             (&[&["a:other!"]], None, None, "minted: a goes on; [0] to Some(0)"),

@@ -1,4 +1,4 @@
-//! The records of a session store: turns of the model as the upstream saw them, and sessions.
+//! Records of a session store: sessions, and their turns as the upstream saw them.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use super::chain::Digest;
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
-/// A session's id: `ses_` and 128 random bits.
+/// Id of a session: `ses_` and 128 random bits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionId(pub(crate) String);
 
@@ -21,7 +21,7 @@ impl SessionId {
         Self(format!("{}{}", Self::PREFIX, crate::random::id()))
     }
 
-    /// Reads an id of the form that [`random`](Self::random) creates.
+    /// Parses an id in the form that [`random`](Self::random) creates.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = text.strip_prefix(Self::PREFIX)?;
         crate::random::is_id(id).then(|| Self(text.to_owned()))
@@ -34,58 +34,58 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A session (`Session` in requirements 004). Its messages are its turns, in the store; its pending tool uses are the turns' open calls.
+/// A session (`Session` in requirements 004). The store has its messages as turns; pending tool uses are the open calls of these turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// The id.
+    /// Id of the session.
     pub id: SessionId,
-    /// When its first turn was stored.
+    /// Time at which the first turn was stored.
     pub created_at: SystemTime,
-    /// When its latest turn was stored.
+    /// Time at which the latest turn was stored.
     pub last_active: SystemTime,
-    /// The values that its tools take as `SessionState`, after its latest turn.
+    /// Values that tools receive as `SessionState`, after the latest turn.
     pub state: Map<String, Value>,
 }
 
-/// A message of the model, or several with hidden rounds between them: the visible content, and the true messages. A turn never changes,
-/// except that deferred calls get their results.
+/// An assistant message with its visible content and its true messages: one message, or several with hidden rounds between them. A turn
+/// never changes, except that deferred calls receive their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The id of the turn: 128 random bits.
+    /// Id of the turn: 128 random bits.
     pub(crate) id: String,
     pub(crate) session: SessionId,
-    /// The point of the conversation after the visible message.
+    /// Point of the conversation after the visible message.
     pub(crate) point: Digest,
-    /// The system prompt and the tools of its request.
+    /// Digest of the request's system prompt and tools.
     pub(crate) context: Digest,
-    /// The visible content alone, without the conversation before it.
+    /// Digest of the visible content, without the conversation before it.
     pub(crate) answer: Digest,
-    /// The digest of the visible content that does not change when a client trims texts or rewrites invalid arguments. For a turn without
-    /// calls, which is found by its whole content alone, it is equal to `answer`.
+    /// Digest of the visible content that stays equal when a client trims texts or rewrites invalid arguments. Equal to `answer` if the
+    /// turn has no calls, since such a turn is found only by its whole content.
     pub(crate) outline: Digest,
-    /// The messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
+    /// Messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
     pub(crate) truth: Vec<TrueMessage>,
-    /// Whether the client saw all of the truth.
+    /// Whether the client saw all true messages.
     pub(crate) is_unchanged: bool,
-    /// Whether the upstream refused the thinking before the turn, and was asked without it.
+    /// Whether the upstream rejected the thinking blocks before the turn, and received the request without them.
     pub(crate) drops_thinking: bool,
-    /// The origins of the visible blocks in the true messages.
+    /// Origins of the visible blocks in the true messages.
     pub(crate) visible: Vec<Origin>,
-    /// The calls of the last true message, in its order, if the client has to answer some of them.
+    /// Calls of the last true message, in its order, if the client has to answer any of them.
     pub(crate) calls: Vec<Call>,
-    /// The system messages between the others, as they went up.
+    /// System messages between other messages, as the upstream received them.
     pub(crate) systems: Vec<SystemMessage>,
-    /// The values that the session's tools take as `SessionState`, after this turn.
+    /// Values that the session's tools receive as `SessionState`, after this turn.
     pub(crate) state: Map<String, Value>,
 }
 
 impl Turn {
-    /// Whether the client has to answer calls of the turn.
+    /// Returns whether the client has to answer calls of the turn.
     pub fn is_suspended(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// Returns the client's ids of the external calls.
+    /// Returns the ids of the external calls that the client knows.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &str> {
         self.calls
             .iter()
@@ -93,7 +93,7 @@ impl Turn {
             .map(|call| call.visible_id.as_str())
     }
 
-    /// Estimates the memory that the turn takes, in bytes.
+    /// Estimates the size of the turn in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
         let results = self.calls.iter().filter_map(|call| call.result.as_ref());
@@ -104,14 +104,14 @@ impl Turn {
     }
 }
 
-/// A message as the upstream saw it.
+/// A message that the upstream saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrueMessage {
     pub(crate) role: Role,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// The position of a visible block in the true messages: the index of the message, and the index of the block in the message.
+/// Position of a visible block in the true messages: the index of the message, and the index of the block in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
@@ -121,29 +121,29 @@ pub(crate) struct Origin {
 /// A call of a suspended turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
-    /// The upstream's id.
+    /// Id from the upstream.
     pub(crate) id: String,
-    /// The id that the client knows; for internal calls the upstream's.
+    /// Id that the client knows. Equal to `id` for internal calls.
     pub(crate) visible_id: String,
     pub(crate) name: String,
-    /// The arguments as JSON text.
+    /// Arguments as JSON text.
     pub(crate) input: String,
     pub(crate) owner: Owner,
-    /// The `tool_result` block of an internal call; `None` while it is deferred.
+    /// `tool_result` block of an internal call; `None` while the call is deferred.
     pub(crate) result: Option<Block>,
-    /// Whether a deferred call was begun. Without a result, it was interrupted.
+    /// Whether a deferred call was begun. Without a result, such a call was interrupted.
     #[serde(default)]
     pub(crate) is_begun: bool,
 }
 
 impl Call {
-    /// Whether it is an internal call that has not run yet.
+    /// Returns whether this is an internal call that has not run.
     pub(crate) fn is_deferred(&self) -> bool {
         self.owner == Owner::Internal && self.result.is_none()
     }
 }
 
-/// The side that runs a call. Stored records have other names for them.
+/// Side that runs a call. Stored records have other names for the sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Owner {
     /// The gateway.

@@ -1,4 +1,4 @@
-//! [`SessionStore`]: the storage of turns and sessions.
+//! [`SessionStore`]: storage of turns and sessions.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,46 +8,47 @@ use std::time::Duration;
 use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
 
-/// Keeps the turns of sessions, and finds them. Every key is a [`Digest`] that holds the principal, so that no principal finds an entry of
-/// another. An entry may be removed at any time: then the client's history goes up unchanged.
+/// Stores and finds the turns of sessions. Every key is a [`Digest`] that includes the principal, so that no principal finds entries of
+/// another. A store may remove entries at any time; the client's messages are then forwarded unchanged.
 ///
-/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long after
-/// it. A lookup does not renew a session.
+/// A session with all of its turns expires at a time after its latest turn was stored. If that turn waits for the client, the time is four
+/// times as long. A look-up does not renew a session.
 ///
-/// The gateway waits 30 seconds for an operation, and drops it then: the request is answered with 503, and a retry continues from the last
-/// stored point. A write that was dropped must not be done after a later one.
+/// The gateway drops an operation after 30 seconds, and answers the request with 503; a retry continues from the last stored point. A
+/// dropped write must not be executed after a later one.
 pub trait SessionStore: Send + Sync + 'static {
     /// Returns the turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two
-    /// branches with the same visible history are two turns after one point.
+    /// branches with one visible history are two turns after one point.
     ///
-    /// After a point of many conversations, such as "Hi" and "Hello", these are the latest [`MAX_TURNS_OF_POINT`] turns, and always all
-    /// turns of `session`.
+    /// After a point of many conversations, such as "Hi" and "Hello", returns the latest [`MAX_TURNS_OF_POINT`] turns and all turns of
+    /// `session`.
     fn turns<'a>(
         &'a self,
         points: &'a [Digest],
         session: Option<&'a SessionId>,
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>>;
 
-    /// Returns the turn of the call with this id.
+    /// Returns the turn of the call with this digest.
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>>;
 
-    /// Returns the session of a client's key.
+    /// Returns the session of a client's session key.
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>>;
 
-    /// Returns a session; `None` if it is unknown or has expired. The files of an unknown session, such as offloaded results, are removed
-    /// after a time.
+    /// Returns a session; `None` if the session is unknown or has expired. Files of unknown sessions, such as offloaded results, are
+    /// removed after a time.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004); replaces a turn of the
-    /// same id. The progress of its request is stored with it.
+    /// Stores a turn under its point, its calls and its session's keys (`store_hash_mapping` in requirements 004), with the progress of its
+    /// request. Replaces a turn with an equal id.
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()>;
 
-    /// Whether the store outlives the process. Only such a store gets the progress of requests: a running process knows it.
+    /// Returns whether entries survive the process. Only a durable store receives the progress of requests, since a running process has it
+    /// in memory.
     fn is_durable(&self) -> bool {
         false
     }
 
-    /// Stores the progress of a request whose turn is not complete; replaces an earlier progress.
+    /// Stores the progress of a request whose turn is incomplete. Replaces earlier progress.
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         let _ = progress;
         Box::pin(async { Ok(()) })
@@ -59,8 +60,8 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns the secret that keys the digests of the sessions, if the store keeps one. A store that outlives the process needs an
-    /// unchanged secret to find its sessions: a store without one is used with [`Gateway::with_secret`](crate::Gateway::with_secret).
+    /// Returns the secret that keys the digests of the sessions, if the store has one. A durable store finds its sessions only with an
+    /// unchanged secret: without one in the store, set [`Gateway::with_secret`](crate::Gateway::with_secret).
     fn secret(&self) -> Option<[u8; 32]> {
         None
     }
@@ -70,25 +71,26 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns the time for which a session is kept without a new turn: a day, by default. Files of unknown sessions are kept as long.
+    /// Returns the time for which a session is kept without a new turn, a day by default. Files of unknown sessions are kept for this time,
+    /// too.
     fn ttl(&self) -> Duration {
         DEFAULT_TTL
     }
 
-    /// Returns the name of the store for the operator: `memory`.
+    /// Returns the name of the store for messages to the operator, such as `memory`.
     fn name(&self) -> String;
 }
 
-/// Time for which a session is kept after its latest turn, by default.
+/// Default time for which a session is kept after its latest turn.
 pub(crate) const DEFAULT_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// Maximum number of turns of a client in a store, by default.
+/// Default maximum number of turns of a client in a store.
 pub(crate) const DEFAULT_TURNS_PER_CLIENT: u64 = 10_000;
 
-/// Factor of the time for which a session is kept if its latest turn is suspended.
+/// Factor of the time to live of a session whose latest turn is suspended.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
-/// Maximum number of a client's keys for a session: the latest ones.
+/// Maximum number of session keys of a session. Only the latest keys are kept.
 pub(super) const MAX_KEYS_OF_SESSION: usize = 64;
 
 /// Makes a key the latest one of a session. Returns the key that is removed.
@@ -101,27 +103,27 @@ pub(super) fn push_key(keys: &mut Vec<Digest>, key: Digest) -> Option<Digest> {
 /// Maximum number of turns after one point that [`SessionStore::turns`] returns, besides the turns of the requested session.
 pub const MAX_TURNS_OF_POINT: usize = 64;
 
-/// A turn, and the digests by which it is found.
+/// A turn with the digests by which it is found.
 #[derive(Debug, Clone)]
 pub struct SavedTurn {
     /// The turn.
     pub turn: Turn,
-    /// The client.
+    /// Digest of the client.
     pub client: Digest,
-    /// The ids of its calls.
+    /// Digests of the ids of the turn's calls.
     pub calls: Vec<Digest>,
-    /// The client's keys for its session.
+    /// Digests of the client's keys for the session.
     pub keys: Vec<Digest>,
-    /// The progress of its request with the turn.
+    /// Progress of the request that produced the turn.
     pub progress: Option<Progress>,
 }
 
 /// The progress of a request, from which it can continue after a crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The request.
+    /// Digest of the request.
     pub request: Digest,
-    /// The record of the gateway, as JSON.
+    /// Checkpoint of the gateway, as JSON.
     pub record: Vec<u8>,
 }
 
@@ -134,10 +136,10 @@ pub struct StoreSize {
     pub bytes: u64,
 }
 
-/// The result of a store's operation, with a message for the log if it failed.
+/// Result of a store operation. The error has a message for the log.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// The reason that a store failed.
+/// Error of a store operation, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the session store failed: {0}")]
 pub struct StoreError(pub String);

@@ -477,7 +477,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Returns the elements of the JSON array of all messages so far, in the form that the upstream accepts.
+    /// Returns all messages so far in the form that the upstream accepts, as a JSON array without its brackets.
     fn messages(&self) -> String {
         let mut messages = self.restored.messages.clone();
         let (before, after) = self

@@ -182,8 +182,8 @@ impl Gateway {
         Ok(self)
     }
 
-    /// Offloads long results of the gateway's tools to files. The model receives a pointer, and each request offers the internal tool
-    /// `ReadOffloaded`, whatever the [`Offer`] and [`with_ownership`](Self::with_ownership) say.
+    /// Offloads long results of the gateway's tools to files. The model receives a pointer, and every request offers the tool
+    /// `ReadOffloaded`, with any [`Offer`]. [`with_ownership`](Self::with_ownership) then accepts this name as an internal tool.
     ///
     /// [`router`](Self::router) starts a task that removes files whose session is no longer in the store.
     ///

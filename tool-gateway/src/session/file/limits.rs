@@ -1,4 +1,4 @@
-//! [`StoreLimits`]: the size of the file, and the time to live.
+//! [`StoreLimits`]: maximum size and time to live of the file's entries.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,10 @@ use crate::session::database::Failed;
 use crate::session::record::SessionId;
 use crate::session::store::SUSPENDED_FACTOR;
 
-/// Maximum number of turns and requests that a save removes, unless it needs more room: no request pays for all.
+/// Maximum number of turns and requests that a save removes, unless the save needs more room. No single request pays for all removals.
 const MAX_REMOVED: usize = 8;
 
-/// The size of the file, and the time to live.
+/// Maximum size and time to live of the file's entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoreLimits {
     pub(super) ttl: Duration,
@@ -23,23 +23,23 @@ pub(super) struct StoreLimits {
     pub(super) max_turns_per_client: u64,
 }
 
-/// The entry that was saved now, and stays.
+/// The entry that was just saved, and stays.
 pub(super) struct Saved<'s> {
     pub(super) session: Option<&'s SessionId>,
     pub(super) request: Option<Digest>,
-    /// Number of bytes without it.
+    /// Number of bytes before the entry was saved.
     pub(super) bytes_before: u64,
 }
 
 impl StoreLimits {
-    /// Returns the time at which an entry that is saved now expires.
+    /// Returns the expiration time of an entry that is saved now.
     pub(super) fn expiry(&self, is_suspended: bool) -> u64 {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let ttl = self.ttl.saturating_mul(factor).as_secs().max(1);
         seconds(SystemTime::now()).saturating_add(ttl)
     }
 
-    /// Removes the turns that expire first of a client with too many turns, except the turn that was saved now.
+    /// While a client has too many turns, removes its turns that expire first, except the turn that was just saved.
     pub(super) fn make_room_for_client(
         &self,
         transaction: &WriteTransaction,
@@ -59,13 +59,14 @@ impl StoreLimits {
         Ok(())
     }
 
-    /// Removes expired entries, and the entries that expire first while there are too many bytes, except the entry that was saved now.
+    /// Removes expired entries. While there are too many bytes, removes the entries that expire first, except the entry that was just
+    /// saved.
     pub(super) fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         let now = seconds(SystemTime::now());
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;
             let is_over = bytes > self.max_bytes;
-            // A large entry makes as much room as it takes.
+            // A large entry removes enough for its own size.
             if removed >= MAX_REMOVED && !(is_over && bytes > saved.bytes_before) {
                 break;
             }
@@ -87,7 +88,7 @@ impl StoreLimits {
     }
 }
 
-/// Returns the session that expires first, with its time, except this one.
+/// Returns the session that expires first, except `but`, with its expiration time.
 fn first_session(
     transaction: &WriteTransaction,
     but: Option<&SessionId>,
@@ -103,7 +104,7 @@ fn first_session(
     Ok(None)
 }
 
-/// Returns the session of a client that expires first, with its time, except this one.
+/// Returns the session of a client that expires first, except `but`, with its expiration time.
 fn first_session_of_client(
     transaction: &WriteTransaction,
     client: Digest,
@@ -124,7 +125,7 @@ fn first_session_of_client(
     Ok(None)
 }
 
-/// Returns the request whose progress expires first, with its time, except this one.
+/// Returns the request whose progress expires first, except `but`, with its expiration time.
 fn first_progress(
     transaction: &WriteTransaction,
     but: Option<Digest>,

@@ -1,4 +1,4 @@
-//! Looks for turns and sessions in the file.
+//! Finds turns and sessions in the file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::session::encoding::decode;
 use crate::session::record::{Session, SessionId, Turn};
 use crate::session::store::{MAX_TURNS_OF_POINT, Progress};
 
-/// Reads turns, unless their session has expired. Most turns of a request are of one session, which is read once.
+/// Reads turns whose session has not expired. Caches the session, since most turns of a request belong to one session.
 pub(super) struct TurnReader<'t> {
     transaction: &'t ReadTransaction,
     turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
@@ -48,7 +48,7 @@ impl<'t> TurnReader<'t> {
         Ok(is_known.then(|| Arc::new(turn)))
     }
 
-    /// Returns the turns after a point, the oldest first: the latest ones, and all of a session.
+    /// Returns the latest turns after a point and all turns of `session`, the oldest first.
     pub(super) fn turns_of_point(
         &mut self,
         point: Digest,
@@ -87,7 +87,7 @@ pub(super) fn turn_of_call(transaction: &ReadTransaction, call: Digest) -> Resul
     TurnReader::new(transaction)?.turn(id.value())
 }
 
-/// Returns the session of a key.
+/// Returns the session of a client's key.
 pub(super) fn session_of_key(
     transaction: &ReadTransaction,
     key: Digest,
@@ -124,7 +124,7 @@ pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result
     }))
 }
 
-/// Returns a session to be changed, even if it has expired.
+/// Loads a session for a change, even if the session has expired.
 pub(super) fn load_session(
     transaction: &WriteTransaction,
     id: &SessionId,

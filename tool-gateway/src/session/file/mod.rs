@@ -1,4 +1,4 @@
-//! [`FileStore`]: sessions in a file, which outlive the process.
+//! [`FileStore`]: sessions in a file, which survive a restart.
 
 mod tables;
 mod counters;
@@ -27,11 +27,12 @@ use super::store::{
     StoreSize,
 };
 
-/// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The secret of the
-/// digests is in the file, too: [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions again after a restart.
+/// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The file also has the
+/// secret of the digests, so that [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions after a restart.
 ///
-/// Sessions expire after a time without a new turn, and so does the progress of requests. Over a cap, the first to expire is removed first:
-/// the oldest turns of a session, and the session with its last turn. The beginning of its history then goes up as the client sends it.
+/// A session expires after a time without a new turn; the progress of a request expires, too. Over a maximum, the entries that expire first
+/// are removed: the oldest turns of a session, and the session with its last turn. The client's messages are forwarded unchanged in place
+/// of removed turns.
 ///
 /// ```
 /// use std::time::Duration;
@@ -58,12 +59,12 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Opens or creates a file. The file and a new folder are accessible to the owner alone. All of it is read, to find changes by other
-    /// programs.
+    /// Opens or creates a file. The file and a new folder are accessible only to the owner. The whole file is read, to find changes by
+    /// other programs.
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened or created, is of another kind or corrupted, has lost its secret, or is open in another process.
+    /// If the file cannot be opened or created, is not a session file or is corrupted, has lost its secret, or is open in another process.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let database = FileDatabase::open(path.as_ref())?;
         let secret = database.write(tables::create)?;
@@ -78,23 +79,24 @@ impl FileStore {
         })
     }
 
-    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
+    /// Sets the time for which a session is kept without a new turn, a day by default. A session with a suspended turn is kept four times
+    /// as long.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.limits.ttl = ttl;
         self
     }
 
-    /// Sets how many bytes of turns and of requests' progress are kept, 4 GiB by default. A session that is larger loses its oldest turns;
-    /// only the turn that is saved now is always kept.
+    /// Sets the maximum number of bytes of turns and progress, 4 GiB by default. A larger session loses its oldest turns; the turn that is
+    /// being saved is always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.limits.max_bytes = bytes;
         self
     }
 
-    /// Sets how many turns of each client are kept, 10,000 by default, so that no client displaces the turns of others. A session with more
-    /// turns loses its oldest ones; only the turn that is saved now is always kept.
+    /// Sets the maximum number of turns of each client, 10,000 by default, so that no client displaces the turns of others. A session with
+    /// more turns loses its oldest ones; the turn that is being saved is always kept.
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
         self.limits.max_turns_per_client = turns;
@@ -112,7 +114,7 @@ impl FileStore {
         self.database.write(write)
     }
 
-    /// Reads on a blocking thread.
+    /// Runs a read on a blocking thread.
     fn read<'a, T: Send + 'static>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, Failed> + Send + 'static,
@@ -121,8 +123,8 @@ impl FileStore {
         on_disk(move || store.read_now(read))
     }
 
-    /// Writes on a blocking thread. A write that no request waits for any more is left out: the request has failed, and the entries that
-    /// its retry has stored since must not be replaced by older ones.
+    /// Runs a write on a blocking thread. Skips a write whose request has stopped waiting: the request has failed, and its retry may have
+    /// stored newer entries since.
     fn write<'a>(
         &self,
         write: impl FnOnce(&WriteTransaction, &StoreLimits) -> Result<(), Failed> + Send + 'static,
@@ -148,7 +150,7 @@ impl FileStore {
     }
 }
 
-/// The secret is left out.
+/// Omits the secret.
 impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileStore")
@@ -158,7 +160,7 @@ impl fmt::Debug for FileStore {
     }
 }
 
-/// Runs an operation that may wait for the disk on a blocking thread.
+/// Runs an operation that may block on the disk, on a blocking thread.
 fn on_disk<'a, T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> StoreFuture<'a, T> {

@@ -13,7 +13,7 @@ use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::SessionId;
 
-/// Removes a turn. Returns whether it was there.
+/// Removes a turn. Returns whether the turn existed.
 pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed> {
     let removed: Option<(StoredTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;
@@ -46,7 +46,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bo
     Ok(true)
 }
 
-/// Removes the oldest turn of a session, unless it has no other. Returns whether a turn was removed.
+/// Removes the oldest turn of a session, unless the session has only one. Returns whether a turn was removed.
 pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
     let oldest = {
         let name = session.0.as_str();
@@ -64,7 +64,7 @@ pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &Sessio
     remove_turn(transaction, &oldest)
 }
 
-/// Removes the oldest turn of a session, and the session with its last one.
+/// Removes the oldest turn of a session. The session is removed with its last turn.
 pub(super) fn remove_from_session(
     transaction: &WriteTransaction,
     expires_at: u64,
@@ -103,7 +103,7 @@ fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionI
     Ok(())
 }
 
-/// Removes a key of a session, unless the client has given it to another since.
+/// Removes a key of a session, unless the client has since used the key for another session.
 pub(super) fn remove_key(
     keys: &mut Table<'_, &'static [u8; 32], &'static str>,
     key: Digest,

@@ -19,7 +19,7 @@ use crate::session::encoding::encode;
 use crate::session::record::{Session, Turn};
 use crate::session::store::{Progress, SavedTurn, push_key};
 
-/// Stores a turn, and the progress of its request.
+/// Stores a turn with the progress of its request.
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -64,7 +64,7 @@ pub(super) fn save_progress(
     limits.make_room(transaction, &saved)
 }
 
-/// Stores the session of a turn, which is new or continues with it. Returns its client.
+/// Creates or updates the session of a turn. Returns the session's client.
 fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -125,7 +125,7 @@ fn insert_progress(
     add_bytes(transaction, progress.record.len(), 0)
 }
 
-/// Stores a turn in place of one of the same id.
+/// Stores a turn, in place of an earlier version with its id.
 fn insert_turn(
     transaction: &WriteTransaction,
     client: Digest,

@@ -1,4 +1,4 @@
-//! The tables of the file, and the records in them.
+//! Tables of the file, and their records.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,48 +11,48 @@ use crate::session::encoding::VERSION;
 use crate::session::record::{Session, Turn};
 use crate::session::store::StoreError;
 
-/// Turns by their id.
+/// Turns by id.
 pub(super) const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
-/// The ids of the turns after a point of a conversation, in the order in which they were stored.
+/// Ids of the turns after a point of a conversation, in the order in which they were stored.
 pub(super) const POINTS: MultimapTableDefinition<'_, &[u8; 32], (u64, &str)> =
     MultimapTableDefinition::new("points");
-/// The turns of a session, in the order in which they were stored.
+/// Turns of a session, in the order in which they were stored.
 pub(super) const TURNS_OF_SESSION: TableDefinition<'_, (&str, u64), &str> =
     TableDefinition::new("turns of a session");
-/// The turns of a session after a point, in the order in which they were stored.
+/// Turns of a session after a point, in the order in which they were stored.
 pub(super) const POINTS_OF_SESSION: TableDefinition<'_, (&str, &[u8; 32], u64), &str> =
     TableDefinition::new("points of a session");
-/// The turn of a call.
+/// Turn ids by the digest of a call.
 pub(super) const CALLS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("calls");
-/// The session of a client's key.
+/// Session ids by the digest of a client's key.
 pub(super) const KEYS: TableDefinition<'_, &[u8; 32], &str> = TableDefinition::new("keys");
-/// Sessions by their id.
+/// Sessions by id.
 pub(super) const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
-/// The sessions by expiration, in seconds since 1970.
+/// Sessions by expiration, in seconds since 1970.
 pub(super) const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition::new("expiry");
-/// The sessions of a client by expiration.
+/// Sessions of a client by expiration.
 pub(super) const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str), ()> =
     TableDefinition::new("sessions of a client");
 /// Number of turns by client.
 pub(super) const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> =
     TableDefinition::new("turns of a client");
-/// Number of turns that were ever stored, and number of bytes.
+/// Number of turns ever stored, and number of bytes.
 pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 /// Progress of requests, with its expiration in seconds since 1970.
 pub(super) const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
-/// The requests by the expiration of their progress.
+/// Requests by the expiration of their progress.
 pub(super) const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("progress expiry");
-/// The secret of the digests.
+/// Secret of the digests.
 pub(super) const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
-/// The version of these tables and of the records in them.
+/// Version of these tables and of their records.
 pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredTurn {
     pub(super) turn: Turn,
     pub(super) calls: Vec<Digest>,
-    /// The number of the turn among all turns.
+    /// Sequence number of the turn among all turns.
     pub(super) number: u64,
 }
 
@@ -64,13 +64,13 @@ pub(super) struct StoredSession {
     pub(super) expires_at: u64,
 }
 
-/// Returns a time in the form of the tables.
+/// Converts a time to seconds since 1970.
 pub(super) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Creates the tables of a new file, and returns its secret. A file with other tables is refused, and so is one without its secret: with a
-/// new secret, no stored session would be found.
+/// Creates the tables of a new file, and returns its secret. A file with other tables or without its secret is an error: with a new secret,
+/// no stored session would be found.
 pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {

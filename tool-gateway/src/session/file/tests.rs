@@ -1,4 +1,4 @@
-//! Costs of lookups and saves as a file grows, files of other versions, and writes that no request waits for.
+//! Cost of look-ups and saves as a file grows, files of other versions, and writes of abandoned requests.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Look {
         Self { folder, store }
     }
 
-    /// Stores turns of a session after points of these names, in one go.
+    /// Stores turns of a session after points of these names, in one transaction.
     fn save(&self, session: &str, points: impl Iterator<Item = String>) {
         let client = digest("client");
         let save = |transaction: &WriteTransaction| {
@@ -68,7 +68,7 @@ impl Look {
         self.store.write_now(save).unwrap();
     }
 
-    /// Returns the time that so many look-ups of these points take, and the number of turns that each finds.
+    /// Returns the duration of this many look-ups of these points, and the number of turns that each one finds.
     fn at(&self, runs: usize, points: &[String], session: &str) -> (Duration, usize) {
         let session = SessionId(session.to_owned());
         let mut found = 0;
@@ -141,7 +141,7 @@ fn turn_is_saved_in_time_independent_of_the_length_of_its_session() {
         })
     };
     let (first, last) = (time_after(10), time_after(5_000));
-    // The file is larger, and its trees are deeper.
+    // The trees of a larger file are deeper.
     assert!(last < 5 * first, "{first:?} after 10 turns, {last:?} after 5,000");
 }
 
@@ -162,7 +162,7 @@ fn file_of_another_version_is_refused() {
     };
     let create = || look.store.write_now(tables::create);
     assert!(create().is_ok());
-    // The first versions had none.
+    // Files of the first versions had no version.
     for other in [None, Some(VERSION - 1), Some(VERSION + 1)] {
         write(other);
         let StoreError(error) = create().unwrap_err();
@@ -186,7 +186,7 @@ async fn abandoned_write_is_not_executed_later() {
         record: record.to_vec(),
     };
     store.save_progress(progress(b"first")).await.unwrap();
-    // Another write takes long.
+    // Another write blocks the file.
     let ((writes, is_writing), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
     let other = store.clone();
     let writing = std::thread::spawn(move || {
@@ -202,7 +202,7 @@ async fn abandoned_write_is_not_executed_later() {
     assert!(late.is_err(), "it waits for the other");
     end.send(()).unwrap();
     writing.join().unwrap().unwrap();
-    // Long enough for it to be written, if it were.
+    // Time enough for the abandoned write, if it were executed.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let found = store.progress(request).await.unwrap();
     assert_eq!(found, Some(progress(b"first")));

@@ -1,4 +1,4 @@
-//! Removal of turns and sessions over the caps.
+//! Removal of turns and sessions over the maximum.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn stores_stay_within_their_caps() {
     caps_the_keys_of_a_session(&file).await;
 }
 
-/// With two turns per client, the oldest turns over the cap are removed, and never the turn that is saved.
+/// With two turns per client, the oldest turns over the maximum are removed, except the turn that is being saved.
 async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     let kept = async || {
         let mut kept = Vec::new();
@@ -37,10 +37,10 @@ async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
             save_with(store, turn(id, session, id), &[], &[session]).await;
         }
     };
-    // A session alone.
+    // A single session.
     save("ada/1", &["a1", "a2", "a3"]).await;
     assert_eq!(kept().await, ["a2", "a3"]);
-    // One of two sessions: the latest turns of a session stay longer.
+    // Two sessions: the latest turns of a session stay longer.
     save("ada/2", &["b1"]).await;
     assert_eq!(kept().await, ["a3", "b1"]);
     let named = async |name| store.session_of_key(digest(name)).await.unwrap();
@@ -53,7 +53,7 @@ async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     assert!(named("ada/2").await.is_some());
 }
 
-/// With 20,000 bytes, which are about 13 turns: a session alone stays within them.
+/// Uses a maximum of 20,000 bytes, which is about 13 turns. A single session stays within this maximum.
 async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
     let kept = async || {
         let mut kept = Vec::new();
@@ -69,7 +69,7 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
     assert!((10..15).contains(&before.len()), "{before:?}");
     let latest = (50 - before.len()..50).map(|id| id.to_string());
     assert_eq!(before, latest.collect::<Vec<_>>());
-    // A large turn displaces as many as it needs, and is kept, also if that is not enough.
+    // A large turn displaces as many turns as it needs, and is kept even if its size is over the maximum.
     for bytes in [19_000, 100_000] {
         let mut large = turn("50", "a", "50");
         large.truth[0].blocks = vec![Block::text(&"x".repeat(bytes))];
@@ -78,7 +78,7 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore) {
     }
 }
 
-/// A client may name one session by many keys: it is found by the latest ones.
+/// A client may use many keys for one session, which is found by the latest keys.
 async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     let keys: Vec<_> = (0..=MAX_KEYS_OF_SESSION)
         .map(|key| format!("key {key}"))
@@ -96,7 +96,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     )
     .await;
     assert_eq!(found(0).await.as_deref(), Some("keys/a"));
-    // A key that is named again is among the latest; a key that another session has taken belongs to that session.
+    // A key that is used again becomes the latest one; a key that is used for another session belongs to that session.
     save_with(store, turn("k2", "keys/a", "k"), &[], &keys[..1]).await;
     save_with(store, turn("k3", "keys/b", "k"), &[], &keys[1..2]).await;
     save_with(
@@ -114,7 +114,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     assert_eq!(found(2).await, None);
 }
 
-/// The suspended turns of a client do not displace the turns of others.
+/// Suspended turns of a client do not displace the turns of others.
 #[tokio::test]
 async fn what_is_saved_has_space_beside_suspended_turns() {
     let folder = Folder::new("suspended-space");
@@ -145,13 +145,13 @@ async fn what_is_saved_has_space_beside_suspended_turns() {
 async fn a_client_over_its_cap_displaces_its_own_sessions_only() {
     let folder = Folder::new("client-cap");
     let file = FileStore::open(folder.file()).unwrap();
-    // Sessions in a file expire by the second.
+    // Expiration times in a file are whole seconds.
     displaces_own_sessions(&file.with_max_turns_per_client(3), Duration::from_millis(1100)).await;
     let memory = MemoryStore::new().with_max_turns_per_client(3);
     displaces_own_sessions(&memory, Duration::ZERO).await;
 }
 
-/// With three turns per client, and so much time between two sessions.
+/// Saves with three turns per client, and with this time between two sessions.
 async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
     save(store, turn("a0", "ada/1", "a0")).await;
     for id in ["suspended-1", "b1", "b2", "b3"] {
@@ -166,7 +166,7 @@ async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
         kept
     };
     assert_eq!(kept().await, ["a0", "suspended-1", "b2", "b3"]);
-    // A session that is longer than the cap displaces the others, and then its own beginning.
+    // A session that is longer than the maximum displaces other sessions, and then its own beginning.
     for id in 0..5 {
         save(store, turn(&format!("c{id}"), "bo/long", "c")).await;
     }
@@ -174,7 +174,7 @@ async fn displaces_own_sessions(store: &dyn SessionStore, between: Duration) {
     assert_eq!(ids(store, "c").await, ["c2", "c3", "c4"]);
 }
 
-/// The progress of requests makes room as their sessions do.
+/// Progress of requests is removed over the maximum, like sessions.
 #[tokio::test]
 async fn progress_in_a_file_makes_room() {
     let folder = Folder::new("progress");
@@ -186,7 +186,7 @@ async fn progress_in_a_file_makes_room() {
     let mut size = 0;
     for number in 0..1000 {
         store.save_progress(progress(number)).await.unwrap();
-        // The same request again takes no more.
+        // A repeated request takes no more space.
         store.save_progress(progress(number)).await.unwrap();
         let found = store.progress(digest(&number.to_string())).await.unwrap();
         assert_eq!(found, Some(progress(number)));
@@ -238,7 +238,7 @@ async fn continued_suspended_turns_are_evicted_like_others() {
         (ids(&store, "2").await, ids(&store, "3").await),
         (vec!["2".to_owned()], vec!["3".to_owned()])
     );
-    // The key is the other session's now, and stays when the first goes.
+    // The key belongs to the other session now, and stays when the first session is removed.
     save(&store, turn("4", "b", "4")).await;
     save(&store, turn("5", "b", "5")).await;
     let named = store.session_of_key(digest("key")).await.unwrap();

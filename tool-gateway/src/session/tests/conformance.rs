@@ -1,4 +1,4 @@
-//! The requirements of every session store.
+//! Requirements of every session store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn the_store_in_a_file_conforms_and_outlives_the_process() {
     assert_eq!(named, Some(SessionId("a".to_owned())));
 }
 
-/// The suite for any store.
+/// Tests any store.
 async fn conforms(store: &dyn SessionStore) {
     assert_eq!(ids(store, "nowhere").await, [""; 0]);
     assert_eq!(store.turn_of_call(digest("nothing")).await.unwrap(), None);
@@ -59,7 +59,7 @@ async fn conforms(store: &dyn SessionStore) {
     assert_eq!(known(store).await, [""; 0]);
     assert!(!store.ttl().is_zero());
 
-    // A turn comes back whole, by its point, its call and its session's key.
+    // A turn is found by its point, by its call and by its session's key.
     let first = turn("suspended-1", "a", "one");
     save_with(store, first.clone(), &["call 1"], &["key a"]).await;
     assert_eq!(
@@ -77,7 +77,7 @@ async fn conforms(store: &dyn SessionStore) {
     let session = store.session(&first.session).await.unwrap().unwrap();
     assert_eq!((&session.id, &session.state), (&first.session, &first.state));
 
-    // Branches with one visible history are two turns, the oldest first; other points are others.
+    // Branches with one visible history are two turns, the oldest first; other points have other turns.
     save(store, turn("2", "b", "one")).await;
     save(store, turn("3", "a", "two")).await;
     assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
@@ -87,11 +87,11 @@ async fn conforms(store: &dyn SessionStore) {
         .unwrap();
     assert_eq!(several.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
 
-    // Three turns, and what they take.
+    // Three turns and their size.
     let size = store.size().await.unwrap().unwrap();
     assert!(size.turns == 3 && size.bytes > 3000, "{size:?}");
 
-    // The session has the state of its latest turn, and keeps its beginning.
+    // The session has the state of its latest turn, and its original creation time.
     let later = store.session(&first.session).await.unwrap().unwrap();
     assert_eq!(later.state, state("3"));
     assert_eq!(later.created_at, session.created_at);
@@ -99,7 +99,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     assert_eq!(known(store).await, ["a", "b"]);
 
-    // The progress of a request, if the store needs it.
+    // Durable stores also have the progress of a request.
     if store.is_durable() {
         let progress = |record: &str| Progress {
             request: digest("request"),
@@ -115,7 +115,7 @@ async fn conforms(store: &dyn SessionStore) {
         }
     }
 
-    // A turn that is saved again, with the results of its deferred calls, takes its own place.
+    // A turn that is saved again, with the results of its deferred calls, replaces the earlier version.
     let mut again = first.clone();
     again.calls[0].result = Some(Block::text("done"));
     save_with(store, again.clone(), &["call 1"], &["key a"]).await;
@@ -128,7 +128,7 @@ async fn conforms(store: &dyn SessionStore) {
     );
 }
 
-/// The turns after one point are the latest ones, and all of the requested session, with any number of others.
+/// The look-up of a point returns its latest turns and all turns of the requested session, however many others there are.
 async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     let id = |number: usize| format!("{number:05}");
     for number in 0..sessions {
@@ -149,11 +149,11 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
     assert_eq!(found(Some(&SessionId(id(0)))).await, with_own);
 }
 
-/// The file has whole seconds.
+/// Expiration times in a file are whole seconds.
 const TTL: Duration = Duration::from_secs(2);
 
-/// A session is kept for a time after its latest turn, with all of its turns; longer, if the turn waits for the client. Nothing but a turn
-/// renews it.
+/// A session is kept for a time after its latest turn, with all of its turns, and longer if the turn waits for the client. Only a turn
+/// renews a session.
 async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     save_with(store, turn("1", "read", "1"), &["call"], &["key"]).await;
     save(store, turn("2", "continued", "2")).await;

@@ -7,7 +7,7 @@ use super::{Folder, Random, is_long, save, turn};
 use crate::session::file::FileStore;
 use crate::session::store::StoreError;
 
-/// A file with changed bytes, or a part of one, gives an error or the stored turns.
+/// A file with changed bytes, or a part of a file, gives an error or the stored turns.
 #[tokio::test]
 async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
     let folder = Folder::new("bytes");
@@ -15,7 +15,7 @@ async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
     let before = follows_a_model(&store, 11, 40).await;
     let mut model = before.clone();
     model.save_one(&store, &mut Random(12), "").await;
-    // As a crash leaves it.
+    // The state of a file after a crash.
     let killed = std::fs::read(folder.file()).unwrap();
     drop(store);
     let closed = std::fs::read(folder.file()).unwrap();
@@ -26,7 +26,7 @@ async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
         let is_killed = sample % 2 == 0;
         let mut bytes = if is_killed { killed.clone() } else { closed.clone() };
         match sample / 2 % 4 {
-            // The header has much in few bytes.
+            // The header has many fields in few bytes.
             0 => bytes[random.below(512)] ^= 1 << random.below(8),
             1 => {
                 let at = random.below(bytes.len());
@@ -42,7 +42,7 @@ async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
         std::fs::write(folder.file(), &bytes).unwrap();
         let error = match FileStore::open(folder.file()) {
             Ok(store) => match model.differs(&store, Expect::All).await {
-                // After a crash, a last write that is not whole was interrupted.
+                // After a crash, the last write may be missing.
                 Ok(Some(_)) if is_killed => before.differs(&store, Expect::All).await,
                 compared => compared,
             }
@@ -98,7 +98,7 @@ async fn file_is_private_and_opened_once() {
     FileStore::open(folder.file()).unwrap();
 }
 
-/// A new secret in its place would find nothing of what is stored.
+/// With a new secret, no stored session would be found.
 #[tokio::test]
 async fn rejects_a_file_that_has_lost_its_secret() {
     const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");

@@ -31,7 +31,7 @@ async fn sessions_in_a_file_expire_whole_and_make_room() {
     assert_eq!(ids(&store, "4").await, ["4"]);
     drop(store);
 
-    // About 1.3 KB each.
+    // A turn takes about 1.3 KB.
     let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
     for id in 0..100 {
         let id = id.to_string();
@@ -60,7 +60,7 @@ async fn turns_expire_with_their_session_and_suspended_ones_later() {
     save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
     assert_eq!(known(&store).await, ["a", "b"]);
     tokio::time::advance(Duration::from_secs(300)).await;
-    // Also before anything removes it.
+    // Expired turns are not found even before they are removed.
     assert_eq!(known(&store).await, ["a"]);
     assert_eq!(
         (ids(&store, "1").await, ids(&store, "2").await),

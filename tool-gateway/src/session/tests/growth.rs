@@ -24,7 +24,7 @@ async fn minted_ids_are_looked_up_in_time_linear_in_the_history() {
     );
 }
 
-/// The time that 1600 answers take in histories with so many, none of which has calls.
+/// Returns the time of 1600 answers in histories of this length without calls.
 async fn time_of_answers(answers: usize) -> Duration {
     let messages: Vec<_> = (0..answers)
         .map(|at| format!(r#"{{"role":"user","content":"{at}"}},{{"role":"assistant","content":"{at}"}},"#))
@@ -105,7 +105,7 @@ async fn ten_thousand_suspended_turns_are_in_a_file() {
     assert_eq!(store.size().await.unwrap().unwrap().turns, turns);
 }
 
-/// With `GATEWAY_LONG`, since it takes minutes.
+/// Runs only with `GATEWAY_LONG`, since this test takes minutes.
 #[tokio::test]
 async fn a_look_up_among_a_hundred_thousand_sessions_takes_as_long_as_among_a_thousand() {
     if !is_long() {

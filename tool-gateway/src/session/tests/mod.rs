@@ -1,4 +1,4 @@
-//! The requirements of every session store, and of the stores in memory and in a file.
+//! Tests of the requirements on session stores, and of the stores in memory and in a file.
 
 pub(super) mod work;
 mod conformance;
@@ -20,7 +20,7 @@ fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
 }
 
-/// A turn of a session; with a name that begins with `suspended`, one that waits for the client.
+/// Builds a turn of a session. A turn whose name begins with `suspended` waits for the client.
 fn turn(id: &str, session: &str, point: &str) -> Turn {
     let call = Call {
         id: format!("up_{id}"),
@@ -86,7 +86,7 @@ async fn ids(store: &dyn SessionStore, point: &str) -> Vec<String> {
     turns.concat().iter().map(|turn| turn.id.clone()).collect()
 }
 
-/// Returns the known ones of the sessions `a` and `b`; the lookup does not renew them.
+/// Returns the sessions among `a` and `b` that the store has. The look-up does not renew them.
 async fn known(store: &dyn SessionStore) -> Vec<String> {
     let mut known = Vec::new();
     for id in ["a", "b"] {
@@ -96,7 +96,7 @@ async fn known(store: &dyn SessionStore) -> Vec<String> {
     known
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -117,7 +117,7 @@ impl Drop for Folder {
     }
 }
 
-/// Numbers that look random, and are the same in every run: `SplitMix64`.
+/// Deterministic pseudo-random numbers: `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -130,7 +130,7 @@ impl Random {
     }
 }
 
-/// Whether to take the time for many more.
+/// Returns whether tests run with large numbers.
 fn is_long() -> bool {
     std::env::var_os("GATEWAY_LONG").is_some()
 }

@@ -1,4 +1,4 @@
-//! Random histories in the stores and in a model of them.
+//! Random histories, compared between the stores and a model.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn stores_follow_a_model() {
     }
 }
 
-/// Random histories with branches, turns that are saved again, and keys that move.
+/// Runs a random history with branches, turns that are saved again, and keys that move between sessions.
 pub(super) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: usize) -> Model {
     let (mut random, mut model) = (Random(seed), Model::default());
     for saved in 1..=turns {
@@ -39,7 +39,7 @@ pub(super) async fn follows_a_model(store: &dyn SessionStore, seed: u64, turns: 
     model
 }
 
-/// Its clock is the system's, so turns that are saved later have another time to live.
+/// The store uses the system's clock, so later turns have another store with a longer time to live.
 #[tokio::test]
 async fn a_file_that_expires_follows_a_model() {
     let folder = Folder::new("model-expiry");
@@ -50,7 +50,7 @@ async fn a_file_that_expires_follows_a_model() {
     expires(&file, &later, second * 5).await;
 }
 
-/// With a clock that is paused between two steps, the expired turns are known at each step.
+/// The clock is paused between two steps, so the expired turns are known at each step.
 #[tokio::test(start_paused = true)]
 async fn sessions_expire_as_in_a_model() {
     let ttl = Duration::from_secs(1000);
@@ -72,7 +72,7 @@ async fn sessions_expire_as_in_a_model() {
     }
 }
 
-/// The clock moves by this time: turns that were saved before have expired, turns that are saved with `later` have not.
+/// Advances the clock by this time. Turns that were saved before have expired; turns that are saved with `later` have not.
 async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Duration) {
     let (mut random, mut old, mut new) = (Random(3), Model::default(), Model::default());
     for _ in 0..20 {
@@ -89,29 +89,30 @@ async fn expires(store: &dyn SessionStore, later: &dyn SessionStore, within: Dur
     }
 }
 
-/// The expected content of a store.
+/// Expected content of a store.
 #[derive(Clone, Default)]
 pub(super) struct Model {
     /// In the order in which they were saved.
     turns: Vec<Turn>,
     calls: HashMap<String, String>,
     keys: HashMap<String, SessionId>,
-    /// The time of the latest save of each session.
+    /// Time of the latest save of each session.
     saved_at: HashMap<SessionId, Instant>,
     /// Number of expired turns.
     expired: usize,
 }
 
-/// The parts that are looked up.
+/// Expectation of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Expect {
     All,
-    /// Some turns may be missing; the others are right.
+    /// Some turns may be missing; all others are equal.
     Gone,
 }
 
 impl Model {
-    /// Saves a turn in both: a new one that continues from any point of any session, or an earlier one with a result.
+    /// Saves a turn in the store and in the model: a new turn that continues from any point of any session, or an earlier turn with a
+    /// result.
     pub(super) async fn save_one(&mut self, store: &dyn SessionStore, random: &mut Random, prefix: &str) {
         let before = self.turns.len();
         let again = before > 0 && random.below(4) == 0;
@@ -127,7 +128,7 @@ impl Model {
             let id = format!("{kind}-{prefix}{before}-{}", random.below(1 << 30));
             // No turn continues from an expired one.
             let session = format!("{prefix}s{}/{}", random.below(5), self.expired);
-            // Few points: branches, and sessions with one visible history.
+            // Few points, so that branches and sessions with one visible history occur.
             turn(&id, &session, &format!("{prefix}p{}", random.below(8)))
         };
         saved.truth[0].blocks = vec![Block::text(&"x".repeat(random.below(9000)))];
@@ -147,7 +148,7 @@ impl Model {
         self.turns.push(saved);
     }
 
-    /// Forgets the sessions that are older than this, and four times as old if they wait for the client. Returns the number of their turns.
+    /// Removes the sessions that are older than this, or four times as old if they are suspended. Returns the number of their turns.
     fn expire(&mut self, ttl: Duration) -> usize {
         let before = self.turns.len();
         let latest: HashMap<_, _> = self
@@ -169,7 +170,7 @@ impl Model {
         expired
     }
 
-    /// Looks up all turns. Returns the differences.
+    /// Looks up all turns. Returns the first difference.
     pub(super) async fn differs(
         &self,
         store: &dyn SessionStore,

@@ -1,4 +1,4 @@
-//! The processor time of look-ups and saves, for tests of how it grows.
+//! Processor time of look-ups and saves, for tests of growth.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use std::time::Duration;
 #[expect(unreachable_pub, reason = "shared with a library of tests")]
 mod clock;
 
-/// Shorter times are below the steps of the clock.
+/// Shorter times are below the resolution of the clock.
 const MEASURABLE: Duration = Duration::from_millis(10);
 
-/// The time that so many runs take on this thread: the least of three, since others disturb the caches.
+/// Returns the time of this many runs on this thread: the least of three measurements, since other processes disturb the caches.
 pub(in crate::session) fn time_of(runs: usize, mut run: impl FnMut()) -> Duration {
     let time = || {
         let clock = clock::Clock::start();
