@@ -1,4 +1,4 @@
-//! [`Action`]: the output of the turn machine, which the server executes.
+//! [`Action`]: output of the turn machine, which the server executes.
 
 use crate::session::record::{Call, Origin, TrueMessage};
 use crate::wire::block::Block;
@@ -6,20 +6,20 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
 
-/// An action of the server.
+/// An action for the server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    /// Show the client something.
+    /// Send output to the client.
     Send(Sent),
-    /// Run these calls of the gateway, side by side; the index identifies each.
+    /// Run these internal calls concurrently. The index identifies a call.
     Run(Vec<(usize, Call)>),
-    /// Ask the upstream; these messages, of all rounds so far, follow the messages of the request.
+    /// Request the next message from the upstream. These messages of all rounds so far follow the messages of the request.
     Ask(Vec<TrueMessage>),
-    /// Store the turn, before anything else is done.
+    /// Store the turn, before any other action.
     Record(Answer),
-    /// The client gets this error, in the API's form.
+    /// Send this error to the client.
     Fail(ObjectText),
-    /// The turn is over.
+    /// End the turn.
     End,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Action {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sent {
     Event(StreamEvent),
-    /// A whole block, for events that the client's stream still needs.
+    /// A whole block, for a stream that needs it as events.
     Block {
         index: usize,
         block: Block,
@@ -40,10 +40,10 @@ pub(crate) enum Sent {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) truth: Vec<TrueMessage>,
-    /// The visible blocks that count, with their origin in the truth.
+    /// Visible blocks that digests count, with their origins in the true messages.
     pub(crate) visible: Vec<(Block, Origin)>,
-    /// The calls of a suspended turn.
+    /// Calls of a suspended turn.
     pub(crate) calls: Vec<Call>,
-    /// Whether the client saw all of the truth.
+    /// Whether the client saw all true messages.
     pub(crate) is_unchanged: bool,
 }

@@ -1,4 +1,4 @@
-//! [`Event`]: the input of the turn machine.
+//! [`Event`]: input of the turn machine.
 
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
@@ -13,12 +13,12 @@ pub(crate) enum Event {
     Block(Block),
     /// A whole message without calls.
     Message(WholeMessage),
-    /// An internal call has its `tool_result` block.
+    /// An internal call ended with this `tool_result` block.
     Result { call: usize, result: Block },
-    /// An internal call was not permitted. The client is to run it.
+    /// An internal call was not permitted, so that the client runs it.
     Interrupted { call: usize },
-    /// An internal call was not begun and has no result, or it was stopped and may be repeated.
+    /// An internal call was not begun and has no result, or was stopped and may be repeated.
     Stopped { call: usize },
-    /// The turn may not begin another round.
+    /// The turn must not begin another round.
     OutOfTime,
 }

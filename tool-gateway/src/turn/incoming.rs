@@ -1,4 +1,4 @@
-//! [`Incoming`]: the incomplete message of the upstream, with the positions of its blocks for the client.
+//! [`Incoming`]: an incomplete message of the upstream, with the positions of its blocks in the client's stream.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub(super) struct Incoming {
     #[serde(skip)]
     parts: Vec<IncomingBlock>,
     pub(super) usage: Map<String, Value>,
-    /// The fields of `message_delta`.
+    /// Fields of `message_delta`.
     pub(super) end: RawFields,
 }
 
@@ -30,12 +30,12 @@ struct IncomingBlock {
     block: Option<Block>,
 }
 
-/// The position and the id of a block for the client.
+/// Position and id of a block in the client's stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
-    /// The index of the block for the client; `None` for an internal call.
+    /// Index of the block in the client's stream; `None` for an internal call.
     pub(super) index: Option<usize>,
-    /// The id of an external call for the client.
+    /// Id of an external call in the client's stream.
     pub(super) id: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Shown {
 /// A complete message of the upstream.
 pub(super) struct Complete {
     pub(super) message: TrueMessage,
-    /// The visible blocks that count, with their origin.
+    /// Visible blocks that digests count, with their origins.
     pub(super) visible: Vec<(Block, Origin)>,
     pub(super) calls: Vec<Call>,
 }
@@ -66,7 +66,7 @@ impl Incoming {
         });
     }
 
-    /// Adds a piece to a block. Returns the index of the block for the client.
+    /// Adds a piece to a block. Returns the index of the block in the client's stream.
     pub(super) fn push_delta(&mut self, upstream_index: usize, delta: &Delta) -> Option<usize> {
         let part = self.part(upstream_index)?;
         if let Some(builder) = &mut part.builder {
@@ -75,7 +75,7 @@ impl Incoming {
         part.shown.index
     }
 
-    /// Completes a block. Returns the index of the block for the client.
+    /// Completes a block. Returns the index of the block in the client's stream.
     pub(super) fn stop_block(&mut self, upstream_index: usize) -> Option<usize> {
         let part = self.part(upstream_index)?;
         part.block = part.builder.take().map(BlockBuilder::finish);
@@ -97,13 +97,13 @@ impl Incoming {
         parts.find(|part| part.upstream_index == upstream_index)
     }
 
-    /// Whether it ended with the stop reason `tool_use`.
+    /// Returns whether the message ended with the stop reason `tool_use`.
     fn is_tool_use(&self) -> bool {
         let delta = self.end.get("delta").and_then(|delta| Object::parse(delta).ok());
         delta.is_some_and(|delta| delta.is("stop_reason", "tool_use"))
     }
 
-    /// Completes the message, which gets the index `place` in the true transcript.
+    /// Completes the message. `place` is the message's index in the true transcript.
     pub(super) fn complete(self, place: usize) -> Complete {
         let is_tool_use = self.is_tool_use();
         let mut blocks = Vec::new();
@@ -118,7 +118,7 @@ impl Incoming {
                 continue;
             }
             let shown = part.shown.block(&block);
-            // The client may answer its calls, however the message ended.
+            // The client may answer external calls after any stop reason.
             if let Some(call) = block.tool_use() {
                 calls.push(Call {
                     visible_id: part.shown.id.unwrap_or_else(|| call.id.clone()),

@@ -1,4 +1,4 @@
-//! The turn as a state machine: takes events and returns actions. It has no clock and no connection.
+//! The turn as a state machine, which converts events to actions. The machine has no clock and no connection.
 //!
 //! ```text
 //! a new turn                                                           a turn that resumes a suspended one
@@ -27,7 +27,7 @@ use crate::wire::object::set_field;
 use crate::wire::role::Role;
 use crate::wire::usage;
 
-/// The state of a turn. A copy that was stored between two messages of the upstream can continue in another process, with the rules of that
+/// State of a turn. A copy that was stored between two messages of the upstream can continue in another process, with the rules of that
 /// process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnMachine {
@@ -35,7 +35,7 @@ pub(crate) struct TurnMachine {
     rules: Rules,
     message: Incoming,
     is_started: bool,
-    /// Rounds in which the gateway ran calls.
+    /// Number of rounds in which the gateway ran calls.
     rounds: usize,
     is_out_of_time: bool,
     usage: Map<String, Value>,
@@ -43,23 +43,23 @@ pub(crate) struct TurnMachine {
     visible: Vec<(Block, Origin)>,
     next_index: usize,
     phase: Phase,
-    /// The names of the tools that ran, in order.
+    /// Names of the tools that ran, in order.
     ran: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
-    /// The message of the upstream arrives.
+    /// The upstream sends a message.
     Asking,
     /// Internal calls run.
     Running {
         calls: Vec<Call>,
         open: BTreeSet<usize>,
-        /// The open calls that were stopped: they run again when the turn continues.
+        /// Open calls that were stopped, and that run again when the turn continues.
         #[serde(default)]
         stopped: BTreeSet<usize>,
-        /// Whether the calls are of the suspended turn that this one resumes.
+        /// Whether the calls belong to the suspended turn that this one resumes.
         #[serde(skip)]
         is_resumed: bool,
     },
@@ -84,8 +84,8 @@ impl TurnMachine {
         }
     }
 
-    /// Creates a turn that resumes a suspended one with these calls, to which the client has answered its own: the deferred ones run before
-    /// the upstream is asked.
+    /// Creates a turn that resumes a suspended one with these calls. The client has answered the external calls; the deferred calls run
+    /// before the first request to the upstream.
     pub(crate) fn resume(rules: Rules, calls: Vec<Call>) -> Self {
         let mut machine = Self::new(rules);
         let deferred = calls.iter().enumerate().filter(|(_, call)| call.is_deferred());
@@ -101,12 +101,12 @@ impl TurnMachine {
         machine
     }
 
-    /// Whether deferred calls of the suspended turn run, or are to run.
+    /// Returns whether deferred calls of the suspended turn are running, or run next.
     pub(crate) fn is_resuming(&self) -> bool {
         matches!(self.phase, Phase::Running { is_resumed: true, .. })
     }
 
-    /// Estimates the memory that the machine takes, in bytes.
+    /// Estimates the size of the machine in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         let blocks = self.truth.iter().flat_map(|message| &message.blocks);
         let results = match &self.phase {
@@ -117,7 +117,7 @@ impl TurnMachine {
         blocks.chain(results).map(Block::size).sum()
     }
 
-    /// Whether the turn is over.
+    /// Returns whether the turn is over.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
@@ -148,12 +148,12 @@ impl TurnMachine {
         open
     }
 
-    /// Whether the gateway has run calls in this turn.
+    /// Returns whether the gateway has run calls in this turn.
     pub(crate) fn has_internal_round(&self) -> bool {
         self.rounds > 0
     }
 
-    /// Returns the usage of all complete rounds.
+    /// Returns the total usage of all complete rounds.
     pub(crate) fn usage(&self) -> &Map<String, Value> {
         &self.usage
     }
@@ -163,7 +163,7 @@ impl TurnMachine {
         &self.ran
     }
 
-    /// Returns the first actions of a turn, or the actions that continue from a copy made in a request to the upstream or while calls ran.
+    /// Returns the first actions of a new turn, or of a copy that was made during a request to the upstream or while calls ran.
     pub(crate) fn start(&mut self) -> Vec<Action> {
         match &mut self.phase {
             Phase::Over => Vec::new(),
@@ -181,7 +181,7 @@ impl TurnMachine {
         }
     }
 
-    /// Handles an event. Returns the actions in the order in which to do them.
+    /// Handles an event. Returns the resulting actions in order.
     pub(crate) fn on(&mut self, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
         match (&mut self.phase, event) {
@@ -224,7 +224,7 @@ impl TurnMachine {
             (Phase::Running { stopped, .. }, Event::Stopped { call }) => {
                 stopped.insert(call);
             }
-            // Events after the end of a message, and results of unknown calls, change nothing.
+            // Events after the end of a message, and results of unknown calls, have no effect.
             (Phase::Asking | Phase::Running { .. }, _) => {}
         }
         actions
@@ -253,7 +253,7 @@ impl TurnMachine {
             }
             StreamEvent::MessageDelta(mut fields) => {
                 if let Some(counted) = fields.remove("usage").and_then(|counted| usage::read(&counted)) {
-                    // Cumulative within a message.
+                    // Usage is cumulative within a message.
                     self.message.usage.extend(counted);
                 }
                 self.message.end.extend(fields);
@@ -287,7 +287,7 @@ impl TurnMachine {
         self.message.push_block(block, shown);
     }
 
-    /// Allocates the position and the id of the next block for the client. `called` is the tool if the block is a call.
+    /// Allocates the position and the id of the next block in the client's stream. `called` is the tool if the block is a call.
     fn shown(&mut self, called: Option<&str>) -> Shown {
         let is_internal = called.is_some_and(|name| self.rules.internal.contains(name));
         Shown {
@@ -296,7 +296,7 @@ impl TurnMachine {
         }
     }
 
-    /// A message without calls. The first message of a turn is the answer, which the client gets unchanged.
+    /// Handles a message without calls. In the first round, this message is the answer, and is sent to the client unchanged.
     fn on_whole(&mut self, message: WholeMessage, actions: &mut Vec<Action>) {
         if self.is_started || message.blocks().is_empty() {
             let (start, end) = message.start_and_end();
@@ -353,14 +353,14 @@ impl TurnMachine {
         self.message.end.clone_from(&incoming.end);
         let complete = incoming.complete(self.truth.len());
         self.visible.extend(complete.visible);
-        // No API takes an empty message back.
+        // No API accepts an empty message in a history.
         if !complete.message.blocks.is_empty() {
             self.truth.push(complete.message);
         }
         let calls = complete.calls;
         let is_mixed = calls.iter().any(|call| call.owner == Owner::External);
         let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
-        // A deferred call waits until it is known that no other call becomes external.
+        // A deferred call waits until no other call can become external.
         let waits = is_mixed
             || calls
                 .iter()
@@ -390,7 +390,7 @@ impl TurnMachine {
         actions.push(Action::Run(run));
     }
 
-    /// Handles the end of an internal call: the last one ends the round.
+    /// Handles the end of an internal call. The last call ends the round.
     fn on_done(&mut self, actions: &mut Vec<Action>) {
         let Phase::Running { calls, open, .. } = &mut self.phase else {
             return;
@@ -430,7 +430,7 @@ impl TurnMachine {
         actions.push(Action::Ask(self.truth.clone()));
     }
 
-    /// Whether the caps on rounds, time and tokens forbid another round.
+    /// Returns whether the limit of rounds, time or tokens forbids another round.
     fn is_over_a_cap(&self) -> bool {
         let tokens = || usage::tokens(&self.usage);
         self.is_out_of_time
@@ -438,7 +438,7 @@ impl TurnMachine {
             || self.rules.max_tokens.is_some_and(|max| tokens() >= max)
     }
 
-    /// Shows the client the calls that were handed to it.
+    /// Sends the client the calls that have become external.
     fn show_interrupted(&mut self, calls: &mut [Call], actions: &mut Vec<Action>) {
         let at = self.truth.len().saturating_sub(1);
         for call in calls
@@ -461,7 +461,7 @@ impl TurnMachine {
                 continue;
             };
             call.visible_id = self.rules.ids.mint();
-            // The permission was asked about the repaired arguments; the true transcript has arguments that the API accepts.
+            // The permission was asked for the repaired arguments; the true transcript has arguments that the API accepts.
             let block = block.repaired().with_string("id", &call.visible_id);
             let index = self.next_index();
             actions.push(Action::Send(Sent::Block {
@@ -478,12 +478,12 @@ impl TurnMachine {
         }
     }
 
-    /// Suspends the turn: the client has to answer calls of its last message. Deferred calls have no result yet.
+    /// Suspends the turn until the client answers calls of the last message. Deferred calls have no result yet.
     fn suspend(&mut self, calls: Vec<Call>, actions: &mut Vec<Action>) {
         self.end(calls, false, actions);
     }
 
-    /// Finishes the turn: no call is left.
+    /// Finishes the turn, since no call is left.
     fn finish(&mut self, actions: &mut Vec<Action>) {
         // A client cannot echo an empty message.
         if self.visible.is_empty() && self.hides_something() {
@@ -493,7 +493,7 @@ impl TurnMachine {
                 index,
                 block: block.clone(),
             }));
-            // The notice has no block in the true transcript, and neither has a cache mark on it.
+            // The notice and its cache mark have no block in the true transcript.
             let nowhere = Origin {
                 message: usize::MAX,
                 block: 0,
@@ -504,7 +504,7 @@ impl TurnMachine {
         self.end(Vec::new(), is_unchanged, actions);
     }
 
-    /// Ends the message of the client with the end of the upstream's last one, and the usage of all rounds.
+    /// Ends the client's message like the upstream's last message, with the usage of all rounds.
     fn end(&mut self, calls: Vec<Call>, is_unchanged: bool, actions: &mut Vec<Action>) {
         self.phase = Phase::Over;
         actions.push(Action::Record(Answer {
@@ -524,13 +524,13 @@ impl TurnMachine {
         self.truth.iter().map(|message| message.blocks.len()).sum()
     }
 
-    /// Whether the gateway has hidden the content of a message that has only thinking. Clients drop thinking, so the message would be
-    /// empty.
+    /// Returns whether the gateway has hidden blocks of a message whose visible blocks are only thinking. Clients drop thinking, so the
+    /// message would be empty.
     fn hides_something(&self) -> bool {
         self.rounds > 0 || (self.next_index == 0 && self.truth_len() == 0)
     }
 
-    /// Returns the text of a notice that names the tools that ran.
+    /// Builds the text of a notice with the names of the tools that ran.
     fn notice(&self) -> String {
         let mut names: Vec<&str> = self.ran.iter().map(String::as_str).collect();
         names.dedup();

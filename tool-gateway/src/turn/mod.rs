@@ -1,4 +1,4 @@
-//! A turn: from a request to the client's message, with the hidden rounds between them. Without I/O.
+//! A turn, from a request to the client's message, with the hidden rounds between them. Modules here do no I/O.
 
 pub(crate) mod ownership;
 pub(crate) mod upstream_request;

@@ -1,4 +1,4 @@
-//! Ownership of tools: the gateway runs internal tools, the client external ones (`classify_tools` in requirements 004).
+//! Ownership of tools. The gateway runs internal tools, and the client runs external tools (`classify_tools` in requirements 004).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,17 +10,17 @@ use crate::session::canonical;
 use crate::wire::error::ApiError;
 use crate::wire::object::{Change, Object, push_string, with_field};
 
-/// The tools of the gateway that take part in a turn.
+/// Selection of the gateway's tools that take part in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Offer {
-    /// The tools that the client declares.
+    /// Tools that the client declares, too.
     #[default]
     Declared,
-    /// All.
+    /// All tools of the gateway.
     Always,
 }
 
-/// Decides the owner of a tool that both client and gateway have: by a rule, and by a table of single names.
+/// Rules for the owner of a tool that both the client and the gateway have: a general rule, and a table of names.
 ///
 /// ```
 /// use tool_gateway::Ownership;
@@ -36,18 +36,18 @@ pub struct Ownership {
     is_by_name: bool,
     internal: BTreeSet<String>,
     external: BTreeSet<String>,
-    /// The gateway's names by the client's.
+    /// Internal names by the client's names.
     aliases: BTreeMap<String, String>,
 }
 
 impl Ownership {
-    /// Makes a tool internal if the client declares it without a schema or with the gateway's, and external if it declares another schema.
-    /// This is the default.
+    /// Makes a tool internal if the client declares it without a schema or with the gateway's schema, and external if the client declares
+    /// another schema. This rule is the default.
     pub fn by_schema() -> Self {
         Self::default()
     }
 
-    /// Makes a tool internal if the gateway has a tool of its name (R-GW-5).
+    /// Makes every tool of the gateway internal, with any schema that the client declares (R-GW-5).
     pub fn by_name() -> Self {
         Self {
             is_by_name: true,
@@ -62,15 +62,15 @@ impl Ownership {
         self
     }
 
-    /// Makes tools external, with any schema that the client declares. The gateway does not offer its tools of these names.
+    /// Makes tools external, with any schema that the client declares. The gateway does not offer its own tools with these names.
     #[must_use]
     pub fn with_external<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.external.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Maps a name that clients declare to the internal tool `internal`. The model sees the client's name, and the gateway's schema. An
-    /// internal tool that has the name `declared` itself is not offered.
+    /// Maps a name that clients declare to the internal tool `internal`. The model sees the client's name with the gateway's schema. If the
+    /// gateway has a tool named `declared`, that tool is not offered.
     #[must_use]
     pub fn with_alias(mut self, declared: impl Into<String>, internal: impl Into<String>) -> Self {
         self.aliases.insert(declared.into(), internal.into());
@@ -82,22 +82,22 @@ impl Ownership {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the names that the table makes internal.
+    /// Returns the names of the table's internal tools.
     pub(crate) fn internal(&self) -> &BTreeSet<String> {
         &self.internal
     }
 
-    /// Returns the names that the table makes external.
+    /// Returns the names of the table's external tools.
     pub(crate) fn external(&self) -> &BTreeSet<String> {
         &self.external
     }
 
-    /// Returns the internal names of tools by the client's.
+    /// Returns the internal names by the client's names.
     pub(crate) fn aliases(&self) -> &BTreeMap<String, String> {
         &self.aliases
     }
 
-    /// Returns the names in the table that have to be tools of the gateway.
+    /// Returns the names in the table that must be tools of the gateway.
     pub(crate) fn internal_names(&self) -> impl Iterator<Item = &str> {
         self.internal
             .iter()
@@ -106,11 +106,11 @@ impl Ownership {
     }
 }
 
-/// A tool of the gateway, with the texts that go to the upstream for it.
+/// A tool of the gateway, with its texts for the upstream.
 #[derive(Debug)]
 pub(crate) struct InternalTool {
     definition: ToolDefinition,
-    /// The definition, its schema and its description in JSON's form.
+    /// The definition, with its schema and its description as JSON texts.
     text: String,
     schema: String,
     description: String,
@@ -133,14 +133,14 @@ impl InternalTool {
     }
 }
 
-/// The tools of a request by their owners.
+/// Tools of a request by their owners.
 #[derive(Debug, Default)]
 pub(crate) struct ClassifiedTools {
-    /// The names of the tools that the gateway runs.
+    /// Names of the tools that the gateway runs.
     pub(crate) internal: BTreeSet<String>,
-    /// The names of the internal tools that the client declares, too: it can run them itself.
+    /// Names of internal tools that the client declares, too, and can run itself.
     pub(crate) declared: BTreeSet<String>,
-    /// The definitions for the upstream as the text of a list; `None` if the client's go up unchanged.
+    /// Definitions for the upstream as the text of a list; `None` if the client's definitions are forwarded unchanged.
     pub(crate) definitions: Option<String>,
 }
 
@@ -150,11 +150,11 @@ struct RequestTool<'a> {
     fields: Object<'a>,
     name: String,
     is_custom: bool,
-    /// The internal tool, if the gateway runs its calls.
+    /// Internal tool, if the gateway runs the calls.
     internal: Option<&'a InternalTool>,
 }
 
-/// Classifies the tools of a request. `always` is offered with every `offer`.
+/// Classifies the tools of a request. The tool `always` is offered with every `offer`.
 pub(crate) fn classify<'a>(
     declared: &[&'a str],
     offered: &'a [InternalTool],
@@ -238,7 +238,7 @@ fn is_internal(name: &str, tool: &Object<'_>, internal: &InternalTool, ownership
         None | Some(Ok(Value::Null)) => true,
         Some(Ok(Value::Object(schema))) if schema.is_empty() => true,
         Some(Ok(schema)) => {
-            // Canonical, since JavaScript turns `1.0` into `1`.
+            // RFC 8785 writes `1.0` as `1`, like JavaScript clients.
             canonical::bytes(&same_schema(&schema))
                 == canonical::bytes(&same_schema(&internal.definition.input_schema))
         }
@@ -252,7 +252,7 @@ fn same_schema(schema: &Value) -> Value {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
-                // Under `properties` these are names of parameters, whose schemas are objects.
+                // Keys of `properties` are names of parameters, whose schemas are objects.
                 .filter(|(name, value)| {
                     !matches!(name.as_str(), "description" | "title" | "$schema") || value.is_object()
                 })
@@ -264,7 +264,7 @@ fn same_schema(schema: &Value) -> Value {
     }
 }
 
-/// Returns the client's declaration with the gateway's schema, and with its description if the client has none.
+/// Returns the client's declaration with the gateway's schema. The description is the gateway's if the client sends none.
 fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
     let InternalTool {
         schema, description, ..
@@ -284,7 +284,7 @@ fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
     text
 }
 
-/// Fills in the fields of an external tool that the API requires (R-GW-6).
+/// Adds the fields that the API requires to an external tool (R-GW-6).
 fn filled_in<'t>(tool: &Object<'_>, text: &'t str) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
     if tool.get("description").is_none() {
@@ -405,7 +405,7 @@ mod tests {
             internal(&declared("other"), &table),
             (vec![], vec![json!("other")], false)
         );
-        // Under the client's name, and only there.
+        // The alias exists only under the client's name.
         let table = Ownership::by_schema().with_alias("jot", "Note");
         assert_eq!(
             internal(&declared("jot"), &table),

@@ -1,4 +1,4 @@
-//! The true transcript: the messages of a request as the upstream has seen them before, followed by the new ones.
+//! The true transcript: the earlier messages of a request as the upstream saw them, followed by the new messages.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::wire::object::{Object, push_string, with_field};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// Returns the deferred calls of the turn that a request resumes. The request is [checked](check).
+/// Returns the deferred calls of the turn that a request resumes. The request must be [checked](check).
 pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     let Some((index, turn)) = recognized
         .last_known
@@ -31,15 +31,15 @@ pub(crate) fn deferred(recognized: &Recognized) -> Vec<Call> {
     deferred.cloned().collect()
 }
 
-/// The transcript for the upstream.
+/// Transcript for the upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Restored {
-    /// The text of the list of messages, without its brackets.
+    /// Messages as the text of a list, without its brackets.
     pub(crate) messages: String,
-    /// Whether the last message of the client answers a turn in which the gateway ran calls.
+    /// Whether the client's last message answers a turn in which the gateway ran calls.
     pub(crate) continues_internal: bool,
     pub(crate) systems: Vec<SystemMessage>,
-    /// The messages of the model that the answer continues, if the last message of the request is the model's.
+    /// Assistant messages that the answer continues, if the request ends with an assistant message.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest) -> Resul
     Ok(())
 }
 
-/// Restores the messages of a request. `run` has the results of deferred calls, by the call's id.
+/// Restores the messages of a request. `run` has the results of deferred calls by call id.
 pub(crate) fn restore(
     key: &ChainKey,
     recognized: &Recognized,
@@ -86,7 +86,7 @@ pub(crate) fn restore(
             Some(turn) if turn.is_suspended() => last + 2,
             _ => last + 1,
         });
-    // All messages before this turn were accepted without thinking only.
+    // The upstream accepted all messages before such a turn only without thinking.
     let turns = recognized.turns.iter().filter(|(_, turn)| turn.drops_thinking);
     let without_thinking_to = turns.map(|(index, _)| *index).max();
     let end = recognized.groups.len();
@@ -98,7 +98,7 @@ pub(crate) fn restore(
         }
         let form = GroupForm::of(recognized, index);
         match form {
-            // No message is between calls and their results.
+            // System messages must not separate calls from their results.
             GroupForm::Results(_) => {}
             GroupForm::Replaced(_) => transcript.push_systems(index, |_, _| true),
             GroupForm::AsSent => {
@@ -131,9 +131,9 @@ pub(crate) fn restore(
     })
 }
 
-/// The form in which a group of the client's messages goes to the upstream.
+/// Form of a group of the client's messages in the upstream request.
 enum GroupForm<'t> {
-    /// The messages that the upstream has seen instead.
+    /// The messages that the upstream saw in place of the group.
     Replaced(&'t Turn),
     /// One message with the results of all calls of a suspended turn.
     Results(&'t Turn),
@@ -143,7 +143,7 @@ enum GroupForm<'t> {
 impl<'t> GroupForm<'t> {
     fn of(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
-        // A turn that passed unchanged has no stored messages; a turn that hides all of them replaces the group by none.
+        // A turn that passed unchanged has no stored messages. A turn whose messages are all hidden replaces the group by no messages.
         if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_unchanged) {
             return Self::Replaced(turn);
         }
@@ -155,13 +155,13 @@ impl<'t> GroupForm<'t> {
     }
 }
 
-/// The messages that have been restored so far.
+/// Messages that are restored so far.
 struct Transcript<'r> {
     recognized: &'r Recognized,
     request: &'r MessagesRequest,
-    /// The system messages by how many groups they have in front of them upstream.
+    /// System messages by the number of groups before them in the upstream request.
     systems: BTreeMap<usize, Systems>,
-    /// The new system messages within the known history, in the order in which they went up.
+    /// New system messages within the known history, in the order in which they were sent upstream.
     added: Systems,
     text: String,
     prior: Vec<TrueMessage>,
@@ -253,7 +253,7 @@ impl Transcript<'_> {
         }
     }
 
-    /// Writes the due system messages after `index` groups.
+    /// Writes the system messages that are due after `index` groups.
     fn push_systems(&mut self, index: usize, is_due: impl Fn(usize, &SystemMessage) -> bool) {
         let here = self.systems.get(&index).into_iter().flatten();
         for (at, _) in here.filter(|(at, system)| is_due(*at, system)) {
@@ -263,7 +263,7 @@ impl Transcript<'_> {
         }
     }
 
-    /// Writes the system messages that are new within the known history, and records their positions.
+    /// Writes the new system messages within the known history, and records their positions.
     fn push_added(&mut self, added: &Systems, index: usize) {
         for (at, system) in added {
             if let Some(message) = self.request.message_text(*at) {
@@ -280,12 +280,12 @@ impl Transcript<'_> {
     }
 }
 
-/// Whether a system message is between two messages of a group that goes up unchanged.
+/// Returns whether a system message is between two messages of a group that is forwarded unchanged.
 fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
     system.sent_after == system.groups_before && at > first
 }
 
-/// Whether the last group continues a turn in which the gateway ran calls.
+/// Returns whether the last group continues a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     match GroupForm::of(recognized, last) {
         GroupForm::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
@@ -294,7 +294,7 @@ fn continues_internal(recognized: &Recognized, last: usize) -> bool {
     }
 }
 
-/// Whether the gateway ran calls in the suspended turn at this index, or in the turns that it resumed.
+/// Returns whether the gateway ran calls in the suspended turn at this index, or in the turns that it resumed.
 fn ran_internal(recognized: &Recognized, index: usize) -> bool {
     let suspended = |index: usize| recognized.turns.get(&index).filter(|turn| turn.is_suspended());
     std::iter::successors(Some(index), |index| index.checked_sub(2))
@@ -305,16 +305,16 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
         })
 }
 
-/// System messages, each with its index in the request.
+/// System messages with their indexes in the request.
 type Systems = Vec<(usize, SystemMessage)>;
 
-/// Locates the system messages. Returns the ones with a known or unchanged position, and the new ones within the known history.
+/// Locates the system messages. Returns the messages with a known or unchanged position, and the new messages within the known history.
 fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesRequest) -> (Systems, Systems) {
     let known = recognized
         .last_known_turn()
         .map(|turn| turn.systems.as_slice())
         .unwrap_or_default();
-    // The known ones by position and content; equal ones are in order.
+    // Known system messages by position and content; equal messages are matched in order.
     let mut unused: HashMap<(usize, Digest), VecDeque<usize>> = HashMap::new();
     for (seen_at, system) in known.iter().enumerate() {
         let key = (system.groups_before, system.digest);
@@ -352,7 +352,7 @@ fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesReq
             None => before.push((usize::MAX, (at, system))),
         }
     }
-    // In the order in which they went up first.
+    // Sorted by the order in which they were first sent upstream.
     before.sort_by_key(|(seen_at, _)| *seen_at);
     (before.into_iter().map(|(_, system)| system).collect(), added)
 }
@@ -403,7 +403,7 @@ fn mark(block: &Block) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Separates the client's results, by the visible ids of their calls, from its other blocks.
+/// Separates the client's results, keyed by visible call id, from the other blocks.
 fn results(
     turn: &Turn,
     blocks: &[Block],
@@ -455,7 +455,7 @@ fn results_message(
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
         Owner::Internal => {
             let result = call.result.as_ref().or_else(|| run.get(&call.id));
-            // Without a result for each call, no API accepts the messages.
+            // No API accepts messages in which a call has no result.
             Some(result.cloned().unwrap_or_else(|| lost_result(call)))
         }
         Owner::External => Some(
@@ -469,7 +469,7 @@ fn results_message(
     Ok(message)
 }
 
-/// Builds the result of a call whose result could not be stored.
+/// Builds the result of a call whose own result could not be stored.
 fn lost_result(call: &Call) -> Block {
     let mut text = r#"{"type":"tool_result","tool_use_id":"#.to_owned();
     push_string(&mut text, &call.id);

@@ -1,26 +1,26 @@
-//! [`Rules`]: the limits of a turn, and the owners of its calls.
+//! [`Rules`]: limits of a turn, and owners of its calls.
 
 use std::collections::BTreeSet;
 
-/// The limits of a turn, and the owners of its calls.
+/// Limits of a turn, and owners of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Rules {
-    /// The names of the internal tools.
+    /// Names of the internal tools.
     pub(crate) internal: BTreeSet<String>,
-    /// The names of the internal tools whose calls wait for the client's results, if a message has external calls, too.
+    /// Names of the internal tools whose calls wait for the client's results if a message also has external calls.
     pub(crate) deferred: BTreeSet<String>,
     /// Maximum number of internal rounds of a turn.
     pub(crate) max_rounds: usize,
-    /// Number of tokens, read and written, after which no round begins.
+    /// Number of input and output tokens after which no further round begins.
     pub(crate) max_tokens: Option<u64>,
     /// Source of the ids of external calls.
     pub(crate) ids: IdSource,
 }
 
-/// Mints ids for calls: keyed hashes of their numbers. Sources with the same key mint the same ids.
+/// Creates ids of calls, which are keyed hashes of their numbers. Sources with equal keys create equal ids.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct IdSource {
-    /// Random, and drawn when the first id is minted, unless it was set.
+    /// Random unless set. Drawn when the first id is created.
     pub(super) key: Option<[u8; 32]>,
     pub(super) minted: u64,
 }

@@ -1,4 +1,4 @@
-//! Thinking that the upstream refuses: newer models tie its signature to the exact messages before it.
+//! Thinking blocks that the upstream rejects. Newer models tie the signature of thinking to the exact messages before it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,15 +8,15 @@ use crate::session::record::{Origin, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::message::{Message, push_message, push_text};
 
-/// A refusal of thinking by the upstream. All messages before the turn and the first messages of the turn go up without thinking.
+/// A rejection of thinking by the upstream. All messages before the turn, and the first messages of the turn, are sent without thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RefusedThinking {
-    /// The number of messages of the turn at the refusal.
+    /// Number of messages of the turn at the time of the rejection.
     pub(crate) turn_messages: usize,
 }
 
-/// Whether an error response of the upstream is about the signature of thinking.
+/// Returns whether an error response of the upstream is about the signature of thinking.
 pub(crate) fn is_refused(body: &[u8]) -> bool {
     let Ok(error) = serde_json::from_slice::<Value>(body) else {
         return false;
@@ -29,7 +29,7 @@ pub(crate) fn is_refused(body: &[u8]) -> bool {
         && (message.contains("signature") || message.contains("different conversation"))
 }
 
-/// Removes thinking from the text of a list of messages; `None` if it has none. Messages that would be empty are kept.
+/// Removes thinking from the text of a list of messages. Returns `None` if the text has no thinking. A message with only thinking is kept.
 pub(crate) fn without_thinking(messages: &str) -> Option<String> {
     let text = format!("[{messages}]");
     let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;

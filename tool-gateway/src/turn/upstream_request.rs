@@ -1,13 +1,13 @@
-//! The body for the upstream: the client's body with the true transcript, the definitions of the tools, and a choice of a tool that does
-//! not repeat itself.
+//! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, and a `tool_choice` that does not
+//! force a tool in every round.
 
 use serde_json::Value;
 
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::request::MessagesRequest;
 
-/// Writes the body. `messages` is the text of the list without brackets; `is_after_internal` says whether the model answers calls that
-/// the gateway ran.
+/// Builds the body. `messages` is the text of the list without brackets; `is_after_internal` is whether the model answers calls that the
+/// gateway ran.
 pub(crate) fn body(
     request: &MessagesRequest,
     messages: &str,
@@ -26,7 +26,7 @@ pub(crate) fn body(
     request.with(messages, &changes)
 }
 
-/// Returns a forced choice of a tool as `auto`: it would be forced in every round.
+/// Replaces a forced `tool_choice` by `auto`, since the model would be forced in every round.
 fn auto(choice: &str) -> Option<String> {
     let mut choice: Value = serde_json::from_str(choice).ok()?;
     let fields = choice.as_object_mut()?;

@@ -5,16 +5,16 @@ use super::block_builder::BlockBuilder;
 use super::delta::TextEvent;
 use super::event::StreamEvent;
 
-/// The blocks of a message, from its events.
+/// Builds the blocks of a message from the message's events.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// The blocks that have begun, by their index.
+    /// Blocks that have begun, with their indexes.
     open: Vec<(usize, BlockBuilder)>,
     blocks: Vec<Block>,
 }
 
 impl Assembly {
-    /// Takes an event about a block, and returns any other.
+    /// Handles an event about a block. Returns any other event.
     pub(crate) fn push(&mut self, event: StreamEvent) -> Option<StreamEvent> {
         match event {
             StreamEvent::BlockStart { index, block } => self.open.push((index, BlockBuilder::new(block))),
@@ -33,7 +33,7 @@ impl Assembly {
         None
     }
 
-    /// Takes an event that appends to a text.
+    /// Handles an event that appends to a text.
     pub(crate) fn push_text(&mut self, event: &TextEvent<'_>) {
         if let Some((_, builder)) = self.open.iter_mut().find(|(open, _)| *open == event.index) {
             builder.push_text(event.field, &event.piece);
@@ -45,7 +45,7 @@ impl Assembly {
         self.blocks.push(block);
     }
 
-    /// Returns the blocks, which are complete.
+    /// Returns the complete blocks.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }

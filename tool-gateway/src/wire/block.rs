@@ -13,11 +13,11 @@ use super::object::{Change, Object, push_string, set_field};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     json: Arc<Json>,
-    /// The arguments of a call as they arrived, if they are not a JSON object.
+    /// Arguments of a call as they arrived, if they are not a JSON object.
     raw_input: Option<Arc<str>>,
 }
 
-/// The text of a block and its kind, which is needed several times.
+/// Text of a block, with its kind, which is read several times.
 #[derive(Debug)]
 struct Json {
     text: String,
@@ -32,7 +32,7 @@ impl PartialEq for Json {
 
 impl Eq for Json {}
 
-/// The kind of a block.
+/// Kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -95,22 +95,22 @@ impl Block {
         *self.json.kind.get_or_init(|| Kind::of(&self.object()))
     }
 
-    /// Whether the block counts among the visible ones: clients may leave out thinking and empty texts.
+    /// Returns whether the block counts as visible: clients may omit thinking and empty texts.
     pub(crate) fn is_counted(&self) -> bool {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
 
-    /// The arguments of a call as they arrived, if they are not a JSON object.
+    /// Returns the arguments of a call as they arrived, if they are not a JSON object.
     pub(crate) fn raw_input(&self) -> Option<&str> {
         self.raw_input.as_deref()
     }
 
-    /// Estimates the memory that the block takes, in bytes.
+    /// Estimates the size of the block in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.json.text.len() + self.raw_input.as_ref().map_or(0, |raw| raw.len()) + 64
     }
 
-    /// Returns the call with repaired arguments, if they arrived as almost JSON, such as a Python dict.
+    /// Returns the call with repaired arguments, if the arguments are almost JSON, such as a Python dict.
     pub(crate) fn repaired(&self) -> Self {
         let Some(raw) = &self.raw_input else {
             return self.clone();
@@ -129,7 +129,7 @@ impl Block {
         Self::new(text)
     }
 
-    /// Whether the block is thinking, which is valid after the exact messages before it only.
+    /// Returns whether the block is thinking, which is valid only after the exact messages before it.
     pub(crate) fn is_thinking(&self) -> bool {
         self.kind() == Kind::Thinking
     }
@@ -167,7 +167,7 @@ impl Block {
         })
     }
 
-    /// A copy with another value of a string field, such as a call's id.
+    /// Returns a copy with another value of a string field, such as the id of a call.
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
         let mut json = String::new();
         push_string(&mut json, value);
@@ -178,7 +178,7 @@ impl Block {
     }
 }
 
-/// A block in stored records: its JSON byte for byte, and the arguments that are not JSON.
+/// A block in stored records: its exact JSON, and arguments that are not JSON.
 #[derive(Serialize, Deserialize)]
 struct StoredBlock<Json, Text> {
     json: Json,
@@ -205,12 +205,12 @@ impl<'de> Deserialize<'de> for Block {
     }
 }
 
-/// A call in a message of the model (`ToolUseInfo` in requirements 004).
+/// A call in an assistant message (`ToolUseInfo` in requirements 004).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolUse {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// The arguments as JSON text.
+    /// Arguments as JSON text.
     pub(crate) input: String,
 }
 

@@ -5,20 +5,20 @@ use super::delta::{Delta, TextField};
 use super::fields::RawFields;
 use super::object::{Object, last_of_each, push_string, unquoted};
 
-/// A block of a stream: its start, and the deltas so far. Values that no delta changes keep their text.
+/// A block of a stream: its start with all deltas so far. Values that no delta changes keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
     start: Block,
-    /// The fields, as soon as one is not that of the start.
+    /// Fields of the block, once a field differs from the start.
     fields: Option<RawFields>,
-    /// The pieces of a text that are not in its field yet.
+    /// Pieces of a text that are not yet in their field.
     text: Option<(TextField, String)>,
-    /// The text of `input`, which arrives in pieces of JSON.
+    /// Text of `input`, which arrives in pieces of JSON.
     input: String,
 }
 
 impl BlockBuilder {
-    /// Begins with the `content_block` of the start event.
+    /// Creates a builder from the `content_block` of the start event.
     pub(crate) fn new(start: Block) -> Self {
         Self {
             start,
@@ -28,7 +28,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds a delta. A delta of an unknown type changes the fields that it names: text is appended, other values are set.
+    /// Adds a delta. A delta of unknown type changes the fields that it names: strings are appended, other values are set.
     pub(crate) fn push(&mut self, delta: &Delta) {
         let delta = match delta {
             Delta::Text(field, piece) => return self.push_text(*field, piece),
@@ -63,7 +63,7 @@ impl BlockBuilder {
         self.text = Some((field, piece.to_owned()));
     }
 
-    /// Puts the text that has arrived into its field.
+    /// Moves the collected text to its field.
     fn close_text(&mut self) {
         if let Some((field, text)) = self.text.take() {
             let mut json = String::with_capacity(text.len() + 2);
@@ -77,8 +77,8 @@ impl BlockBuilder {
         fields.get_or_insert_with(|| start.object().into())
     }
 
-    /// Builds the whole block. Arguments that are not a JSON object, such as the ones of a call that was cut off, become an empty object,
-    /// since no API accepts them otherwise; the call keeps their text.
+    /// Builds the whole block. Arguments that are not a JSON object, such as cut-off arguments, become an empty object, since no API
+    /// accepts other values. The block keeps their text separately.
     pub(crate) fn finish(mut self) -> Block {
         self.close_text();
         let input = std::mem::take(&mut self.input);
@@ -100,8 +100,8 @@ impl BlockBuilder {
     }
 }
 
-/// Appends a piece to a string, both in JSON's form; if one of them is no string, the piece replaces the value. They are not decoded,
-/// so that half a surrogate pair in each is a character again.
+/// Appends a piece to a string. Both are JSON texts; if either is not a string, the piece replaces the value. The texts are not decoded, so
+/// that half a surrogate pair in each forms a character again.
 fn append_to_string(value: &mut String, piece: &str) {
     match piece.strip_prefix('"') {
         Some(rest) if value.starts_with('"') => {
@@ -112,7 +112,7 @@ fn append_to_string(value: &mut String, piece: &str) {
     }
 }
 
-/// Appends an item to a list, both in JSON's form; another value is replaced by a list of the item.
+/// Appends an item to a list. Both are JSON texts; a value that is not a list is replaced by a list with this item.
 fn append_to_list(value: &mut String, item: &str) {
     if value.starts_with('[') {
         value.pop();

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use super::fields::ObjectText;
 use super::object::{push_string, unquoted};
 
-/// A change of a block. Nearly every event of a stream appends to one text: such events are read and written without a map of their fields.
+/// A change of a block. Nearly all events of a stream append to one text; such events are parsed and written without a map of their fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Delta {
     /// Appends to a text.
     Text(TextField, String),
-    /// Appends to a text, several times.
+    /// Appends to a text, in several events.
     Texts(TextRun),
-    /// Any other, as it was sent.
+    /// Any other change, with its original text.
     Other(ObjectText),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum TextField {
 impl TextField {
     const ALL: [Self; 4] = [Self::Text, Self::Thinking, Self::Signature, Self::PartialJson];
 
-    /// The name of the field.
+    /// Returns the name of the field.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -39,7 +39,7 @@ impl TextField {
         }
     }
 
-    /// The `type` of the deltas that append to it.
+    /// Returns the `type` of the deltas that append to the field.
     fn delta_type(self) -> &'static str {
         match self {
             Self::Text => "text_delta",
@@ -50,18 +50,18 @@ impl TextField {
     }
 }
 
-/// Changes of one text that came together. The texts of their events are kept, so that they are not written again.
+/// Consecutive changes of one text. The texts of their events are kept, and need not be written again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextRun {
     pub(crate) field: TextField,
-    /// The text that the events append.
+    /// Text that the events append.
     pub(crate) text: String,
-    /// The index of the block in the events.
+    /// Index of the block in the events.
     index: usize,
     events: String,
 }
 
-/// The beginning of an event whose index can be replaced in its text.
+/// Beginning of an event, up to the index, which can then be replaced in the text.
 const EVENT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":";
 
 impl TextRun {
@@ -74,7 +74,7 @@ impl TextRun {
         }
     }
 
-    /// Appends an event; whether it changes the same text.
+    /// Appends an event. Returns whether the event changes this text.
     pub(crate) fn push(&mut self, next: &TextEvent<'_>) -> bool {
         let is_same = self.field == next.field && self.index == next.index;
         if is_same {
@@ -94,28 +94,28 @@ impl TextRun {
         if index == self.index {
             return out.push_str(&self.events);
         }
-        // No text of an event has this in it: there, a quote is escaped.
+        // A quote in a text is escaped, so no text contains this separator.
         for event in self.events.split(EVENT).skip(1) {
             let rest = event.trim_start_matches(|character: char| character.is_ascii_digit());
-            // Writing to memory does not fail.
+            // Writes to memory do not fail.
             let _ = write!(out, "{EVENT}{index}{rest}");
         }
     }
 }
 
-/// An event that appends to a text, written as the API writes it.
+/// An event that appends to a text, in the notation of the API.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TextEvent<'e> {
-    /// Its block's index.
+    /// Index of the block.
     pub(crate) index: usize,
     pub(crate) field: TextField,
-    /// The text that the event appends.
+    /// Text that the event appends.
     pub(crate) piece: Cow<'e, str>,
     event: &'e str,
 }
 
 impl<'e> TextEvent<'e> {
-    /// Reads an event; `None` if it is of another type, or in another notation.
+    /// Parses an event. Returns `None` for other types and other notations.
     pub(crate) fn parse(event: &'e [u8]) -> Option<Self> {
         if !event.starts_with(EVENT.as_bytes()) {
             return None;
@@ -157,7 +157,7 @@ impl From<ObjectText> for Delta {
     }
 }
 
-/// Appends a delta that appends to a text.
+/// Writes a delta that appends to a text.
 pub(super) fn write_text(out: &mut String, field: TextField, text: &str) {
     out.push_str(r#"{"type":""#);
     out.push_str(field.delta_type());
@@ -168,8 +168,8 @@ pub(super) fn write_text(out: &mut String, field: TextField, text: &str) {
     out.push('}');
 }
 
-/// Reads the data of an event that appends to a text: its block's index, and the delta. `None` if it is another event, has anything
-/// else, or has it in another order than that of the API.
+/// Parses the data of an event that appends to a text: the index of the block, and the delta. Returns `None` if the event has another type,
+/// other fields or another order of fields than the API.
 pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     let mut rest = Rest(data);
     for token in [
@@ -199,17 +199,17 @@ pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     Some((index, Delta::Text(field, text.into_owned())))
 }
 
-/// The rest of the text.
+/// Remaining input of a parser.
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {
-    /// Takes a token, and the space in front of it.
+    /// Consumes a token, with an optional space before it.
     fn expect(&mut self, token: &str) -> Option<()> {
         self.0 = self.0.trim_ascii_start().strip_prefix(token)?;
         Some(())
     }
 
-    /// Takes this string, if it has no escapes.
+    /// Consumes this string, if it has no escapes.
     fn expect_string(&mut self, text: &str) -> Option<()> {
         let string = self.0.trim_ascii_start().strip_prefix('"')?;
         self.0 = string.strip_prefix(text)?.strip_prefix('"')?;
@@ -221,7 +221,7 @@ impl Rest<'_> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = text.split_at_checked(digits)?;
         self.0 = rest;
-        // JSON has no leading zeros.
+        // JSON forbids leading zeros.
         let is_json = digits == 1 || !number.starts_with('0');
         is_json.then(|| number.parse().ok())?
     }
@@ -242,7 +242,7 @@ mod tests {
         let event = |index: usize, text: &str| {
             format!("{EVENT}{index},\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n")
         };
-        // A text may look like an event.
+        // A text may contain the text of an event.
         let texts = [r#""a""#, r#""""#, r#""\u00e9\n\"index\":3,""#, "\"é\""];
         let mut run: Option<TextRun> = None;
         for text in texts {

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// An error of the gateway in the form of the API's errors. Errors of the upstream pass unchanged instead.
+/// An error of the gateway in the form of the API. Errors of the upstream pass unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
@@ -33,7 +33,7 @@ impl ApiError {
     }
 }
 
-/// The API's names for errors by their status, <https://platform.claude.com/docs/en/api/errors>.
+/// Names of the API's errors by status, <https://platform.claude.com/docs/en/api/errors>.
 const ERROR_TYPES: [(u16, &str); 11] = [
     (400, "invalid_request_error"),
     (401, "authentication_error"),
@@ -48,7 +48,7 @@ const ERROR_TYPES: [(u16, &str); 11] = [
     (529, "overloaded_error"),
 ];
 
-/// Returns the API's name for errors of a status.
+/// Returns the API's name of the errors with a status.
 pub(crate) fn error_type(status: StatusCode) -> &'static str {
     let known = ERROR_TYPES.iter().find(|(known, _)| *known == status.as_u16());
     match known {
@@ -58,7 +58,7 @@ pub(crate) fn error_type(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns the status of errors of this type.
+/// Returns the status of errors with this name.
 pub(crate) fn status_of_type(name: &str) -> Option<StatusCode> {
     let (status, _) = ERROR_TYPES.iter().find(|(_, known)| *known == name)?;
     StatusCode::from_u16(*status).ok()

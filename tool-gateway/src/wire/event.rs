@@ -7,7 +7,7 @@ use super::delta::{self, Delta};
 use super::fields::{ObjectText, RawFields};
 use super::object::Object;
 
-/// An event of the upstream's stream, or of the gateway's. Values that the gateway does not look into keep their text.
+/// An event of the upstream's or the gateway's stream. Values that the gateway does not read keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StreamEvent {
     /// The message without content.
@@ -23,18 +23,18 @@ pub(crate) enum StreamEvent {
     BlockStop {
         index: usize,
     },
-    /// `delta`, `usage` and all other fields but `type`.
+    /// `delta`, `usage` and all other fields except `type`.
     MessageDelta(RawFields),
     MessageStop,
     Ping,
-    /// The whole event, as the upstream sent it.
+    /// The whole event as the upstream sent it.
     Error(ObjectText),
-    /// An event of a type that is not known, as the upstream sent it.
+    /// An event of an unknown type, as the upstream sent it.
     Other(ObjectText),
 }
 
 impl StreamEvent {
-    /// Reads the data of an event; `None` if it is not an event of this API.
+    /// Parses the data of an event. Returns `None` if the data is not an event of this API.
     pub(crate) fn parse(data: &str) -> Option<Self> {
         if let Some((index, delta)) = delta::parse_text(data) {
             return Some(Self::BlockDelta { index, delta });
@@ -69,7 +69,7 @@ impl StreamEvent {
         })
     }
 
-    /// Estimates the memory that the event takes, in bytes.
+    /// Estimates the size of the event in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::BlockDelta { delta, .. } => match delta {
@@ -84,9 +84,9 @@ impl StreamEvent {
         }
     }
 
-    /// Appends the event as server-sent event, with its `event:` line, without which the Python SDK skips it.
+    /// Appends the event as a server-sent event. The Python SDK skips events without an `event:` line.
     pub(crate) fn write_sse(&self, out: &mut String) {
-        // Writing to memory does not fail.
+        // Writes to memory do not fail.
         match self {
             Self::MessageStart(message) => {
                 begin_sse(out, "message_start");
@@ -103,7 +103,7 @@ impl StreamEvent {
                 push_line(out, block.as_str());
                 out.push('}');
             }
-            // Its events are whole.
+            // A run contains whole events.
             Self::BlockDelta {
                 index,
                 delta: Delta::Texts(run),
@@ -163,7 +163,7 @@ fn begin_sse(out: &mut String, name: &str) {
     out.push_str("\ndata: ");
 }
 
-/// Appends JSON text in one line: in JSON, a line break is white space, and in server-sent events it ends the data.
+/// Appends JSON text as one line. A line break is white space in JSON, but ends the data in server-sent events.
 fn push_line(out: &mut String, json: &str) {
     if json.contains(['\n', '\r']) {
         out.push_str(&json.replace(['\n', '\r'], " "));
@@ -188,7 +188,7 @@ mod tests {
             r#"{"type":"ping"}"#,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
             r#"{"type":"later","x":1}"#,
-            // What the gateway does not look into keeps its text.
+            // Values that the gateway does not read keep their text.
             r#"{ "type" : "later", "x":1.50, "y": 1e999, "z": "\ud800" }"#,
             r#"{"type":"error","error":{"type":"overloaded_error", "message":"m"},"x":1.50}"#,
             r#"{"type":"message_start","message":{"id":"m", "content":[],"x":1.50}}"#,

@@ -1,4 +1,4 @@
-//! Owned JSON objects whose values keep their text: [`ObjectText`], which is read, and [`RawFields`], which are changed.
+//! Owned JSON objects whose values keep their text: [`ObjectText`] for reading, and [`RawFields`] for changes.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::object::{Object, push_name};
 pub(crate) struct ObjectText(Arc<str>);
 
 impl ObjectText {
-    /// The object in a JSON text; `None` if the text is another value.
+    /// Creates an object from a JSON text. Returns `None` if the text is another value.
     pub(crate) fn new(text: &str) -> Option<Self> {
         Object::parse(text).is_ok().then(|| Self(text.into()))
     }
 
-    /// The object in a text that is known to be JSON.
+    /// Creates an object from a text that is known to be JSON. Returns `None` if the text is another value.
     pub(super) fn from_json(text: &str) -> Option<Self> {
         text.starts_with('{').then(|| Self(text.into()))
     }
@@ -48,27 +48,27 @@ impl<'de> Deserialize<'de> for ObjectText {
     }
 }
 
-/// The fields of a JSON object in their order, with the text of their values.
+/// Fields of a JSON object in their order, with the texts of their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RawFields(IndexMap<String, String>);
 
 impl RawFields {
-    /// The text of a field's value.
+    /// Returns the text of a field's value.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The text of a field's value, to be changed. A field that is not there is added, and its value has to be set.
+    /// Returns the text of a field's value for a change. A missing field is added, and its value must be set.
     pub(super) fn value(&mut self, name: &str) -> &mut String {
         self.0.entry(name.to_owned()).or_default()
     }
 
-    /// Sets a field to a value in JSON's form, in its place or at the end.
+    /// Sets a field to a JSON text, at the field's position or at the end.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// Removes a field, and returns its value.
+    /// Removes a field. Returns the text of its value.
     pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
         self.0.shift_remove(name)
     }
@@ -84,7 +84,7 @@ impl RawFields {
         sizes.sum()
     }
 
-    /// Appends the fields to the text of an object that is not closed.
+    /// Appends the fields to the text of an unclosed object.
     pub(crate) fn write(&self, out: &mut String) {
         for (name, value) in &self.0 {
             push_name(out, name);
@@ -92,7 +92,7 @@ impl RawFields {
         }
     }
 
-    /// The object with these fields.
+    /// Returns the object with these fields as JSON text.
     pub(crate) fn to_json(&self) -> String {
         let mut text = String::with_capacity(self.size() + 4 * self.0.len() + 2);
         text.push('{');
@@ -101,14 +101,14 @@ impl RawFields {
         text
     }
 
-    /// The object with these fields, which is not changed any more.
+    /// Converts the fields to an object that is not changed any more.
     pub(crate) fn into_object(self) -> ObjectText {
         ObjectText(self.to_json().into())
     }
 }
 
 impl From<Object<'_>> for RawFields {
-    /// Of a repeated field the last value counts.
+    /// Of repeated fields, the last one counts.
     fn from(object: Object<'_>) -> Self {
         let fields = object.0.into_iter();
         Self(

@@ -1,4 +1,4 @@
-//! [`TextOrList`]: a value that is a list whose items stay as they were written, or a string.
+//! [`TextOrList`]: a string, or a list whose items keep their text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The list is read in one pass with its parent: long conversations are lists in lists.
+/// A string, a list or another value. A list is parsed in one pass with its parent, since long conversations are lists in lists.
 #[derive(Debug)]
 pub(super) enum TextOrList<'a> {
     Text(Cow<'a, str>),
     List(Vec<&'a RawValue>),
     Null,
-    /// Anything else.
+    /// Any other value.
     Other,
 }
 

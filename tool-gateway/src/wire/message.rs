@@ -1,4 +1,4 @@
-//! Messages of a request, and the text of messages.
+//! Messages of a request, and messages as text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::role::Role;
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) role: Role,
-    /// The text of its blocks; a string counts as one text block.
+    /// Blocks of the message; a string is one text block.
     pub(crate) blocks: Vec<Block>,
 }
 
 impl Message {
-    /// Reads a message; the error does not name the place of the message.
+    /// Parses a message. The error does not contain the position of the message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let fields: MessageFields<'_> = object::read(text).map_err(|_| "expected an object".to_owned())?;
         let role = fields.role.and_then(|role| serde_json::from_str(role.get()).ok());
@@ -37,13 +37,13 @@ impl Message {
         self.role == Role::Assistant
     }
 
-    /// Whether the message is a system message, which is no part of the conversation's history.
+    /// Returns whether the message is a system message, which is not part of the conversation's history.
     pub(crate) fn is_system(&self) -> bool {
         self.role == Role::System
     }
 }
 
-/// The fields of a message that the gateway reads. The last one of repeated fields counts, as for [`Object`].
+/// Fields of a message that the gateway reads. Of repeated fields, the last one counts, as in [`Object`].
 #[derive(Default)]
 struct MessageFields<'a> {
     role: Option<&'a RawValue>,
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> for MessageFields<'a> {
     }
 }
 
-/// Returns the blocks of a message's content; a string counts as one text block.
+/// Returns the blocks of a message's content. A string is one text block.
 fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
     match content {
         TextOrList::Text(text) => Some(vec![Block::text(&text)]),
@@ -72,7 +72,7 @@ fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
     }
 }
 
-/// A message of the model that is not streamed.
+/// An assistant message that is not streamed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WholeMessage {
     text: Arc<str>,
@@ -81,7 +81,7 @@ pub(crate) struct WholeMessage {
 }
 
 impl WholeMessage {
-    /// Reads the body of a response.
+    /// Parses the body of a response.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let fields: MessageFields<'_> = object::read(text).ok()?;
         let usage = fields.usage.map(|usage| serde_json::from_str(usage.get()));
@@ -110,7 +110,7 @@ impl WholeMessage {
         (self.blocks, self.usage)
     }
 
-    /// Returns the message of a `message_start` event, and the fields of its `message_delta`.
+    /// Returns the message for a `message_start` event, and the fields for a `message_delta` event.
     pub(crate) fn start_and_end(&self) -> (ObjectText, RawFields) {
         let mut message = RawFields::default();
         let mut delta = RawFields::default();

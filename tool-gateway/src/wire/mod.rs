@@ -1,4 +1,4 @@
-//! The Messages API as text: requests, content blocks and stream events keep unknown fields, and unchanged parts keep their bytes.
+//! The Messages API as text. Requests, content blocks and stream events keep unknown fields, and unchanged parts keep their bytes.
 
 pub(crate) mod error;
 pub(crate) mod object;

@@ -1,4 +1,4 @@
-//! [`Object`]: a JSON object whose values keep their text.
+//! [`Object`]: a borrowed JSON object whose values keep their text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of a JSON object, in their order, with the text of their values. It borrows from its text.
+/// Fields of a JSON object in their order, with the texts of their values. All texts are borrowed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -18,23 +18,23 @@ impl<'a> Object<'a> {
         read(text)
     }
 
-    /// Returns the text of a field's value. The last one of repeated fields counts, as for most readers of JSON.
+    /// Returns the text of a field's value. Of repeated fields, the last one counts, as in most JSON parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let field = self.0.iter().rev().find(|(field, _)| field == name);
         field.map(|(_, value)| value.get())
     }
 
-    /// Returns the value of a field that is a string.
+    /// Returns the value of a string field.
     pub(crate) fn string(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// The value of a field that is a string, without a copy where it has no escapes.
+    /// Returns the value of a string field, borrowed if the value has no escapes.
     pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         unquoted(self.get(name)?)
     }
 
-    /// Whether a field is the string `value`.
+    /// Returns whether a field is the string `value`.
     pub(crate) fn is(&self, name: &str, value: &str) -> bool {
         let plain = |text: &str| {
             text.strip_prefix('"')?
@@ -46,7 +46,8 @@ impl<'a> Object<'a> {
             || self.string(name).is_some_and(|found| found == value)
     }
 
-    /// Writes the object; `change` gives the text of a field, or `None` to leave it out. The last one of repeated fields is written.
+    /// Serializes the object. `change` returns the text of a field, or `None` to omit the field. Of repeated fields, the last one is
+    /// written.
     pub(crate) fn write<'t>(
         &self,
         out: &mut String,
@@ -66,7 +67,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once.
+/// Returns the fields in their order. Of repeated fields, only the last one is returned, since a replaced value must be written once.
 pub(super) fn last_of_each<'f, 'a, V>(
     fields: &'f [(Cow<'a, str>, V)],
 ) -> impl Iterator<Item = &'f (Cow<'a, str>, V)> {
@@ -88,9 +89,9 @@ pub(crate) enum Change<'t> {
     To(&'t str),
 }
 
-/// Appends the name of a field to the text of an object that is not closed; its value comes next.
+/// Appends the name of a field to the text of an unclosed object. The caller appends the value.
 pub(crate) fn push_name(out: &mut String, name: &str) {
-    // No value ends like this.
+    // No value ends with `{`.
     if !out.ends_with('{') {
         out.push(',');
     }
@@ -98,7 +99,7 @@ pub(crate) fn push_name(out: &mut String, name: &str) {
     out.push(':');
 }
 
-/// Appends a string in JSON's form.
+/// Appends a string as JSON.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     if !has_escapes(text) {
         out.push('"');
@@ -112,7 +113,7 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     }
 }
 
-/// Reads one string, without anything around it.
+/// Parses one string without white space around it.
 pub(super) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     let plain = json.strip_prefix('"')?.strip_suffix('"')?;
     if has_escapes(plain) {
@@ -121,16 +122,16 @@ pub(super) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(plain))
 }
 
-/// Whether a string has characters that JSON writes as escapes.
+/// Returns whether JSON escapes any character of a string.
 pub(crate) fn has_escapes(text: &str) -> bool {
-    // All bytes, without an early end: so many of them are looked at in one step.
+    // No early return, so that the compiler can check many bytes in one step.
     let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     text.bytes()
         .fold(0, |found, byte| found | u8::from(is_escape(byte)))
         != 0
 }
 
-/// Appends a field with a value in JSON's form to an object's text: before its closing brace.
+/// Appends a field to an object's text, before the closing brace. The value is JSON text.
 pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     let Some(body) = object.trim_end().strip_suffix('}') else {
         return object.to_owned();
@@ -143,7 +144,7 @@ pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     text
 }
 
-/// The text of an object with another value in JSON's form of a field: in its place, or at the end.
+/// Returns the object's text with a field set to a JSON text, at the field's position or at the end.
 pub(crate) fn set_field(object: &str, name: &str, value: &str) -> String {
     let fields = Object::parse(object).unwrap_or_default();
     if fields.get(name).is_none() {
@@ -167,13 +168,13 @@ impl<'a> Fields<'a> for Object<'a> {
     }
 }
 
-/// A type that is read from an object, field by field.
+/// A type that is deserialized from an object, field by field.
 pub(super) trait Fields<'a>: Default {
-    /// Reads the value of the field of this name.
+    /// Reads the value of the field with this name.
     fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error>;
 }
 
-/// Reads an object.
+/// Deserializes an object.
 pub(super) fn read<'a, T: Fields<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
     struct ObjectVisitor<T>(T);
     impl<'de, T: Fields<'de>> Visitor<'de> for ObjectVisitor<T> {
@@ -197,7 +198,7 @@ pub(super) fn read<'a, T: Fields<'a>>(text: &'a str) -> Result<T, serde_json::Er
     Ok(read)
 }
 
-/// Reads a field's name, borrowed unless it has escapes.
+/// Name of a field, borrowed if the name has no escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! [`MessagesRequest`]: the body of `POST /v1/messages`, and of `count_tokens`.
+//! [`MessagesRequest`]: the body of `POST /v1/messages` and of `count_tokens`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use super::list::TextOrList;
 use super::message::Message;
 use super::object::{self, Fields, last_of_each, push_name};
 
-/// The body of a request. It owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
+/// Body of a request. Owns its text, so that the text is parsed once and moved into the turn. Unchanged parts keep their bytes.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// The names of the fields, in their order, with the ranges of their values in the body; the lists below have separate ranges. The last
-    /// one of repeated fields counts, as for most readers of JSON.
+    /// Names of the fields in their order, with the ranges of their values in the body. The ranges of messages and tools are in separate
+    /// lists. Of repeated fields, the last one counts, as in most JSON parsers.
     fields: Vec<(String, Option<Range<usize>>)>,
     pub(crate) messages: Vec<Message>,
     message_texts: Vec<Range<usize>>,
@@ -24,7 +24,7 @@ pub(crate) struct MessagesRequest {
 }
 
 impl MessagesRequest {
-    /// Reads a body. The error names the line and column of invalid JSON, or the invalid field.
+    /// Parses a body. The error contains the line and column of invalid JSON, or the name of the invalid field.
     pub(crate) fn parse(body: impl Into<String>) -> Result<Self, ApiError> {
         let body = body.into();
         let read: BodyFields<'_> = object::read(&body)
@@ -54,14 +54,14 @@ impl MessagesRequest {
         self.body
     }
 
-    /// Returns the text of a field other than messages and tools.
+    /// Returns the text of a field other than `messages` and `tools`.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         let (_, value) = fields.find(|(name, _)| name == field)?;
         value.as_ref().map(|value| self.at(value))
     }
 
-    /// Returns all fields but messages and tools with their texts, in their order.
+    /// Returns all fields except `messages` and `tools`, with their texts, in their order.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let fields = self.fields.iter();
         fields.filter_map(|(name, value)| Some((name.as_str(), self.at(value.as_ref()?))))
@@ -78,12 +78,12 @@ impl MessagesRequest {
         tools.map(|tool| self.at(tool)).collect()
     }
 
-    /// Whether the client asked for a stream.
+    /// Returns whether the client requested a stream.
     pub(crate) fn is_stream(&self) -> bool {
         self.get("stream") == Some("true")
     }
 
-    /// Writes the body with other messages and other values of some fields; missing fields are appended. `messages` is the text of the list
+    /// Builds the body with other messages and other values of some fields. Missing fields are appended. `messages` is the text of the list
     /// without brackets.
     pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)]) -> String {
         let added: usize = changes
@@ -128,7 +128,7 @@ fn push_list<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>) {
     out.push(']');
 }
 
-/// A field that is a list, or absent.
+/// Returns the items of a list field, if the field is present.
 fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a RawValue>>, ApiError> {
     match value {
         None | Some(TextOrList::Null) => Ok(None),
@@ -137,12 +137,12 @@ fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a
     }
 }
 
-/// The fields of a body. The last one of repeated fields counts.
+/// Fields of a body. Of repeated fields, the last one counts.
 #[derive(Default)]
 struct BodyFields<'a> {
     messages: Option<TextOrList<'a>>,
     tools: Option<TextOrList<'a>>,
-    /// In their order, with the values of the others.
+    /// All fields in their order, with the values of the fields that are not lists.
     all: Vec<(Cow<'a, str>, Option<&'a RawValue>)>,
 }
 
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Otherwise a body with a repeated short field would be sent with as many copies of all messages.
+    /// Otherwise the upstream request would have a copy of all messages for each repetition of a short field.
     #[test]
     fn of_a_repeated_field_the_last_is_sent() {
         let many = 100_000;

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The role of a message.
+/// Role of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub(crate) enum Role {
     User,
     Assistant,
-    /// Instructions between the other messages, which are no part of the conversation's history.
+    /// Instructions between other messages, which are not part of the conversation's history.
     System,
-    /// A role that the gateway does not know. The upstream decides about it.
+    /// Any other role, which the upstream accepts or rejects.
     Other(Box<str>),
 }
 

@@ -1,8 +1,8 @@
-//! Sums the usage of several rounds: every counter, nested ones too.
+//! Usage, and the sum of the usage of several rounds, including nested counters.
 
 use serde_json::{Map, Number, Value};
 
-/// Adds the counters of `more`. Other values are replaced by the ones of the last round.
+/// Adds the counters of `more`. Values of other types are replaced by the values in `more`.
 pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (field, value) in more {
         match (sum.get_mut(field), value) {
@@ -17,18 +17,18 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// Reads the counters of a message; `None` if they are no object.
+/// Parses the counters of a message. Returns `None` if the text is not an object.
 pub(crate) fn read(json: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(json).ok()
 }
 
-/// The counters as JSON.
+/// Returns the counters as JSON.
 pub(crate) fn to_json(usage: &Map<String, Value>) -> String {
-    // An object with strings as keys always has a form in JSON.
+    // An object with string keys can always be serialized.
     serde_json::to_string(usage).unwrap_or_default()
 }
 
-/// Returns the number of all tokens, read and written, cached ones too.
+/// Returns the total number of input, output and cached tokens.
 pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
     const COUNTERS: [&str; 4] = [
         "input_tokens",

@@ -6,7 +6,7 @@ use crate::turn::action::Sent;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 
-/// The client, a strict reader of the API.
+/// A client that reads the API strictly.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ClientView {
     pub(super) stage: Stage,
@@ -88,7 +88,7 @@ impl ClientView {
         }
     }
 
-    /// The content, once the message is complete.
+    /// Returns the content of a complete message.
     #[track_caller]
     pub(super) fn finish(self, reason: &str, rounds: usize) -> Vec<Value> {
         assert_eq!(self.stage, Stage::Ended, "{self:#?}");

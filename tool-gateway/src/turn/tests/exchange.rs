@@ -1,4 +1,4 @@
-//! [`Exchange`]: a machine with its client; [`TurnInProgress`] has one for each form of the upstream's messages.
+//! [`Exchange`]: a machine with its client. [`TurnInProgress`] has one exchange for each form of the upstream's messages.
 
 use std::rc::Rc;
 
@@ -20,12 +20,12 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Takes an event of an incomplete message, which may only be shown.
+    /// Handles an event of an incomplete message, which may only cause output.
     #[track_caller]
     pub(super) fn on_part(&mut self, event: Event) {
         let rest = self.on(event);
         assert!(rest.is_empty(), "expected output only, got {rest:#?}");
-        // An error in its place ends the turn.
+        // An error instead of this event ends the turn.
         let error = ObjectText::new(r#"{"type":"error"}"#).unwrap();
         let mut failed = self.machine.clone();
         let actions = failed.on(Event::Stream(StreamEvent::Error(error.clone())));
@@ -33,7 +33,7 @@ impl Exchange {
         assert_eq!(failed.on(Event::Stream(StreamEvent::MessageStop)), []);
     }
 
-    /// Takes an event. The client receives what is sent; the other actions are returned.
+    /// Handles an event. The client receives the output; all other actions are returned.
     #[track_caller]
     pub(super) fn on(&mut self, event: Event) -> Vec<Action> {
         let mut is_recorded = false;
@@ -57,7 +57,7 @@ impl Exchange {
     }
 }
 
-/// Starts a copy of a machine, as a retry does after a break. The copy is equal to the machine, so both continue in the same way.
+/// Starts a copy of a machine, like a retry after a break. The copy equals the machine, so both continue equally.
 #[track_caller]
 pub(super) fn restart(machine: &TurnMachine) -> Vec<Action> {
     let mut copy = machine.clone();
@@ -70,16 +70,16 @@ pub(super) fn restart(machine: &TurnMachine) -> Vec<Action> {
 #[derive(Debug, Clone)]
 pub(super) struct TurnInProgress {
     pub(super) request: Rc<(Recognized, Restored)>,
-    /// The conversation before the turn, with the numbers, calls and runs of the turn.
+    /// Conversation before the turn, with the numbers, calls and runs of the turn.
     pub(super) conversation: Conversation,
-    /// With an upstream that streams, and with one that does not.
+    /// Exchange with an upstream that streams; `whole` has one that does not.
     pub(super) streamed: Exchange,
     pub(super) whole: Exchange,
-    /// The messages that the upstream has to see after those of the request, as text.
+    /// Messages that the upstream must see after the messages of the request, as text.
     pub(super) truth: String,
     /// Number of requests to the upstream.
     pub(super) rounds: usize,
-    /// The parts of the incomplete message.
+    /// Parts of the incomplete message.
     pub(super) message: Vec<Part>,
 }
 

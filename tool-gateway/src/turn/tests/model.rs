@@ -1,4 +1,4 @@
-//! The bounded model: the blocks that the model says, and a conversation between two requests.
+//! The bounded model: the blocks that the model sends, and a conversation between two requests.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -17,15 +17,15 @@ pub(super) enum Kind {
     Text,
     Internal,
     External,
-    /// An internal call that runs after the client's results, if the client has calls in the same message.
+    /// An internal call that runs after the client's results if the message also has external calls.
     Deferred,
-    /// An internal call that is not permitted, and becomes the client's instead of running.
+    /// An internal call that is not permitted and becomes external.
     Interrupted,
 }
 
 pub(super) const CALLS: [Kind; 4] = [Kind::Internal, Kind::External, Kind::Deferred, Kind::Interrupted];
 
-/// A block of the model, and a number that no other block of the conversation has.
+/// A block of the model with a number that is unique in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Part {
     pub(super) kind: Kind,
@@ -37,17 +37,17 @@ impl Part {
         CALLS.contains(&self.kind)
     }
 
-    /// Whether the client has to answer it.
+    /// Returns whether the client has to answer the part.
     pub(super) fn is_external(self) -> bool {
         matches!(self.kind, Kind::External | Kind::Interrupted)
     }
 
-    /// The id of a call, as the upstream knows it.
+    /// Returns the upstream's id of a call.
     pub(super) fn id(self) -> String {
         format!("up_{}", self.number)
     }
 
-    /// The block as the upstream sends it: as a whole, and as the start and the delta of a stream.
+    /// Returns the block as the upstream sends it: whole, and as the start and the delta of a stream.
     pub(super) fn forms(self) -> (Block, Block, ObjectText) {
         let number = self.number;
         let (whole, start, delta) = match self.kind {
@@ -83,19 +83,19 @@ pub(super) fn object(value: &Value) -> ObjectText {
     ObjectText::new(&value.to_string()).unwrap()
 }
 
-/// A `tool_result` block.
+/// Builds a `tool_result` block.
 pub(super) fn result(id: &str, content: &str) -> Block {
     Block::new(json!({ "type": "tool_result", "tool_use_id": id, "content": content }).to_string())
 }
 
-/// The result of an internal call.
+/// Builds the result of an internal call.
 pub(super) fn internal_result(part: Part) -> Block {
     result(&part.id(), &format!("result of {}", part.id()))
 }
 
 pub(super) const CLIENT_RESULT: &str = "from the client";
 
-/// The text of each user message.
+/// Returns the text block of each user message.
 pub(super) fn go_on() -> Block {
     Block::text("go on")
 }
@@ -103,16 +103,16 @@ pub(super) fn go_on() -> Block {
 /// A conversation between two requests.
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
-    /// The messages of the client's next request, as text.
+    /// Messages of the client's next request, as text.
     pub(super) visible: String,
-    /// The messages that the upstream must see then.
+    /// Messages that the upstream must see in the next request.
     pub(super) transcript: String,
-    /// The deferred calls that must run before.
+    /// Deferred calls that must run before the next request to the upstream.
     pub(super) deferred: Vec<Part>,
-    /// All turns so far, and a store that has them.
+    /// All turns so far, and a store with these turns.
     pub(super) turns: Vec<Turn>,
     pub(super) store: Rc<MemoryStore>,
-    /// The internal calls that ran.
+    /// Numbers of the internal calls that ran.
     pub(super) ran: BTreeSet<usize>,
     pub(super) last_number: usize,
     pub(super) calls_left: usize,
