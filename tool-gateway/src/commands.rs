@@ -1,4 +1,4 @@
-//! The commands of the program, and its `--help`.
+//! Commands of the program, and its `--help`.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -8,10 +8,10 @@ use tool_cli::Program;
 
 use crate::{serve, tools};
 
-/// Runs the program with its arguments, the first of which is its name, and returns the exit status.
+/// Runs the program with these arguments, the first of which is the program's name. Returns the exit status.
 ///
-/// Exit status 0: success. 1: part of the input could not be repaired or read, as each command's help says.
-/// 2: wrong usage, or an error of input or output; standard error has a message.
+/// Exit status 0 is success; 1 means that a part of the input could not be repaired or read, as each command's help says; 2 means wrong
+/// usage, or an error of input or output, with a message on standard error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     PROGRAM.run(arguments, |command: &Command, terminal| match command {
         Command::Local(command) => command.run(terminal),

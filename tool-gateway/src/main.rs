@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// A request's memory is often given back by another thread than the one that took it. The C library's allocator has threads wait
-/// for each other there, which took a third of the time of a request.
+/// Memory of a request is often freed by another thread than the one that allocated it. The C library's allocator makes threads wait for
+/// each other then, which took a third of the time of a request.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

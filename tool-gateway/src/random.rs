@@ -4,12 +4,12 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 const ID_LENGTH: usize = 22;
 
-/// 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
+/// Returns 132 random bits as 22 characters of `[A-Za-z0-9_-]`.
 pub(crate) fn id() -> String {
     id_from(&bytes::<ID_LENGTH>())
 }
 
-/// An id in the form of [`id`], from at least 22 random bytes.
+/// Returns an id in the form of [`id`], from at least 22 random bytes.
 pub(crate) fn id_from(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -19,15 +19,15 @@ pub(crate) fn id_from(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Whether a text has the form of an [`id`].
+/// Returns whether a text has the form of an [`id`].
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() == ID_LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))
 }
 
-/// Random bytes from the operating system.
+/// Returns random bytes of the operating system.
 pub(crate) fn bytes<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
-    // Without randomness ids could be guessed, and every other answer would be worse: the process ends.
+    // Without randomness, ids could be guessed, so the process must end.
     #[allow(
         clippy::expect_used,
         reason = "the operating system has no randomness: nothing here is safe any more"

@@ -1,7 +1,7 @@
-//! [`SelfWakes`]: keeps the wakes of a future in its own poll from its task.
+//! [`SelfWakes`]: hides the wakes that a future causes within its own poll from the future's task.
 //!
-//! A connection's task reads the body of a request and takes it, too: the one wakes the other, which is itself. For a task that was
-//! woken in its poll the runtime wakes another thread, which finds nothing to do; that costs more than the poll.
+//! The task of a connection both reads and consumes the body of a request, so its reader wakes the task that is already running. After such
+//! a wake, the runtime wakes another thread, which finds nothing to do; that costs more than the poll itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// Maximum number of polls in a row: other tasks have their turn, too.
+/// Maximum number of polls in a row, so that other tasks can run.
 const MAX_POLLS: usize = 4;
 
-/// Polls a future, whose wakes in its own poll do not reach its task.
+/// Polls a future whose wakes within its own poll do not reach the task.
 pub(crate) struct SelfWakes {
     shared: Arc<WakeState>,
     waker: Waker,
@@ -29,7 +29,7 @@ impl Default for SelfWakes {
 }
 
 impl SelfWakes {
-    /// Polls; if that has woken it, polls again at once.
+    /// Polls. If the poll has woken its own task, polls again at once.
     pub(crate) fn poll<T>(
         &self,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl Wake for WakeState {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Always written, so that the next poll sees what this wake is about.
+        // Always written, so that the next poll sees all changes before this wake.
         if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
             self.task.wake();
         }
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts what reaches the task.
+    /// Counts the wakes that reach the task.
     #[derive(Default)]
     struct Counted(AtomicUsize);
 

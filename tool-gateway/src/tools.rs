@@ -1,4 +1,4 @@
-//! The tools of the program: their registry, and the commands `tools` and `call`, which need no server.
+//! Tools of the program: their registry, and the commands `tools` and `call`, which need no server.
 
 use std::io::{self, Write as _};
 
@@ -42,14 +42,14 @@ Call one of the gateway's tools, and print its `tool_result`; what was changed i
 
 Exit status: 0 the call succeeded; 1 the result is an error; 2 wrong usage.";
 
-/// The tools that the program has.
+/// Creates a registry with all tools of the program.
 pub(crate) fn registry() -> Result<ToolRegistry, RegistryError> {
     let mut registry = ToolRegistry::new();
     registry.register::<todo_write>()?.register::<todo_read>()?;
     Ok(registry)
 }
 
-/// The registry, or why this program has none.
+/// Returns the registry, or the failure of the program.
 pub(crate) fn loaded() -> Result<ToolRegistry, Failure> {
     registry().map_err(|error| Failure::Message(format!("the tools cannot be registered: {error}")))
 }

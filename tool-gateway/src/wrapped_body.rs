@@ -1,4 +1,4 @@
-//! [`WrappedBody`]: a body inside of another, the one implementation of `http_body::Body` in this crate.
+//! [`WrappedBody`]: a body inside another body. This module has the only implementation of `http_body::Body` in this crate.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 /// Next frame of a body.
 pub(crate) type FramePoll<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
 
-/// Changes the frames of a body of type `B`. End and size are those of `B` by default.
+/// Changes the frames of a body of type `B`. By default, end and size are the end and size of `B`.
 pub(crate) trait BodyWrapper<B: Body<Data = Bytes>> {
     fn poll_frame(&mut self, body: &mut B, cx: &mut Context<'_>) -> FramePoll<B::Error>;
 
@@ -22,7 +22,7 @@ pub(crate) trait BodyWrapper<B: Body<Data = Bytes>> {
     }
 }
 
-/// A body whose frames a [`BodyWrapper`] changes.
+/// A body whose frames are changed by a [`BodyWrapper`].
 pub(crate) struct WrappedBody<B, W> {
     body: B,
     wrapper: W,

@@ -1,4 +1,4 @@
-//! Accepts connections, and serves each until its client leaves or the program stops.
+//! Accepts connections, and serves each connection until its client disconnects or the program stops.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,8 +14,8 @@ use tokio::net::TcpListener;
 
 use crate::self_wakes::SelfWakes;
 
-/// Serves until `stop` is ready; then it accepts no more, and returns when the requests in progress have been answered. A client has
-/// `idle` for the headers of a request, also on a connection that it keeps open.
+/// Serves until `stop` is ready, then accepts no more connections, and returns after all running requests have been answered. `idle` is the
+/// timeout for the headers of a request, also on an idle connection.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -40,7 +40,7 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        // Events are small, and a client waits for each.
+        // Events are small, and clients wait for each one.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection delays small writes");
         }
@@ -58,11 +58,12 @@ pub(crate) async fn serve(
     connections.shutdown().await;
 }
 
-/// Period of a timer that ends before the timers of requests: for a timer that ends first, the runtime would wake the thread that waits for
-/// the network, once for each request.
+/// Period of a timer that ends before the timers of requests. Whenever a new timer is the first to end, the runtime wakes the thread that
+/// waits for the network; without this timer, that would happen once for each request.
 const EARLIEST: Duration = Duration::from_secs(1);
 
-/// Out of file descriptors or memory, accepting fails until connections end; the loop must not take the processor meanwhile.
+/// Waits after a failed accept. Without file descriptors or memory, accepting fails until connections end, and the loop must not use up the
+/// processor meanwhile.
 async fn wait_after(error: &io::Error) {
     let is_of_connection = matches!(
         error.kind(),

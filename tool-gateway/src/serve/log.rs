@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::serve::log_lines::LogLines;
 
-/// Logs on standard error: for people on a terminal, else as JSON. The layer `beside` the log has separate filters.
+/// Starts the log on standard error, as text on a terminal and otherwise as JSON. The layer `beside` the log has separate filters.
 pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
@@ -19,12 +19,12 @@ pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) 
         Ok("error") => LevelFilter::ERROR,
         _ => LevelFilter::INFO,
     };
-    // What such a span says is in the line of its turn, and to format it takes longer than all else that a request takes.
+    // The line of the turn has all fields of such a span, and the span takes longer to format than all other work of a request.
     let shows = filter_fn(move |metadata| {
         level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
     });
     let lines = LogLines::new(|line: &[u8]| {
-        // A closed standard error stops nothing.
+        // The program continues if standard error is closed.
         let _ = io::stderr().write_all(line);
     });
     let is_terminal = io::stderr().is_terminal();
@@ -41,7 +41,7 @@ pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) 
         let log = fmt().with_max_level(level).with_writer(io::stderr);
         tracing::subscriber::set_global_default(log.with_target(false).finish().with(shows))
     } else {
-        // One filter for all is quicker than one for each layer.
+        // One filter for all layers is faster than one filter for each.
         tracing::subscriber::set_global_default(registry().with(level).with(shows).with(lines))
     };
 }

@@ -1,7 +1,7 @@
-//! [`LogLines`]: the log as JSON, a line for each event.
+//! [`LogLines`]: the log as JSON, one line for each event.
 //!
-//! Each request has a line and a span or two. `tracing_subscriber` writes their fields through `serde`, field by field, which took a
-//! tenth of the time of a request.
+//! Each request has a line and one or two spans. `tracing_subscriber` serializes their fields with `serde`, one by one, which took a tenth
+//! of the time of a request.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use crate::wire::object::push_string;
 
-/// Hands each line to `write`: time, level, the event's fields, where it is from, and the spans that it is in with theirs.
+/// Passes each line to `write`: time, level, fields and target of the event, and the enclosing spans with their fields.
 pub(super) struct LogLines<F> {
     write: F,
 }
@@ -27,7 +27,7 @@ impl<F: Fn(&[u8])> LogLines<F> {
     }
 }
 
-/// The fields of a span, as an object without its closing brace.
+/// Fields of a span, as an object without its closing brace.
 struct SpanFields(String);
 
 impl<S, F> Layer<S> for LogLines<F>
@@ -54,7 +54,7 @@ where
         let metadata = event.metadata();
         let mut line = String::with_capacity(512);
         line.push_str(r#"{"timestamp":""#);
-        // Writing to memory does not fail.
+        // Writes to memory do not fail.
         let _ = SystemTime.format_time(&mut Writer::new(&mut line));
         line.push_str(r#"","level":""#);
         line.push_str(metadata.level().as_str());
@@ -80,7 +80,7 @@ where
     }
 }
 
-/// Appends fields to an object that has one already.
+/// Appends fields to an object that already has a field.
 struct LineFields<'t>(&'t mut String);
 
 impl LineFields<'_> {
@@ -116,7 +116,7 @@ impl Visit for LineFields<'_> {
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no word for others.
+        // JSON has no other numbers.
         if value.is_finite() {
             self.push(field, value);
         } else {

@@ -1,4 +1,4 @@
-//! `tool-gateway serve`: starts the server, and ends it in order.
+//! `tool-gateway serve`: starts the server, and shuts it down gracefully.
 
 // Dependencies first: a module uses only modules declared before it.
 mod log_lines;
@@ -42,10 +42,10 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failur
     })
 }
 
-/// Time that blocked threads have when all else has ended.
+/// Time for blocked threads after everything else has ended.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Runs a future to its end, and the program with it: a runtime that is dropped would wait for threads of tools, or for a disk that hangs.
+/// Runs a future to its end, and then shuts down the runtime. A dropped runtime would wait for threads of tools and for a disk that hangs.
 fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LAST);
@@ -60,7 +60,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         .into_result()
         .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
     if options.check_config {
-        // Address and file may be in use: by the server whose next configuration this is.
+        // The address and the file may be in use by the running server whose next configuration this is.
         print("the configuration is right");
         return Ok(Outcome::Success);
     }
@@ -78,7 +78,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     let store = settings.sessions.open(&settings.store);
     let store = store.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
     let gateway = gateway.with_shared_store(store);
-    // Who reads that it listens may stop it at once.
+    // A process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("signals cannot be listened to: {error}")))?;
     print_start(address, &gateway, traces);
@@ -91,7 +91,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     Ok(Outcome::Success)
 }
 
-/// A gateway with these settings, but for the store. All of their mistakes are added.
+/// Builds a gateway with these settings, except for the store. Adds all mistakes in the settings.
 async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gateway, Failure> {
     let keys = settings.client_keys(mistakes);
     let registry = settings.tools.select(tools::loaded()?, mistakes);
@@ -113,7 +113,7 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     Ok(gateway.with_client_keys(keys).with_any_host())
 }
 
-/// Prints the address and the settings for the operator.
+/// Prints the address and the settings.
 fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) {
     let names = gateway.tool_names();
     let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
@@ -132,7 +132,8 @@ fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) 
     ));
 }
 
-/// Serves until a signal; then no more requests are admitted, and those that run have some time. A second signal ends that, too.
+/// Serves until a signal. Then no more requests are admitted, and running ones have some time to end. A second signal ends the program at
+/// once.
 async fn serve_until_stopped(
     listener: TcpListener,
     router: Router,
@@ -146,18 +147,18 @@ async fn serve_until_stopped(
     };
     let served = async {
         connections::serve(listener, router, limits.client_idle, close).await;
-        // Calls that must not be cut go on without their clients.
+        // Calls that must not be interrupted continue without their clients.
         turns.ended().await;
     };
     tokio::select! {
         () = served => {}
-        // What is left is interrupted; from a file of sessions, retries learn that.
+        // The remaining calls are interrupted. A retry learns this from a store in a file.
         () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
         () = signals.received(2) => {}
     }
 }
 
-/// Prints a message for the operator. A closed standard error stops nothing.
+/// Prints a message for the operator. The program continues if standard error is closed.
 fn print(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -6,7 +6,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// The signals to stop, counted from the moment at which this is made.
+/// Counts the signals to stop, from the creation of this value.
 pub(super) struct StopSignals {
     received: watch::Receiver<usize>,
 }
@@ -23,11 +23,11 @@ impl StopSignals {
         Ok(Self { received })
     }
 
-    /// Waits until there were as many.
+    /// Waits until this many signals have arrived.
     pub(super) async fn received(&self, wanted: usize) {
         let mut received = self.received.clone();
         if received.wait_for(|count| *count >= wanted).await.is_err() {
-            // There will be none.
+            // No signal can arrive.
             std::future::pending::<()>().await;
         }
     }

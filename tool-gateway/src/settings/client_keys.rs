@@ -1,4 +1,4 @@
-//! [`ClientKey`]: the keys of the clients, from the configuration and from `TOOL_GATEWAY_CLIENT_KEYS`.
+//! [`ClientKey`]: client keys from the configuration and from `TOOL_GATEWAY_CLIENT_KEYS`.
 
 use std::collections::HashMap;
 use std::env;
@@ -15,7 +15,7 @@ use super::mistakes::Mistakes;
 pub(crate) struct ClientSettings {
     pub(crate) name: String,
     pub(crate) key_sha256: Option<Sha256>,
-    /// The variable with the key.
+    /// Name of the environment variable with the key.
     pub(crate) key_env: Option<String>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct ClientSettings {
 pub(crate) struct Sha256([u8; 32]);
 
 impl Sha256 {
-    /// The digest of a key.
+    /// Computes the digest of a key.
     pub(crate) fn new(key: &str) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, key.as_bytes()).as_ref());
@@ -58,7 +58,7 @@ impl TryFrom<String> for Sha256 {
             .collect();
         match <[u8; 32]>::try_from(bytes) {
             Ok(bytes) if text.len() == 64 => Ok(Self(bytes)),
-            // The text may be a key that was pasted here: it is not shown.
+            // The text may be a pasted key, so the message does not contain the text.
             _ => Err(
                 "expected the 64 hexadecimal digits that `printf %s \"$KEY\" | sha256sum` prints".to_owned(),
             ),
@@ -66,11 +66,11 @@ impl TryFrom<String> for Sha256 {
     }
 }
 
-/// A key that a client may use, and the name under which its sessions are kept, so that keys can be changed.
+/// A client key, with the name under which its sessions are stored, so that keys can be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClientKey {
     pub(crate) name: String,
-    /// The digest of the key, which itself is not kept.
+    /// Digest of the key. The key itself is not kept.
     pub(crate) sha256: Sha256,
 }
 
@@ -82,7 +82,7 @@ impl ClientKey {
         }
     }
 
-    /// The keys of the configuration and of the environment.
+    /// Loads the keys of the configuration and the environment.
     pub(crate) fn load(clients: &[ClientSettings], mistakes: &mut Mistakes) -> Vec<Self> {
         let mut keys = KeyTable::default();
         for (index, client) in clients.iter().enumerate() {
@@ -93,9 +93,9 @@ impl ClientKey {
     }
 }
 
-/// Keys of which no two clients have one: else one of them would have the sessions of the other.
+/// Client keys, each of which belongs to one client. A shared key would give one client the sessions of another.
 ///
-/// One client may have two keys: so they are changed, without a moment at which neither the old one nor the new one is served.
+/// A client may have several keys, so that a key can be replaced without interruption.
 #[derive(Default)]
 struct KeyTable {
     keys: Vec<ClientKey>,
@@ -139,7 +139,7 @@ impl KeyTable {
         let text = match env::var("TOOL_GATEWAY_CLIENT_KEYS") {
             Ok(text) => text,
             Err(env::VarError::NotPresent) => return,
-            // Not "no keys": that would serve everyone.
+            // Without keys, the gateway would serve every client.
             Err(env::VarError::NotUnicode(_)) => {
                 return mistakes.add_elsewhere("TOOL_GATEWAY_CLIENT_KEYS is not UTF-8; write name=key");
             }
@@ -148,7 +148,7 @@ impl KeyTable {
         for (index, entry) in entries.enumerate() {
             let added = match entry.split_once('=') {
                 Some((name, key)) if !name.is_empty() && !key.is_empty() => self.add_text(name, key),
-                // The entry itself may be a key.
+                // The entry may be a key, so the message does not contain the entry.
                 _ => Err(format!(
                     "entry {} is not name=key, with commas between entries",
                     index + 1
@@ -188,12 +188,13 @@ impl KeyTable {
     }
 }
 
-/// Whether a client can send this text as its key: it is a header's value, and neither HTTP nor [`credential`] removes anything of it.
+/// Returns whether a client can send this text as its key: the text must be a valid header value that neither HTTP nor [`credential`]
+/// changes.
 fn can_be_sent(key: &str) -> bool {
     key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
 }
 
-/// The credential in a header; an empty one is none.
+/// Returns the credential in a header, unless it is empty.
 pub(crate) fn credential(value: &HeaderValue) -> Option<&str> {
     let value = value.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));

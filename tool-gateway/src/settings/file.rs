@@ -1,4 +1,4 @@
-//! Reads a configuration file, with all of its mistakes.
+//! Reads a configuration file, and collects all of its mistakes.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::unknown_tool;
 /// A configuration file that was read.
 #[derive(Debug)]
 pub(crate) struct ReadFile<T> {
-    /// The settings, without the keys that had mistakes.
+    /// Settings without the keys that had mistakes.
     pub(crate) settings: T,
     pub(crate) lines: Lines,
     pub(crate) mistakes: Vec<Mistake>,
@@ -40,7 +40,7 @@ pub(crate) fn read<T: Default + for<'de> Deserialize<'de>>(text: &str) -> ReadFi
     let mut lines = Lines::new();
     reader.collect_lines(root.get_ref(), &mut Vec::new(), &mut lines);
     let Reader { mut mistakes, .. } = reader;
-    // A line that is not TOML is read as something else: its other mistakes follow from that.
+    // The parser misreads a line with invalid TOML, so other mistakes on that line are not reported.
     let broken: Vec<_> = mistakes
         .iter()
         .filter(|mistake| mistake.key.is_empty())
@@ -56,7 +56,7 @@ pub(crate) fn read<T: Default + for<'de> Deserialize<'de>>(text: &str) -> ReadFi
 
 struct Reader<'t> {
     text: &'t str,
-    /// The keys that were removed because of a mistake, and those that were meant.
+    /// Keys that were removed because of a mistake, and the keys that were probably meant.
     removed: Vec<Vec<String>>,
     mistakes: Vec<Mistake>,
 }
@@ -71,7 +71,7 @@ impl Reader<'_> {
         });
     }
 
-    /// Removes the key that an error is about, and notes the mistake. Returns `false` if there is no such key.
+    /// Removes the key with the error, and records the mistake. Returns `false` if there is no such key.
     fn remove(&mut self, root: &mut DeTable<'_>, error: &Error) -> bool {
         let Some(span) = error.span() else {
             self.mistakes.push(Mistake {
@@ -93,7 +93,7 @@ impl Reader<'_> {
                 let mut missing = key.clone();
                 missing.push(field.to_owned());
                 if self.removed.contains(&missing) {
-                    // The mistake in its value, or in its spelling, is known.
+                    // The mistake in the key's value or spelling is already recorded.
                     self.removed.retain(|removed| !removed.starts_with(&key));
                     return is_removed;
                 }
@@ -131,7 +131,7 @@ impl Reader<'_> {
         };
         self.removed.retain(|removed| !removed.starts_with(&key));
         self.removed.push(key);
-        // A list where a table is expected is removed item by item.
+        // A list instead of a table is removed item by item.
         let is_known = |known: &Mistake| (known.line, &known.message) == (mistake.line, &mistake.message);
         if !self.mistakes.iter().any(is_known) {
             self.mistakes.push(mistake);
@@ -139,7 +139,7 @@ impl Reader<'_> {
         is_removed
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     fn line(&self, at: usize) -> usize {
         1 + self.text.get(..at).unwrap_or_default().matches('\n').count()
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
     }
 }
 
-/// Removes the innermost key or item of a list at a span. Leaves its path in `key`.
+/// Removes the innermost key or list item at a span. Appends its path to `key`.
 fn remove_at(table: &mut DeTable<'_>, span: &Range<usize>, key: &mut Vec<String>) -> bool {
     let mut found = None;
     for (name, value) in table.iter_mut() {
@@ -217,7 +217,7 @@ fn without<'i>(list: &DeArray<'i>, index: usize) -> DeArray<'i> {
     others.map(|(_, item)| item.clone()).collect()
 }
 
-/// A message of serde's, in its parts.
+/// The parts of a message of serde.
 enum SerdeMessage<'m> {
     MissingField(&'m str),
     UnknownField { field: &'m str, expected: &'m str },
@@ -252,7 +252,7 @@ impl<'m> SerdeMessage<'m> {
         }
     }
 
-    /// The value that serde describes, as TOML has it.
+    /// Returns the value that serde describes, in the notation of TOML.
     fn found(description: &str) -> String {
         let numbers = ["integer `", "floating point `", "boolean `"];
         let number = numbers.iter().find_map(|kind| description.strip_prefix(kind));
@@ -265,12 +265,12 @@ impl<'m> SerdeMessage<'m> {
     }
 }
 
-/// Names in backticks.
+/// Returns the names in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// An expectation of serde's, in the words of TOML.
+/// Returns an expectation of serde in the terms of TOML.
 fn in_words_of_toml(expected: &str) -> String {
     match expected {
         "a sequence" => "a list".to_owned(),

@@ -25,10 +25,10 @@ pub(crate) struct Limits {
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
-    /// Time in which a client may send nothing where a request is expected, or in the middle of one.
+    /// Time in which a client may send nothing while a request is expected or incomplete.
     #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) client_idle: Duration,
-    /// Time in which the upstream may send nothing, before its response and in it.
+    /// Time in which the upstream may send nothing, before and during its response.
     #[serde(rename = "upstream_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) upstream_idle: Duration,
     /// Maximum number of concurrent requests of a client.
@@ -40,7 +40,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Default of the maximum size of a request: 32 MiB.
+    /// Default maximum size of a request in bytes: 32 MiB.
     pub(crate) const MAX_BODY: usize = 32 << 20;
 }
 

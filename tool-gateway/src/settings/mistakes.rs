@@ -10,30 +10,30 @@ use super::unknown_tool::UnknownTool;
 /// A mistake of the configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// The line in the file; `None` for a mistake of an option, or of the environment.
+    /// Line in the file; `None` for a mistake in an option or the environment.
     pub(crate) line: Option<usize>,
-    /// The key, with the keys of the tables around it.
+    /// Key, with the keys of the enclosing tables.
     pub(crate) key: Vec<String>,
-    /// Key and advice.
+    /// Message with the key and advice.
     pub(crate) message: String,
 }
 
-/// Lines of the keys of a file. A list has its texts and its indexes as keys.
+/// Lines of the keys of a file. The keys of list items are their texts and their indexes.
 pub(crate) type Lines = BTreeMap<Vec<String>, usize>;
 
 /// Collects the mistakes of a configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Mistakes {
-    /// The path of the file.
+    /// Path of the file.
     file: String,
     lines: Lines,
-    /// Options and variables by the key that they set.
+    /// Options and variables, by the key that they set.
     sources: BTreeMap<&'static str, &'static str>,
     found: Vec<Mistake>,
 }
 
 impl Mistakes {
-    /// Collects the mistakes of a file, of which some are known.
+    /// Creates a collection with the mistakes that were found while a file was read.
     pub(crate) fn of_file(file: String, lines: Lines, found: Vec<Mistake>) -> Self {
         Self {
             file,
@@ -43,7 +43,7 @@ impl Mistakes {
         }
     }
 
-    /// Notes that an option or a variable has set a key, and not the file.
+    /// Records that an option or a variable has set a key, in place of the file.
     pub(crate) fn set_by(&mut self, key: &'static str, source: &'static str) {
         self.sources.insert(key, source);
     }
@@ -58,7 +58,7 @@ impl Mistakes {
         }
         let message = format!("{shown}: {message}");
         let mut at = key.clone();
-        // The line of the nearest key around a value that has no line.
+        // A value without a line gets the line of the nearest enclosing key.
         let line = loop {
             if let Some(line) = self.lines.get(&at) {
                 break Some(*line);
@@ -70,7 +70,7 @@ impl Mistakes {
         self.found.push(Mistake { line, key, message });
     }
 
-    /// Adds a mistake of an option or of the environment; the message names it.
+    /// Adds a mistake in an option or the environment. The message names the option or the variable.
     pub(crate) fn add_elsewhere(&mut self, message: impl Display) {
         self.found.push(Mistake {
             line: None,
@@ -79,7 +79,7 @@ impl Mistakes {
         });
     }
 
-    /// Adds a mistake for each name of a list that is not the name of a tool.
+    /// Adds a mistake for each name in a list that is not the name of a tool.
     pub(crate) fn check_names<'n>(
         &mut self,
         registry: &ToolRegistry,
@@ -93,7 +93,7 @@ impl Mistakes {
         }
     }
 
-    /// Adds a mistake in a text of a list.
+    /// Adds a mistake in an item of a list.
     pub(crate) fn add_of_list(&mut self, [section, list]: [&str; 2], text: &str, message: impl Display) {
         let line = self.lines.get(&owned(&[section, list, text])).copied();
         self.add(&[section, list], message);
@@ -102,7 +102,7 @@ impl Mistakes {
         }
     }
 
-    /// Whether a section has no mistakes, so that what depends on it can be checked.
+    /// Returns whether a section has no mistakes, so that settings that depend on the section can be checked.
     pub(crate) fn is_correct(&self, section: &str) -> bool {
         !self
             .found
@@ -110,7 +110,7 @@ impl Mistakes {
             .any(|mistake| mistake.key.first().is_some_and(|first| first == section))
     }
 
-    /// All mistakes, in the order of their lines; an error if there are any.
+    /// Returns an error with all mistakes in the order of their lines, if there are any.
     pub(crate) fn into_result(self) -> Result<(), InvalidSettings> {
         let Self { file, found, .. } = self;
         if found.is_empty() {
@@ -130,7 +130,7 @@ fn owned(key: &[&str]) -> Vec<String> {
     key.iter().map(|part| (*part).to_owned()).collect()
 }
 
-/// The mistakes of a configuration; at least one.
+/// Mistakes of a configuration; at least one.
 #[derive(Debug)]
 pub(crate) struct InvalidSettings(Vec<String>);
 

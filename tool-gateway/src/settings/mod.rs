@@ -1,5 +1,5 @@
-//! [`Settings`]: all settings of a gateway, each with its default. The file, the environment, the options of `serve` and
-//! `Gateway::with_*` set them.
+//! [`Settings`]: all settings of a gateway with their defaults. Set by the file, the environment, the options of `serve` and
+//! `Gateway::with_*`.
 
 // Dependencies first: a module uses only modules declared before it.
 pub(crate) mod unknown_tool;
@@ -35,8 +35,8 @@ use sessions::{SessionSettings, StoreLocation};
 use tools::ToolSettings;
 use upstream::{UpstreamKind, UpstreamSettings};
 
-/// The settings of a gateway. `tool-gateway/gateway.toml` has every key with a comment. Secrets are not in it, but the names of
-/// environment variables that are.
+/// Settings of a gateway. `tool-gateway/gateway.toml` documents every key. Settings contain no secrets, only the names of environment
+/// variables with secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Settings {
@@ -47,20 +47,20 @@ pub(crate) struct Settings {
     pub(crate) upstream: UpstreamSettings,
     #[serde(deserialize_with = "values::table")]
     pub(crate) tools: ToolSettings,
-    /// The files for long results; none are offloaded if absent.
+    /// Directory for long results. If absent, no results are offloaded.
     #[serde(deserialize_with = "values::some_table")]
     pub(crate) offload: Option<Offload>,
     #[serde(deserialize_with = "values::table")]
     pub(crate) sessions: SessionSettings,
     #[serde(deserialize_with = "values::table")]
     pub(crate) limits: Limits,
-    /// The repair of calls in responses of `OpenAI`'s APIs.
+    /// Repair of calls in responses of `OpenAI`'s APIs.
     pub(crate) format_fixing: FormatFixing,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) clients: Vec<ClientSettings>,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) permissions: Vec<PermissionRule>,
-    /// Whether requests are served under any host name. `serve` sets it where there are client keys.
+    /// Whether requests for any host name are served. `serve` sets this if there are client keys.
     #[serde(skip)]
     pub(crate) any_host: bool,
 }
@@ -83,7 +83,7 @@ impl Default for Settings {
     }
 }
 
-/// An address with a port.
+/// Parses an IP address with a port.
 fn listen_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     struct Address;
 
@@ -104,7 +104,8 @@ fn listen_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAd
 }
 
 impl Settings {
-    /// Settings of the file, the environment and the options; an option has precedence. Mistakes leave the defaults.
+    /// Loads settings from the file, the environment and the options; an option has precedence. A setting with a mistake has its default
+    /// value.
     ///
     /// # Errors
     ///
@@ -156,7 +157,7 @@ impl Settings {
         }
         let is_kind_set = options.upstream_kind.is_some() || options.upstream.is_some();
         if is_kind_set && upstream.kind == Some(UpstreamKind::Anthropic) {
-            // The script is the file's, whose kind the options replace.
+            // The options replace the kind that the file's script belongs to.
             upstream.script = None;
         }
         if let Some(script) = &options.script {
@@ -184,7 +185,7 @@ impl Settings {
         }
     }
 
-    /// The keys of the clients; without any, no other machine is served.
+    /// Loads the client keys. Without client keys, only this machine may be served.
     pub(crate) fn client_keys(&self, mistakes: &mut Mistakes) -> Vec<ClientKey> {
         let keys = ClientKey::load(&self.clients, mistakes);
         if !self.listen.ip().is_loopback() && keys.is_empty() && mistakes.is_correct("clients") {
@@ -202,7 +203,7 @@ impl Settings {
 
     /// Checks the names of tools against the registry of the gateway.
     pub(crate) fn check_tools(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
-        // Without offloading or with other tools, names would be unknown that are none.
+        // After a mistake there, `ReadOffloaded` is not registered, and its name would be reported as unknown.
         if !mistakes.is_correct("offload") {
             return;
         }

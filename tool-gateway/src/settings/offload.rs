@@ -1,4 +1,4 @@
-//! [`Offload`]: the files for long results of the gateway's tools.
+//! [`Offload`]: settings of the files for long results.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use tool_runtime::{RegistryError, ToolRegistry};
 use super::units;
 use super::unknown_tool::UnknownTool;
 
-/// Directory for long results of the gateway's tools, and the tools that it is for.
+/// Directory for long results of the gateway's tools, and the tools whose results are offloaded.
 ///
-/// Each session has a separate directory, for the owner of the process alone. The model reads its files with `ReadOffloaded`.
+/// Each session has a separate directory, accessible only to the owner of the process. The model reads its files with `ReadOffloaded`.
 ///
 /// ```
 /// use tool_gateway::{Gateway, Offload};
@@ -35,13 +35,13 @@ pub struct Offload {
     excluded: Vec<String>,
 }
 
-/// Characters from which on a result is offloaded.
+/// Returns the default number of characters from which a result is offloaded.
 fn default_threshold() -> usize {
     1000
 }
 
 impl Offload {
-    /// Offloads results of 1000 characters and more to files below this directory, which is the gateway's alone.
+    /// Creates settings that offload results of 1000 characters and more to files in this directory, which only the gateway may use.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -50,38 +50,38 @@ impl Offload {
         }
     }
 
-    /// Offloads results of this many characters and more.
+    /// Sets the number of characters from which a result is offloaded.
     #[must_use]
     pub fn with_threshold(mut self, characters: usize) -> Self {
         self.threshold = characters;
         self
     }
 
-    /// Never offloads the results of these tools.
+    /// Excludes the results of these tools from offloading.
     #[must_use]
     pub fn excluding<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
         self.excluded.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// The directory; absolute after [`install`](Self::install).
+    /// Returns the directory, which is absolute after [`install`](Self::install).
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The tools whose results are never offloaded.
+    /// Returns the tools whose results are never offloaded.
     pub(crate) fn excluded(&self) -> &[String] {
         &self.excluded
     }
 
-    /// Puts the layer around a registry, and the tool into it.
+    /// Adds the offloading layer and the tool `ReadOffloaded` to a registry.
     pub(crate) fn install(&mut self, registry: ToolRegistry) -> Result<ToolRegistry, InvalidOffload> {
         UnknownTool::check(&registry, self.excluded.iter().map(String::as_str))?;
         self.directory = std::path::absolute(&self.directory)
             .ok()
             .filter(|directory| directory.to_str().is_some())
             .ok_or_else(|| InvalidOffload::Directory(self.directory.clone()))?;
-        // Every call of the gateway's has its session.
+        // Calls of the gateway always have a session id.
         let options = OffloadOptions::new("no-session", &self.directory);
         let layer = OffloadLayer::new(options.clone())
             .with_writer(PrivateWriter)
@@ -96,17 +96,17 @@ impl Offload {
     }
 }
 
-/// An error in the configuration of offloading.
+/// Error in the configuration of offloading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOffload {
-    /// There is no tool of an excluded name.
+    /// An excluded name is not the name of a tool.
     #[error(transparent)]
     UnknownTool(#[from] UnknownTool),
-    /// The pointers have the path as text.
+    /// The path of the directory is not absolute, or not UTF-8.
     #[error("the directory {0:?} has no absolute path that is text; name another")]
     Directory(PathBuf),
-    /// The registry has a tool of that name already, for example.
+    /// The registry rejects `ReadOffloaded`, for example because it has a tool with this name.
     #[error("`ReadOffloaded` cannot be registered: {0}")]
     Registry(#[from] RegistryError),
 }

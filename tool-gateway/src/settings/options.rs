@@ -1,4 +1,4 @@
-//! [`ServeOptions`]: the command line of `serve`.
+//! [`ServeOptions`]: the command-line options of `serve`.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ fn renamed(names: &str) -> Result<Infallible, String> {
     ))
 }
 
-/// An address with a port.
+/// Parses an IP address with a port.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "expected an IP address and a port, such as 127.0.0.1:8484; names are not looked up".to_owned()

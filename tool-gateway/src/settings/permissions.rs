@@ -1,4 +1,4 @@
-//! [`PermissionRule`]: allows, denies or hands over the calls of tools by their names.
+//! [`PermissionRule`]: allows, denies or hands over calls by the name of their tool.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use super::mistakes::Mistakes;
 use super::{unknown_tool, values};
 
-/// A rule about calls; the first rule whose pattern matches the tool's name decides.
+/// A rule about calls. The first rule whose pattern matches the name of the tool applies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionRule {
-    /// The name of a tool, in which `*` matches any text.
+    /// Name of a tool, in which `*` matches any text.
     pub(crate) tool: String,
     #[serde(deserialize_with = "values::name")]
     pub(crate) decision: DecisionName,
-    /// The reason that the model reads.
+    /// Reason that the model receives.
     pub(crate) message: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl PermissionRule {
         matches(&self.tool, name)
     }
 
-    /// Puts rules around the calls of a registry.
+    /// Adds a permission layer with these rules to a registry.
     pub(crate) fn apply(rules: &[Self], registry: ToolRegistry) -> ToolRegistry {
         if rules.is_empty() {
             return registry;
@@ -57,8 +57,8 @@ impl PermissionRule {
         }
     }
 
-    /// Refuses rules that match none of the gateway's tools: they would have no effect, and seem to have one. The client runs its own
-    /// tools without asking the gateway, so a rule about one of them would have no effect either. `*` matches also no tools.
+    /// Rejects rules that match no tool of the gateway, since they would have no effect. This includes the client's tools, which the client
+    /// runs without the gateway. A rule for `*` is accepted even without tools.
     pub(crate) fn check(rules: &[Self], tools: &[String], mistakes: &mut Mistakes) {
         for (index, rule) in rules.iter().enumerate() {
             let pattern = &rule.tool;
@@ -77,7 +77,7 @@ impl PermissionRule {
     }
 }
 
-/// Whether a name matches a pattern, in which `*` stands for any text.
+/// Returns whether a name matches a pattern, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

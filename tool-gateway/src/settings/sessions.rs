@@ -1,4 +1,4 @@
-//! [`StoreLocation`] and [`SessionSettings`]: the store of sessions, its size, and the time for which it keeps a session.
+//! [`StoreLocation`] and [`SessionSettings`]: the store of sessions, its maximum size, and its time to live.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,7 +45,7 @@ impl FromStr for StoreLocation {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SessionSettings {
-    /// Time that a session is kept after its latest turn.
+    /// Time for which a session is kept after its latest turn.
     #[serde(rename = "hours", deserialize_with = "units::hours")]
     pub(crate) ttl: Duration,
     /// Maximum size of the store, in bytes. The default depends on the store.
@@ -67,7 +67,7 @@ impl Default for SessionSettings {
 }
 
 impl SessionSettings {
-    /// Opens the store of a location.
+    /// Opens the store at a location.
     pub(crate) fn open(&self, location: &StoreLocation) -> Result<Arc<dyn SessionStore>, StoreError> {
         Ok(match location {
             StoreLocation::Memory => {

@@ -1,4 +1,4 @@
-//! [`ToolSettings`]: the gateway's tools, and who owns a tool that client and gateway both have.
+//! [`ToolSettings`]: the gateway's tools, and the owners of tools that both the client and the gateway have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +14,15 @@ use crate::turn::ownership::{Offer, Ownership};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "ToolTable")]
 pub(crate) struct ToolSettings {
-    /// The tools that the gateway has; all if absent.
+    /// Names of the gateway's tools; all tools if absent.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) offer: Offer,
     pub(crate) ownership: Ownership,
-    /// The tools whose calls wait for the client's results.
+    /// Names of the tools whose calls wait for the client's results.
     pub(crate) deferred: BTreeSet<String>,
 }
 
-/// The section as the file has it, where the table of ownership is not nested.
+/// The section in the file, where the table of ownership is not nested.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ToolTable {
@@ -87,7 +87,7 @@ impl From<ToolTable> for ToolSettings {
 }
 
 impl ToolSettings {
-    /// The tools of a registry that the gateway has.
+    /// Returns the registry with only the tools of the settings.
     pub(crate) fn select(&self, registry: ToolRegistry, mistakes: &mut Mistakes) -> ToolRegistry {
         let Some(names) = &self.names else {
             return registry;

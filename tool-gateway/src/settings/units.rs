@@ -36,68 +36,68 @@ impl Visitor<'_> for WholeNumber {
     }
 }
 
-/// Seconds, at least one.
+/// Reads seconds, at least one.
 pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     deserializer
         .deserialize_u64(WholeNumber(1..=u64::MAX))
         .map(Duration::from_secs)
 }
 
-/// Seconds, also none.
+/// Reads seconds, at least zero.
 pub(super) fn seconds_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     deserializer
         .deserialize_u64(WholeNumber(0..=u64::MAX))
         .map(Duration::from_secs)
 }
 
-/// Hours, at least one.
+/// Reads hours, at least one.
 pub(super) fn hours<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let hours = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
     Ok(Duration::from_secs(hours.saturating_mul(3600)))
 }
 
-/// Bytes, from a number of MiB.
+/// Reads a number of MiB, and returns bytes.
 pub(super) fn mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
     Ok(saturated(mebibytes.saturating_mul(1 << 20)))
 }
 
-/// Bytes of an optional limit, from a number of MiB.
+/// Reads an optional number of MiB, and returns bytes.
 pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
     Ok(Some(mebibytes.saturating_mul(1 << 20)))
 }
 
-/// A count of at least one.
+/// Reads a count, at least one.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     deserializer
         .deserialize_u64(WholeNumber(1..=u64::MAX))
         .map(saturated)
 }
 
-/// A count of at least one.
+/// Reads a count, at least one.
 pub(super) fn count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))
 }
 
-/// A count of at least zero.
+/// Reads a count, at least zero.
 pub(super) fn count_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     deserializer
         .deserialize_u64(WholeNumber(0..=u64::MAX))
         .map(saturated)
 }
 
-/// An optional limit of at least one.
+/// Reads an optional limit, at least one.
 pub(super) fn some_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     count(deserializer).map(Some)
 }
 
-/// An optional limit of at least one.
+/// Reads an optional limit, at least one.
 pub(super) fn some_count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     count_u64(deserializer).map(Some)
 }
 
-/// An optional limit of at least one, of 32 bits.
+/// Reads an optional limit of 32 bits, at least one.
 pub(super) fn some_count_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let count = deserializer.deserialize_u64(WholeNumber(1..=u64::from(u32::MAX)))?;
     Ok(u32::try_from(count).ok())

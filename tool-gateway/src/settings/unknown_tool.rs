@@ -1,14 +1,14 @@
-//! [`UnknownTool`]: a setting names a tool that the gateway does not have.
+//! [`UnknownTool`]: a setting with the name of a tool that the gateway does not have.
 
 use tool_runtime::ToolRegistry;
 
-/// A tool was named that the registry does not have.
+/// Error of a tool name that is not in the registry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no tool `{name}`; {}", advice(.name, .known))]
 pub struct UnknownTool {
-    /// The name.
+    /// Unknown name.
     pub name: String,
-    /// The names that there are, in the order of registration.
+    /// Names of the registered tools, in the order of registration.
     pub known: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl UnknownTool {
     }
 }
 
-/// Which tools there are, and which of them may have been meant.
+/// Lists the known tools, and suggests the nearest name.
 pub(crate) fn advice(name: &str, known: &[String]) -> String {
     if known.is_empty() {
         return "there are none at all".to_owned();
@@ -38,7 +38,7 @@ pub(crate) fn advice(name: &str, known: &[String]) -> String {
     format!("the tools are {}{meant}", known.join(", "))
 }
 
-/// The name that is most like an unknown one, if it is at all.
+/// Returns the name that is most similar to an unknown one, if any is similar enough.
 pub(crate) fn nearest<'n>(unknown: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let scored = names.map(|name| (strsim::jaro_winkler(unknown, name), name));
     let (score, name) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;

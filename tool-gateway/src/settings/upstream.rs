@@ -1,4 +1,4 @@
-//! [`UpstreamSettings`]: the server that the gateway asks, or a script instead of one.
+//! [`UpstreamSettings`]: the server for messages, or a script.
 
 use std::env;
 use std::net::SocketAddr;
@@ -19,15 +19,15 @@ use crate::upstream::script::ScriptUpstream;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct UpstreamSettings {
-    /// The kind, unless a script implies it.
+    /// Kind of the upstream, unless a script implies the kind.
     #[serde(deserialize_with = "values::some_name")]
     pub(crate) kind: Option<UpstreamKind>,
-    /// The base URL; [`DEFAULT_URL`] if neither file, option nor environment sets it.
+    /// Base URL; [`DEFAULT_URL`] if neither file, option nor environment sets one.
     #[serde(deserialize_with = "base_url")]
     pub(crate) url: Option<String>,
-    /// The turns of a script.
+    /// File with the turns of a script.
     pub(crate) script: Option<PathBuf>,
-    /// The variable with the key.
+    /// Name of the environment variable with the key.
     pub(crate) key_env: String,
 }
 
@@ -68,7 +68,7 @@ impl UpstreamSettings {
         }
     }
 
-    /// The upstream. After a mistake it is the embedded script, so that the rest of the configuration can be checked.
+    /// Builds the upstream. After a mistake, returns the embedded script, so that the rest of the configuration can be checked.
     pub(crate) async fn build(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Arc<dyn Upstream> {
         match self.kind() {
             UpstreamKind::Script => Arc::new(self.script(mistakes)),

@@ -1,4 +1,4 @@
-//! Values of the configuration that serde would read more leniently: a table also from a list, a name also from a table.
+//! Strict deserializers for the configuration. By default, serde also reads a table from a list, and a name from a table.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A value that is read from a table only.
+/// A value that is deserialized only from a table.
 struct Table<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
@@ -30,19 +30,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
     }
 }
 
-/// A section.
+/// Reads a section.
 pub(super) fn table<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Table::deserialize(deserializer).map(|Table(value)| value)
 }
 
-/// A section that may be absent.
+/// Reads an optional section.
 pub(super) fn some_table<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     table(deserializer).map(Some)
 }
 
-/// Sections of one name, in double brackets.
+/// Reads the sections of one name, in double brackets.
 pub(super) fn tables<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -50,13 +50,13 @@ pub(super) fn tables<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(tables.into_iter().map(|Table(value)| value).collect())
 }
 
-/// A name of several, as a string.
+/// Reads an enum's variant name from a string.
 pub(super) fn name<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
     T::deserialize(name.into_deserializer())
 }
 
-/// A name of several that may be absent.
+/// Reads an optional variant name from a string.
 pub(super) fn some_name<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

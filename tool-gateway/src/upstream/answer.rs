@@ -1,4 +1,4 @@
-//! [`TurnBody`]: the body of the response to a turn, as events of the Messages API.
+//! [`TurnBody`]: the body of a turn's response, as events of the Messages API.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use super::error::UpstreamError;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
-/// The body of the response to a [turn](super::Upstream::turn).
+/// Body of the response to a [turn](super::Upstream::turn).
 #[derive(Debug)]
 pub enum TurnBody {
-    /// The message, of a response whose status is a success.
+    /// The message of a successful response.
     Message(MessageEvents),
-    /// The body of an error response, which the client gets unchanged.
+    /// The body of an error response, which is sent to the client unchanged.
     Error(Body),
 }
 
-/// The events of a message of the model, in the form of the Messages API, as they arrive. Ends after `message_stop`, or after the one
-/// event of a [whole message](MessageEvent::whole).
+/// Events of an assistant message in the form of the Messages API. The stream ends after `message_stop`, or after the single event of a
+/// [whole message](MessageEvent::whole).
 pub struct MessageEvents(Pin<Box<dyn Stream<Item = Result<MessageEvent, UpstreamError>> + Send>>);
 
 impl MessageEvents {
-    /// The events of a stream. An error is a message that broke off; nothing is read after it.
+    /// Creates the events from a stream. An error means that the message was cut off; no later items are read.
     pub fn new(events: impl Stream<Item = Result<MessageEvent, UpstreamError>> + Send + 'static) -> Self {
         Self(Box::pin(events))
     }
@@ -44,11 +44,11 @@ impl fmt::Debug for MessageEvents {
     }
 }
 
-/// An event of a message of the model.
+/// An event of an assistant message.
 #[derive(Debug, Clone)]
 pub struct MessageEvent(pub(crate) Part);
 
-/// A part of the response to a turn.
+/// A part of a turn's response.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     Event(StreamEvent),
@@ -57,7 +57,7 @@ pub(crate) enum Part {
 }
 
 impl MessageEvent {
-    /// Reads an event from its JSON, which is the `data` of a server-sent event of the Messages API.
+    /// Parses an event from JSON, which is the `data` of a server-sent event of the Messages API.
     ///
     /// ```
     /// use tool_gateway::upstream::MessageEvent;
@@ -72,8 +72,8 @@ impl MessageEvent {
         Ok(Self(Part::Event(event)))
     }
 
-    /// Reads a message that is not streamed from its JSON, which is the body of a response of the Messages API. No other event may
-    /// come before or after it.
+    /// Parses a message that is not streamed from JSON, which is the body of a response of the Messages API. Such a message must be the
+    /// only event.
     pub fn whole(message: &str) -> Result<Self, UpstreamError> {
         let message = WholeMessage::parse(message);
         let message = message
@@ -81,7 +81,7 @@ impl MessageEvent {
         Ok(Self(Part::Whole(message)))
     }
 
-    /// A sign of life without content, such as a comment in a stream: the time in which the upstream may send nothing begins again.
+    /// Creates an event without content, such as a comment in a stream. This event restarts the idle timeout of the upstream.
     pub fn keep_alive() -> Self {
         Self(Part::KeepAlive)
     }

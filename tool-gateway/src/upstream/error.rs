@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// An upstream that did not answer: the reason. The client may retry.
+/// Error of an upstream that did not answer, with the reason. The client may retry.
 #[derive(Debug)]
 pub struct UpstreamError {
     message: String,
 }
 
 impl UpstreamError {
-    /// An error with a message for the client, which names the upstream and no credential.
+    /// Creates an error with a message for the client. The message must name the upstream and contain no credential.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),

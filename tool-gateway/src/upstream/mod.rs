@@ -1,4 +1,4 @@
-//! The servers that the gateway asks: an Anthropic-compatible server, or a script. Each is a dialect over a transport; the entry is
+//! Upstreams of the gateway: an Anthropic-compatible server, or a script. Each upstream is a dialect over a transport. The entry is
 //! [`Upstream`].
 
 // Dependencies first: a module uses only modules declared before it.

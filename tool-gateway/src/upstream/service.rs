@@ -11,14 +11,14 @@ use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
 use super::error::UpstreamError;
 
-/// A server that the gateway asks: one of the Messages API, or one whose API is translated to it.
+/// A server that generates messages: one of the Messages API, or one whose API is translated.
 ///
-/// Requests have the client's headers and, of their URI, path and query, for example `/v1/messages?beta=true`; the upstream removes
-/// the headers that are for one connection only and adds its own credentials. An error status is a response. An error means that
-/// there was none.
+/// Requests have the client's headers, and the path and query of the client's URI, for example `/v1/messages?beta=true`. The upstream
+/// removes hop-by-hop headers and adds its own credentials. A response with an error status is a response; an error means that the server
+/// did not respond.
 ///
-/// A server of the Messages API needs [`send`](Self::send) alone. A translated server also has its own [`turn`](Self::turn), and no
-/// messages that [pass](Self::passes_messages):
+/// A server of the Messages API needs only [`send`](Self::send). A translated server also implements [`turn`](Self::turn), and returns
+/// `false` from [`passes_messages`](Self::passes_messages):
 ///
 /// ```
 /// use axum::body::Body;
@@ -29,7 +29,7 @@ use super::error::UpstreamError;
 /// use tool_gateway::upstream::{MessageEvent, MessageEvents, TurnBody, Upstream, UpstreamFuture};
 /// use tool_runtime::ToolRegistry;
 ///
-/// /// Repeats what it is asked.
+/// Echoes its request.
 /// struct Echo;
 ///
 /// impl Upstream for Echo {
@@ -68,27 +68,27 @@ use super::error::UpstreamError;
 /// let app: axum::Router = Gateway::new(ToolRegistry::new(), Echo).router();
 /// ```
 pub trait Upstream: Send + Sync + 'static {
-    /// Sends a request, and returns the bytes of its response: of all requests but those for the messages of
-    /// [turns](Self::turn).
+    /// Sends a request, and returns the bytes of its response. Used for all requests except the messages of [turns](Self::turn).
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_>;
 
-    /// Answers a request for a message, `POST /v1/messages` of the Messages API, with the events of that API. By default it is
-    /// [sent](Self::send), and the response is read as one of the Messages API.
+    /// Answers `POST /v1/messages` with the events of the Messages API. The default [sends](Self::send) the request, and reads the response
+    /// as one of the Messages API.
     fn turn(&self, request: Request<Bytes>) -> UpstreamFuture<'_, TurnBody> {
         Box::pin(async move { Ok(events::turn_body(self.send(request).await?)) })
     }
 
-    /// Whether a message in which the gateway has no part passes from [`send`](Self::send) to the client, byte for byte: `true` by
-    /// default. Otherwise each message is a [turn](Self::turn).
+    /// Returns whether a message without tools of the gateway passes from [`send`](Self::send) to the client, byte for byte; `true` by
+    /// default. If `false`, each message is a [turn](Self::turn).
     fn passes_messages(&self) -> bool {
         true
     }
 
-    /// The name for the operator: `https://api.anthropic.com`, `script demo.json`. Never a credential.
+    /// Returns the name for the operator, such as `https://api.anthropic.com` or `script demo.json`. The name must not contain a
+    /// credential.
     fn name(&self) -> String;
 }
 
-/// The response with this body, or the reason why there is none.
+/// A response with this body, or the error of a missing response.
 pub type UpstreamFuture<'a, B = Body> =
     Pin<Box<dyn Future<Output = Result<Response<B>, UpstreamError>> + Send + 'a>>;
 

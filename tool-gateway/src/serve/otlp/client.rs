@@ -1,4 +1,4 @@
-//! [`OtlpClient`]: sends what the exporter of spans has made.
+//! [`OtlpClient`]: sends exported spans to the collector.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,14 +15,14 @@ use tokio::runtime::Handle;
 use crate::upstream::transport::connector::Connector;
 use crate::upstream::transport::first_cause::first_cause;
 
-/// An HTTP client on the runtime of the program: the exporter's thread has no runtime.
+/// An HTTP client on the program's runtime, since the exporter's thread has no runtime.
 pub(super) struct OtlpClient {
     client: Client<Connector, Full<Bytes>>,
     runtime: Handle,
     timeout: Duration,
 }
 
-/// No collector says more.
+/// Maximum size of a collector's answer in bytes.
 const MAX_ANSWER: usize = 4 << 20;
 
 impl OtlpClient {
@@ -56,7 +56,7 @@ impl HttpClient for OtlpClient {
                 Ok(sent) => sent,
                 Err(_) => Err(format!("no answer within {} s", timeout.as_secs_f64()).into()),
             };
-            // The exporter says that it failed, and not why.
+            // The exporter logs only that an export failed, but not the cause.
             if let Err(error) = &sent {
                 tracing::warn!(error = first_cause(&**error), "the collector took no spans");
             }

@@ -1,16 +1,16 @@
-//! [`Collector`]: where spans are sent, as the variables of OpenTelemetry's specification say.
+//! [`Collector`]: the receiver of spans, from the variables of OpenTelemetry's specification.
 
 use std::env;
 
 /// The collector that a variable names.
 pub(super) struct Collector {
     pub(super) variable: &'static str,
-    /// Without the name and the password that it may have: it is shown.
+    /// URL without user name and password, since the URL is printed.
     pub(super) url: String,
 }
 
 impl Collector {
-    /// `None` if none is named, or traces are switched off.
+    /// Returns the collector; `None` if no variable names one, or traces are switched off.
     pub(super) fn from_environment() -> Option<Self> {
         if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
             || set("OTEL_TRACES_EXPORTER").is_some_and(|value| value.eq_ignore_ascii_case("none"))
@@ -37,7 +37,7 @@ fn without_credentials(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// The value of a variable; an empty one counts as none.
+/// Returns the value of a variable; `None` if the value is empty.
 pub(super) fn set(variable: &str) -> Option<String> {
     env::var(variable).ok().filter(|value| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Spans for a collector of OpenTelemetry. The entry is [`Traces`].
+//! Spans for an OpenTelemetry collector. The entry is [`Traces`].
 
 mod collector;
 #[cfg(not(feature = "otlp"))]

@@ -10,7 +10,7 @@ use tracing_subscriber::registry::Registry;
 
 use crate::serve::otlp::collector::Collector;
 
-/// There are none in this build.
+/// Traces do not exist in this build.
 pub(crate) enum Traces {}
 
 impl Traces {
@@ -19,7 +19,7 @@ impl Traces {
         Ok(None)
     }
 
-    /// Describes the collector for the operator.
+    /// Describes the collector for the start message.
     pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         if let Some(traces) = traces {
             match *traces {}

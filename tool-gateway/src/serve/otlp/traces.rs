@@ -1,4 +1,4 @@
-//! [`Traces`]: sends the spans of `serve` to a collector of OpenTelemetry.
+//! [`Traces`]: sends the spans of `serve` to an OpenTelemetry collector.
 
 use std::time::Duration;
 
@@ -27,14 +27,14 @@ use tracing_subscriber::registry::Registry;
 use crate::serve::otlp::client::OtlpClient;
 use crate::serve::otlp::collector::{Collector, set};
 
-/// The spans on their way to a collector.
+/// Exporter of spans to a collector.
 pub(crate) struct Traces {
     provider: SdkTracerProvider,
     collector: Collector,
 }
 
 impl Traces {
-    /// `None` if no collector is named. An error names the variable that is wrong.
+    /// Creates the exporter; `None` if no variable names a collector. The error names the invalid variable.
     pub(crate) fn from_environment(runtime: &Handle) -> Result<Option<Self>, Failure> {
         let Some(collector) = Collector::from_environment() else {
             return Ok(None);
@@ -57,13 +57,14 @@ impl Traces {
         Ok(Some(Self { provider, collector }))
     }
 
-    /// Describes the collector for the operator.
+    /// Describes the collector for the start message.
     pub(crate) fn describe(traces: Option<&Self>) -> Option<String> {
         let Collector { variable, url } = &traces?.collector;
         Some(format!("to {url} ({variable})"))
     }
 
-    /// Hands on the spans of this project's crates, and no events: those may have parts of what was said.
+    /// Returns the layer that exports the spans of this project's crates. Events are not exported, since they may contain parts of
+    /// messages.
     pub(crate) fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
         let is_ours = filter_fn(|metadata| {
             metadata.is_span() && *metadata.level() <= Level::INFO && metadata.target().starts_with("tool_")
@@ -78,13 +79,13 @@ impl Traces {
             .boxed()
     }
 
-    /// Puts what a request does into a span that belongs to the client's trace.
+    /// Adds a span for each request, as a part of the client's trace.
     #[expect(clippy::unused_self, reason = "there is nothing to trace without it")]
     pub(crate) fn traced(&self, router: Router) -> Router {
         router.layer(middleware::from_fn(traced))
     }
 
-    /// Sends what is left.
+    /// Sends the remaining spans.
     pub(crate) async fn end(self) {
         let end = move || self.provider.shutdown_with_timeout(LAST);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(end).await {
@@ -96,7 +97,7 @@ impl Traces {
 /// Maximum time for the export of the last spans.
 const LAST: Duration = Duration::from_secs(5);
 
-/// The span of a request, with the names of OpenTelemetry's HTTP conventions.
+/// Runs a request in a span with the names of OpenTelemetry's HTTP conventions.
 async fn traced(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("", MatchedPath::as_str).to_owned();
@@ -110,7 +111,7 @@ async fn traced(request: Request, next: Next) -> Response {
         otel.status_code = Empty,
     );
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
-    // Without the layer there is no trace.
+    // The call fails only without the layer, when there is no trace.
     let _ = span.set_parent(parent);
     let response = next.run(request).instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());
@@ -120,7 +121,7 @@ async fn traced(request: Request, next: Next) -> Response {
     response
 }
 
-/// Resource of the spans: this program, unless the variables name another.
+/// Returns the resource of the spans: this program, unless the variables name another resource.
 fn resource() -> Resource {
     let resource = Resource::builder().build();
     let name = resource.get(&Key::from_static_str("service.name"));
@@ -131,7 +132,7 @@ fn resource() -> Resource {
     resource
 }
 
-/// Whether a collector has a URL to which spans can be sent.
+/// Checks that spans can be sent to the collector's URL.
 fn check(Collector { variable, url }: &Collector) -> Result<(), Failure> {
     let parsed = url.parse::<Uri>().ok();
     let scheme = parsed.as_ref().and_then(Uri::scheme_str);
@@ -161,7 +162,7 @@ fn protocol() -> Result<Protocol, Failure> {
     }
 }
 
-/// Maximum time of an export.
+/// Returns the maximum time of an export.
 fn timeout() -> Result<Duration, Failure> {
     let variables = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"];
     for variable in variables {

@@ -5,7 +5,7 @@ use crate::settings::Settings;
 
 const SAMPLE: &str = include_str!("../../../gateway.toml");
 
-/// The sample with its examples.
+/// Returns the sample file with its examples.
 fn with_examples() -> String {
     SAMPLE
         .lines()
@@ -37,7 +37,7 @@ fn sample_has_the_defaults() {
 fn sample_has_every_key() {
     let mut file = read::<Settings>(&with_examples());
     assert_eq!(file.mistakes, []);
-    // A client has one of two.
+    // A client has one of two keys.
     let clients = std::mem::take(&mut file.settings.clients);
     assert!(clients.iter().any(|client| client.key_sha256.is_some()));
     assert!(clients.iter().any(|client| client.key_env.is_some()));
@@ -46,7 +46,7 @@ fn sample_has_every_key() {
     assert!(!file.settings.permissions.is_empty() && !file.settings.tools.ownership.aliases().is_empty());
 }
 
-/// A line of the sample with another key, or with a value of another type.
+/// Returns a line of the sample with another key, or with a value of another type.
 fn mutated(line: &str, mutation: usize) -> Option<String> {
     let (key, value) = line.split_once(" = ").filter(|_| !line.starts_with('#'))?;
     let is_number = value.parse::<i64>().is_ok();
@@ -59,7 +59,7 @@ fn mutated(line: &str, mutation: usize) -> Option<String> {
     Some(mutated)
 }
 
-/// The mistakes of a file are those of its lines, each made alone.
+/// The mistakes of a file are the mistakes of its lines, each made separately.
 #[test]
 fn all_mistakes_are_reported_as_each_alone() {
     let text = with_examples();
@@ -68,7 +68,7 @@ fn all_mistakes_are_reported_as_each_alone() {
         let mut expected = Vec::new();
         let mut all = String::new();
         for (index, line) in lines.iter().enumerate() {
-            // Any names are aliases.
+            // Aliases may have any names.
             let mutated =
                 mutated(line, mutation).filter(|_| mutation != 0 || !line.starts_with("todo_write"));
             all += mutated.as_deref().unwrap_or(line);
@@ -182,7 +182,7 @@ fn mistakes_in_values_name_line_key_and_expectation() {
 #[test]
 fn mistakes_of_sections_name_their_lines() {
     for (text, wanted) in [
-        // Each client has its own mistakes, and the second key of one is missing only there.
+        // Each client has its own mistakes, and a missing key is reported only for its client.
         (
             "[[clients]]\nname = 1\nkey_env = 2\n[[clients]]\nkey_env = \"ADA\"\n[[clients]]\nnme = \"bob\"",
             &[
@@ -218,7 +218,7 @@ fn mistakes_of_sections_name_their_lines() {
                `fallback_on_error` and `debug_logging`",
             ],
         ),
-        // What cannot be read does not hide the rest.
+        // An unreadable line does not hide other mistakes.
         (
             "listen = \nlimits.rounds = 0\nstore = \"memory\"\nstore = \"memory\"\n",
             &[

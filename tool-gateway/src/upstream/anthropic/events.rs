@@ -1,7 +1,7 @@
-//! The response of a server of the Messages API: the one reader of its server-sent events.
+//! Responses of servers of the Messages API. All server-sent events of upstreams are read here.
 //!
-//! [`MessageReader`] reads a message from the bytes of a body, also while they pass to a client unchanged; [`turn_body`] reads all of a
-//! body.
+//! [`MessageReader`] reads a message from the bytes of a body, also while these bytes pass to a client unchanged; [`turn_body`] reads a
+//! whole body.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -23,18 +23,18 @@ use crate::wire::delta::{Delta, TextEvent, TextRun};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
-/// Reads a message from the bytes of a response: a stream of events, or one JSON object.
+/// Reads a message from the bytes of a response, which is a stream of events or one JSON object.
 #[derive(Debug)]
 pub(crate) struct MessageReader {
     form: Form,
-    /// Number of bytes that are still read.
+    /// Number of bytes that may still be read.
     rest: usize,
 }
 
 #[derive(Debug)]
 enum Form {
     Stream(SseDecoder),
-    /// The bytes of a whole message, until their end.
+    /// Bytes of a whole message, until the end of the body.
     Whole {
         bytes: Vec<u8>,
         is_complete: bool,
@@ -44,22 +44,22 @@ enum Form {
 /// A part of a message.
 #[derive(Debug)]
 pub(crate) enum MessagePart<'r> {
-    /// An event that appends to a text, which is nearly every event.
+    /// An event that appends to a text, as nearly all events do.
     Text(TextEvent<'r>),
     Event(StreamEvent),
     Whole(WholeMessage),
 }
 
-/// A part of a response that is not read.
+/// Error of an unreadable part of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// The response has too many bytes.
     ResponseTooLarge,
     /// An event has too many bytes.
     EventTooLarge,
-    /// An event of a stream is none of the API's.
+    /// An event of a stream is not an event of the API.
     InvalidEvent,
-    /// A response that is not streamed is no message.
+    /// A response that is not streamed is not a message of the API.
     InvalidMessage,
 }
 
@@ -79,7 +79,7 @@ impl MessageReader {
         Self::with_limit(is_stream, MAX_RESPONSE)
     }
 
-    /// A reader of at most so many bytes.
+    /// Creates a reader for at most `limit` bytes.
     pub(crate) fn with_limit(is_stream: bool, limit: usize) -> Self {
         let form = if is_stream {
             Form::Stream(SseDecoder::new())
@@ -92,7 +92,7 @@ impl MessageReader {
         Self { form, rest: limit }
     }
 
-    /// Takes the next bytes of the body.
+    /// Adds the next bytes of the body.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
         let rest = self.rest.checked_sub(bytes.len());
         self.rest = rest.ok_or(ReadError::ResponseTooLarge)?;
@@ -103,7 +103,7 @@ impl MessageReader {
         Ok(())
     }
 
-    /// Takes the end of the body.
+    /// Marks the end of the body.
     pub(crate) fn finish(&mut self) {
         match &mut self.form {
             Form::Stream(decoder) => decoder.finish(),
@@ -111,7 +111,7 @@ impl MessageReader {
         }
     }
 
-    /// Hands the parts that have come to `take`. After an error the rest can be read.
+    /// Passes the available parts to `take`. After an error, the remaining parts can be read.
     pub(crate) fn read(&mut self, mut take: impl FnMut(MessagePart<'_>)) -> Result<(), ReadError> {
         let decoder = match &mut self.form {
             Form::Stream(decoder) => decoder,
@@ -137,7 +137,7 @@ impl MessageReader {
             let Some(data) = event.data().filter(|data| !data.is_empty()) else {
                 continue;
             };
-            // Checked once, and not again for each string in it.
+            // UTF-8 is checked once for the event, and not again for each string.
             let event = std::str::from_utf8(&data).ok().and_then(StreamEvent::parse);
             take(MessagePart::Event(event.ok_or(ReadError::InvalidEvent)?));
         }
@@ -145,7 +145,7 @@ impl MessageReader {
     }
 }
 
-/// Reads the response of a server of the Messages API as that to a turn.
+/// Converts the response of a server of the Messages API to the response of a turn.
 pub(crate) fn turn_body(response: Response<Body>) -> Response<TurnBody> {
     turn_body_with_limit(response, MAX_RESPONSE)
 }
@@ -165,11 +165,11 @@ fn turn_body_with_limit(response: Response<Body>, limit: usize) -> Response<Turn
     Response::from_parts(head, body)
 }
 
-/// The events of a message, from the body of a response.
+/// Events of a message, from the body of a response.
 struct BodyEvents {
     body: Body,
     reader: MessageReader,
-    /// The bytes read so far. Events that append to one text are together.
+    /// Events that are read but not yet taken. Consecutive events that append to one text are merged.
     ready: VecDeque<Result<MessageEvent, UpstreamError>>,
     is_over: bool,
 }
@@ -207,7 +207,7 @@ impl Stream for BodyEvents {
                     self.ready.push_back(Err(error));
                 }
                 None => {
-                    // Some streams panic when they are asked again.
+                    // Some streams panic when they are polled after their end.
                     self.body = Body::empty();
                     self.reader.finish();
                     self.read();
@@ -220,7 +220,7 @@ impl Stream for BodyEvents {
 }
 
 impl BodyEvents {
-    /// Reads what has come. A part of the message that cannot be read is not left out.
+    /// Reads the available bytes. An unreadable part is an error.
     fn read(&mut self) {
         let ready = &mut self.ready;
         let read = self.reader.read(|part| match part {
@@ -233,15 +233,14 @@ impl BodyEvents {
         }
     }
 
-    /// Ends the events.
+    /// Ends the events. Returns the rest of the body.
     fn end(&mut self) -> Body {
         self.is_over = true;
         self.ready.clear();
         std::mem::take(&mut self.body)
     }
 
-    /// Ends the events, and reads the end of the response, which comes after that of its message: only then can its connection serve
-    /// the next request.
+    /// Ends the events, and reads the body to its end, after which the connection can serve the next request.
     fn read_rest(&mut self) {
         let mut body = self.end();
         let mut rest = Box::pin(async move {
@@ -255,11 +254,11 @@ impl BodyEvents {
     }
 }
 
-/// Maximum number of pieces of a response after its message, and the time for them; beyond either, the connection is closed.
+/// Maximum number of pieces of a body after its message, and maximum time for these pieces. Beyond either, the connection is closed.
 const MAX_REST: usize = 16;
 const REST_TIME: Duration = Duration::from_secs(1);
 
-/// Appends an event that appends to a text: to the last one, if that changes the same text.
+/// Appends an event that appends to a text. Merges the event with the last one, if both change the same text.
 fn push_text(ready: &mut VecDeque<Result<MessageEvent, UpstreamError>>, event: &TextEvent<'_>) {
     if let Some(Ok(MessageEvent(Part::Event(StreamEvent::BlockDelta {
         delta: Delta::Texts(run),
@@ -311,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Some streams panic when they are asked again.
+    /// Some streams panic when they are polled after their end.
     #[tokio::test]
     async fn body_is_not_read_beyond_its_end() {
         let message = r#"{"type":"message","id":"m","role":"assistant","model":"m","usage":{},"stop_reason":"tool_use",

@@ -1,4 +1,4 @@
-//! The upstream `anthropic`: a server of the Messages API, at Anthropic or elsewhere.
+//! The upstream `anthropic`: any server of the Messages API.
 
 pub(crate) mod events;
 
@@ -9,11 +9,10 @@ use secrecy::SecretString;
 use crate::upstream::transport::invalid::InvalidUpstream;
 use crate::upstream::transport::server::HttpServer;
 
-/// A server of the Messages API, asked over HTTP/1.1 with pooled connections.
+/// A server of the Messages API, connected over HTTP/1.1 with pooled connections.
 ///
-/// Requests go there with the client's headers, except those that are for one connection only. Status, headers and body
-/// of the response are the server's; the body is passed on as it arrives. There is a timeout for connecting (10 s);
-/// the one for the response is the gateway's.
+/// Requests have the client's headers, except hop-by-hop headers. Status, headers and body of the response are the server's; the body is
+/// passed on as it arrives. Connecting has a timeout of 10 seconds. The timeout of the response is set in the gateway.
 ///
 /// ```
 /// use tool_gateway::upstream::{AnthropicUpstream, Upstream as _};
@@ -37,25 +36,25 @@ pub struct AnthropicUpstream {
 }
 
 impl AnthropicUpstream {
-    /// An upstream at a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
+    /// Creates an upstream from a base URL, which is the URL of the server without `/v1/messages`: `https://api.anthropic.com`,
     /// `http://localhost:8000`, or with a prefix, `https://example.com/anthropic`.
     ///
-    /// With a key, requests have it as `x-api-key`, and those to `/v1/chat/completions` and `/v1/responses`, and to
-    /// `/v1/models` without `anthropic-version`, as `authorization: Bearer`; the client's `x-api-key` and `authorization` are dropped, and on those paths its
-    /// `openai-organization` and `openai-project`. Without one, the client's are sent.
+    /// The key is sent as `x-api-key`. Requests to `/v1/chat/completions` and `/v1/responses`, and to `/v1/models` without
+    /// `anthropic-version`, send the key as `authorization: Bearer` instead. The client's `x-api-key` and `authorization` are removed; on
+    /// these paths, its `openai-organization` and `openai-project` are removed, too. Without a key, the client's credentials are sent.
     pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
         Ok(Self {
             server: HttpServer::new(base_url, api_key)?,
         })
     }
 
-    /// Checks a base URL without a server for it.
+    /// Checks a base URL without creating an upstream.
     pub(crate) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
         HttpServer::check(base_url)
     }
 
-    /// Whether requests would arrive at that address of this machine. A gateway whose upstream is its own listener asks
-    /// itself without end, so it refuses to start. A name that cannot be resolved arrives nowhere.
+    /// Returns whether requests would arrive at this address of this machine. A gateway must not start if its upstream is its own listener,
+    /// since its requests would never end. A name that cannot be resolved is `false`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::wire::error::error_type;
 
-/// The body of an error response.
+/// Builds the body of an error response.
 pub(super) fn body(status: StatusCode, message: &str, request_id: &str) -> String {
     let error = json!({"type": error_type(status), "message": message});
     json!({"type": "error", "error": error, "request_id": request_id}).to_string()

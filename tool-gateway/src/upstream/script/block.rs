@@ -1,22 +1,22 @@
-//! Content blocks of a script: what is streamed of them, and how.
+//! Content blocks of a script, and their streamed parts.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::raw_object::{Excerpt, RawObject};
 
-/// A block of an assistant's message.
+/// A block of an assistant message.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "RawObject")]
 pub(super) struct ScriptBlock {
-    /// Its members when it is complete.
+    /// Fields of the complete block.
     pub(super) complete: RawObject,
-    /// Its members as `content_block_start` has them.
+    /// Fields of the block in `content_block_start`.
     pub(super) start: RawObject,
     pub(super) deltas: Vec<Deltas>,
-    /// Whether the tool is the client's to call.
+    /// Whether the block is a call of a client's tool.
     pub(super) is_tool_use: bool,
-    /// Whether it is a call without an id: each response has a new one.
+    /// Whether the block is a call without an id, which gets a new id in each response.
     pub(super) needs_id: bool,
 }
 
@@ -24,12 +24,12 @@ pub(super) struct ScriptBlock {
 #[derive(Debug, Clone)]
 pub(super) struct Deltas {
     pub(super) kind: &'static str,
-    /// The member of the delta that has the piece.
+    /// Name of the delta's field for the piece.
     pub(super) member: &'static str,
     pub(super) text: String,
-    /// Whether it comes in pieces, or in one.
+    /// Whether the text is split into pieces.
     pub(super) in_pieces: bool,
-    /// Whether an empty piece comes first.
+    /// Whether an empty delta precedes the text.
     pub(super) empty_first: bool,
 }
 
@@ -60,7 +60,7 @@ impl TryFrom<RawObject> for ScriptBlock {
             }
             "thinking" => Self::thinking(object),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => Self::call(object, kind == "tool_use"),
-            // It has no deltas: `redacted_thinking`, results of the server's tools.
+            // Blocks without deltas, such as `redacted_thinking` and results of the server's tools.
             _ => Ok(Self::streamed(object, &[], Vec::new())),
         }
     }

@@ -7,7 +7,7 @@ use super::block::ScriptBlock;
 use super::rendered::{Response, pieces};
 use super::turn::ScriptMessage;
 
-/// A message of the script as a completion. Thinking and blocks of the server's tools have no form there, and are left out.
+/// A message of the script as a completion. Thinking and blocks of the server's tools are omitted, since completions have no form for them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completion<'a> {
     message: &'a ScriptMessage,
@@ -19,7 +19,7 @@ impl<'a> Completion<'a> {
         Self { message, response }
     }
 
-    /// The completion as one object.
+    /// Returns the completion as one object.
     pub(super) fn json(&self) -> Bytes {
         let texts: Vec<String> = self.texts().collect();
         let calls: Vec<Value> = self
@@ -39,7 +39,7 @@ impl<'a> Completion<'a> {
         completion.to_string().into()
     }
 
-    /// The chunks up to the last piece of a text or of arguments.
+    /// Returns the chunks up to the last piece of a text or of arguments.
     pub(super) fn opening_events(&self) -> Vec<Bytes> {
         let size = self.message.delta_size;
         let mut deltas = vec![json!({"role": "assistant", "content": ""})];
@@ -68,7 +68,7 @@ impl<'a> Completion<'a> {
             .collect()
     }
 
-    /// The chunk with the reason of the end, that with the usage if the request asks for it, and `[DONE]`.
+    /// Returns the chunk with the finish reason, the chunk with the usage if the request asks for it, and `[DONE]`.
     pub(super) fn closing_events(&self, includes_usage: bool) -> Vec<Bytes> {
         let choice = json!({"index": 0, "delta": {}, "finish_reason": self.finish_reason()});
         let mut events = vec![event(&self.object("chat.completion.chunk", &[choice], None))];
@@ -115,7 +115,7 @@ impl<'a> Completion<'a> {
             })
     }
 
-    /// The reason of the end by its name in this API.
+    /// Returns the finish reason by its name in this API.
     fn finish_reason(&self) -> &'static str {
         match self.message.stop_reason.as_str() {
             "tool_use" => "tool_calls",
@@ -135,7 +135,7 @@ impl<'a> Completion<'a> {
     }
 }
 
-/// A call of the client's tool.
+/// A call of a client's tool.
 struct ScriptCall<'a> {
     id: String,
     name: String,

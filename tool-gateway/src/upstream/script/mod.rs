@@ -1,8 +1,8 @@
 //! The upstream `script`: turns from a JSON file, for demonstrations, tests and benchmarks.
 //!
-//! A script has the turns of a conversation. It answers `POST /v1/messages` and, in the form of `OpenAI`'s API, `POST
-//! /v1/chat/completions`, streamed or not as the request has it, and `POST /v1/messages/count_tokens` and `GET /v1/models`. Errors have
-//! the form of the Messages API for both.
+//! A script contains the turns of a conversation. The upstream answers `POST /v1/messages`, `POST /v1/chat/completions` in the form of
+//! `OpenAI`'s API, `POST /v1/messages/count_tokens` and `GET /v1/models`. Messages are streamed if the request asks for a stream. Errors
+//! always have the form of the Messages API.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -38,35 +38,35 @@
 //! | field | |
 //! |---|---|
 //! | `turns` | the turns, at least one |
-//! | `order` | `"messages"` (the default): the number of assistant messages in a request is the index of the turn that answers it, and after the last comes the first again. So retries, branches and several clients get what belongs to them. `"requests"`: one turn after the other, whatever the requests have; after the last, requests are answered with status 400 |
+//! | `order` | `"messages"` (the default): the number of assistant messages in a request is the index of its turn, and the first turn follows the last. Retries, branches and several clients then receive the right turns. `"requests"`: each request receives the next turn; after the last turn, requests are answered with status 400 |
 //!
-//! A turn has `content`, which makes it a message, or `error`. With both, the message is streamed without its last two events,
-//! and then comes an event `error`; a request without `stream` gets the error response.
+//! A turn has `content`, which makes it a message, or `error`. With both, the message is streamed without its last two events, followed by
+//! an event `error`; a request without `stream` receives the error response.
 //!
 //! | field of a message | |
 //! |---|---|
-//! | `content` | its blocks (of Chat Completions, the texts and the calls alone). Values are sent as they are written, without line breaks and indentation. A call without `id` has a new one in each response |
+//! | `content` | blocks of the message (in Chat Completions, only the texts and the calls). Values are sent unchanged, except for line breaks and indentation. A call without `id` receives a new id in each response |
 //! | `stop_reason` | by default `tool_use` if there is a block `tool_use`, else `end_turn` |
 //! | `usage` | by default computed from the sizes in bytes |
-//! | `id` | by default a new one in each response |
-//! | `model` | by default the one that the request names |
-//! | `deltas` | characters in a delta of text, thinking or arguments; by default 16 |
+//! | `id` | by default a new id in each response |
+//! | `model` | by default the model of the request |
+//! | `deltas` | number of characters in a delta of text, thinking or arguments; by default 16 |
 //! | `ping` | `true`: an event `ping` follows `message_start` |
 //!
 //! | field of an `error` | |
 //! |---|---|
 //! | `status` | from 400 to 599 |
-//! | `body` | a text is sent as text, anything else as JSON; by default an error in the form of the API |
+//! | `body` | a string is sent as text, any other value as JSON; by default an error in the form of the API |
 //! | `headers` | names and values |
 //!
 //! | field of any turn | |
 //! |---|---|
-//! | `headers` | names and values; they replace those that the script sends otherwise |
-//! | `delay_ms` | before the response |
-//! | `event_delay_ms` | between the events of a stream |
+//! | `headers` | names and values, which replace the default headers |
+//! | `delay_ms` | delay before the response |
+//! | `event_delay_ms` | delay between the events of a stream |
 //!
-//! Unknown fields are errors. A script checks no requests, and its arguments and connections are never broken: tests of such cases
-//! need an [`Upstream`] of their own.
+//! Unknown fields are errors. A script cannot check requests, send invalid arguments or cut off a stream. Tests of such cases implement
+//! [`Upstream`].
 
 // Dependencies first: a module uses only modules declared before it.
 mod raw_object;
@@ -101,7 +101,7 @@ use turn::{ErrorResponse, Order, Script, ScriptTurn};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// An upstream that plays a [script](self). Clones share their turns, and which of them come next.
+/// An upstream that plays a [script](self). Clones share their turns and their position.
 #[derive(Clone)]
 pub struct ScriptUpstream {
     shared: Arc<ScriptState>,
@@ -111,21 +111,21 @@ struct ScriptState {
     name: String,
     order: Order,
     turns: Vec<Prepared>,
-    /// Number of requests of any kind; ids contain it.
+    /// Number of requests of all kinds, which is a part of ids.
     requests: AtomicU64,
-    /// Number of turns played in the order of requests.
+    /// Number of turns that were played in the order of requests.
     played: AtomicUsize,
 }
 
-/// A turn, and its message as it is sent.
+/// A turn with its serialized message.
 struct Prepared {
     turn: ScriptTurn,
     message: Option<Rendered>,
 }
 
 impl ScriptUpstream {
-    /// A short conversation about the weather, which needs no file: a message that calls `TodoWrite` and the client's
-    /// `get_weather` side by side, then a call of `TodoRead`, then a text.
+    /// Creates a script with a short conversation about the weather: a message that calls `TodoWrite` and the client's `get_weather`, then
+    /// a call of `TodoRead`, then a text.
     ///
     /// ```
     /// use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
@@ -134,7 +134,7 @@ impl ScriptUpstream {
     /// ```
     pub fn embedded() -> Self {
         let script = serde_json::from_str(include_str!("embedded.json"));
-        // A test plays it, so it is valid; without turns, requests would be answered with status 400.
+        // The script is valid, since a test plays it; a script without turns would answer with status 400.
         let script = script.unwrap_or(Script {
             turns: Vec::new(),
             order: Order::Messages,
@@ -142,7 +142,7 @@ impl ScriptUpstream {
         Self::new("script (embedded)".to_owned(), script)
     }
 
-    /// The script in a file. Errors name the file, the line and the column.
+    /// Reads a script from a file. Errors contain the file, the line and the column.
     ///
     /// ```
     /// use tool_gateway::upstream::ScriptUpstream;
@@ -157,7 +157,7 @@ impl ScriptUpstream {
         Self::parse(&text, &shown, format!("script {shown}"))
     }
 
-    /// The script in a text.
+    /// Parses a script.
     ///
     /// ```
     /// use tool_gateway::upstream::ScriptUpstream;
@@ -221,13 +221,13 @@ impl fmt::Debug for ScriptUpstream {
     }
 }
 
-/// The parts of a request that a script needs.
+/// Parts of a request that a script needs.
 #[derive(Deserialize)]
 struct ScriptedRequest<'a> {
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     stream: Option<bool>,
-    /// Chat Completions alone.
+    /// Only in Chat Completions.
     stream_options: Option<StreamOptions>,
     #[serde(borrow)]
     messages: Vec<RequestRole<'a>>,
@@ -245,7 +245,7 @@ impl ScriptedRequest<'_> {
     }
 }
 
-/// The API that a request is in.
+/// The API of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Api {
     Messages,
@@ -389,7 +389,7 @@ impl Prepared {
     }
 }
 
-/// An error in a script: the place, and the expected value.
+/// Error in a script, with its position and the expected value.
 #[derive(Debug)]
 pub struct ScriptError(String);
 
@@ -448,7 +448,7 @@ fn replace(headers: &mut HeaderMap, by: &HeaderMap) {
     }
 }
 
-/// An error of the script's own.
+/// Builds an error response of the script upstream.
 fn error(status: StatusCode, message: &str, number: u64) -> Response<Body> {
     respond(
         status,
@@ -457,7 +457,7 @@ fn error(status: StatusCode, message: &str, number: u64) -> Response<Body> {
     )
 }
 
-/// The error of a turn, with its content type.
+/// Returns the content type and the body of a turn's error.
 fn error_body(error: &ErrorResponse, number: u64) -> (&'static str, Bytes) {
     error.body.clone().unwrap_or_else(|| {
         let message = format!("the script answers with status {}", error.status.as_u16());
@@ -481,7 +481,7 @@ fn request_id(number: u64) -> String {
     format!("req_script_{number:04}")
 }
 
-/// Estimated number of tokens of a request.
+/// Estimates the number of tokens of a request.
 fn tokens(body: &[u8]) -> usize {
     (body.len() / 4).max(1)
 }

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::time::Sleep;
 
-/// The body of a stream.
+/// Body of a stream.
 #[derive(Debug)]
 pub(super) struct Playback {
     events: std::vec::IntoIter<Bytes>,
-    /// Between events.
+    /// Delay between events.
     event_delay: Duration,
     delay: Option<Pin<Box<Sleep>>>,
 }

@@ -1,12 +1,12 @@
-//! Objects whose values keep the text that they have in the script.
+//! Objects whose values keep their text in the script.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of an object in their order, each value as it was written, without line breaks and indentation: the data of
-/// an event is one line.
+/// Fields of an object in their order. Each value has its original text, but without line breaks and indentation, since the data of an
+/// event is one line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RawObject(Vec<(String, String)>);
 
@@ -24,7 +24,7 @@ impl RawObject {
         self.0.push((name.to_owned(), value));
     }
 
-    /// The value of a member as text; an error when it is missing or something else.
+    /// Returns the value of a string field. A missing field or another type is an error.
     pub(super) fn string(&self, name: &str) -> Result<String, String> {
         let value = self.get(name).ok_or_else(|| format!("missing field `{name}`"))?;
         serde_json::from_str(value)
@@ -60,12 +60,12 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// JSON text in one line. Line breaks stand only between tokens, so what is trimmed is white space.
+/// Joins JSON text to one line. Line breaks in JSON are between tokens, so only white space is trimmed.
 pub(super) fn one_line(json: &str) -> String {
     json.split(['\n', '\r']).map(str::trim).collect()
 }
 
-/// The beginning of a text, for a message.
+/// Beginning of a text, for a message.
 pub(super) struct Excerpt<'a>(pub(super) &'a str);
 
 impl fmt::Display for Excerpt<'_> {

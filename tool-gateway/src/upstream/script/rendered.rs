@@ -1,4 +1,4 @@
-//! Messages as they are sent: as one JSON object, or as the events of a stream.
+//! Serialized messages: as one JSON object, or as the events of a stream.
 
 use bytes::Bytes;
 
@@ -7,22 +7,22 @@ use super::raw_object::RawObject;
 use super::template::{Template, TemplateWriter};
 use super::turn::ScriptMessage;
 
-/// A message of the script, written once for all its responses.
+/// A message of the script, serialized once for all responses.
 #[derive(Debug)]
 pub(super) struct Rendered {
     pub(super) message: ScriptMessage,
-    /// From `content_block_start` of the first block to `content_block_stop` of the last.
+    /// Events from `content_block_start` of the first block to `content_block_stop` of the last block.
     blocks: Vec<Template>,
-    /// The array of blocks.
+    /// JSON array of blocks.
     content: Template,
 }
 
-/// The parts of a response that the script does not set.
+/// Parts of a response that the script does not set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Response<'a> {
-    /// Counts from 1.
+    /// Number of the response, from 1.
     pub(super) number: u64,
-    /// The model that the request names.
+    /// Model that the request names.
     pub(super) model: &'a str,
     pub(super) input_tokens: usize,
 }
@@ -47,7 +47,7 @@ impl Rendered {
         }
     }
 
-    /// The message as one object.
+    /// Returns the message as one object.
     pub(super) fn json(&self, response: Response<'_>) -> Bytes {
         let content = self.content.fill(response.number);
         let head = self.head(response);
@@ -70,7 +70,7 @@ impl Rendered {
         json.into()
     }
 
-    /// The events up to `content_block_stop` of the last block.
+    /// Returns the events up to `content_block_stop` of the last block.
     pub(super) fn opening_events(&self, response: Response<'_>) -> Vec<Bytes> {
         let mut events = Vec::with_capacity(self.blocks.len() + 4);
         let (head, usage) = (self.head(response), self.usage(response, true));
@@ -85,7 +85,7 @@ impl Rendered {
         events
     }
 
-    /// `message_delta` and `message_stop`.
+    /// Returns `message_delta` and `message_stop`.
     pub(super) fn closing_events(&self, response: Response<'_>) -> [Bytes; 2] {
         let stop_reason = quoted(&self.message.stop_reason);
         let usage = self.usage(response, false);
@@ -106,7 +106,7 @@ impl Rendered {
         format!("\"id\":{id},\"type\":\"message\",\"role\":\"assistant\",\"model\":{model}")
     }
 
-    /// The usage. At the start of a stream, one token has been written.
+    /// Returns the usage. `message_start` reports one output token.
     fn usage(&self, response: Response<'_>, at_start: bool) -> String {
         let usage = &self.message.usage;
         let output_tokens = if at_start {
@@ -133,7 +133,7 @@ impl Rendered {
     }
 }
 
-/// An event of that type; the rest begins with a comma, if there is any.
+/// Builds an event of this type. `rest` is empty or begins with a comma.
 fn event(kind: &str, rest: &str) -> String {
     format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n")
 }
@@ -161,7 +161,7 @@ fn push_events(events: &mut Vec<Template>, index: usize, block: &ScriptBlock, de
     push("content_block_stop", "");
 }
 
-/// The text in pieces of that many characters.
+/// Splits the text into pieces of this many characters.
 pub(super) fn pieces(deltas: &Deltas, size: usize) -> Vec<&str> {
     let mut pieces = if deltas.empty_first { vec![""] } else { Vec::new() };
     let mut rest = deltas.text.as_str();
@@ -174,7 +174,7 @@ pub(super) fn pieces(deltas: &Deltas, size: usize) -> Vec<&str> {
     pieces
 }
 
-/// An object; the id of a block that has none stands after its type.
+/// Writes an object. A missing id is inserted after the type.
 fn push_object(writer: &mut TemplateWriter, object: &RawObject, id_of: Option<usize>) {
     writer.push_str("{");
     for (place, (name, value)) in object.members().enumerate() {

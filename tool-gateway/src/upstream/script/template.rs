@@ -1,17 +1,17 @@
-//! Texts that are the same in every response, except for the ids that each has anew.
+//! Texts that differ between responses only in their ids.
 
 use bytes::Bytes;
 
-/// A text, and where ids are inserted into it.
+/// A text with positions for ids.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Template {
     text: Bytes,
-    /// Each a place in the text, and the index of the block whose id belongs there.
+    /// Positions in the text, with the indexes of the blocks whose ids belong there.
     ids: Vec<(usize, usize)>,
 }
 
 impl Template {
-    /// The text for one response. Without ids it is not copied.
+    /// Returns the text for one response. A text without ids is not copied.
     pub(super) fn fill(&self, response: u64) -> Bytes {
         if self.ids.is_empty() {
             return self.text.clone();
@@ -48,7 +48,7 @@ impl TemplateWriter {
         self.text.push_str(text);
     }
 
-    /// The id of the block with that index.
+    /// Appends the id of the block with this index.
     pub(super) fn push_id(&mut self, block: usize) {
         self.ids.push((self.text.len(), block));
     }

@@ -1,4 +1,4 @@
-//! The file of a script: its fields, and what is invalid about them.
+//! File of a script: its fields, and errors of invalid fields.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::block::ScriptBlock;
 use super::raw_object::{RawObject, one_line};
 
-/// The file.
+/// Content of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
@@ -21,22 +21,22 @@ pub(super) struct Script {
     pub(super) order: Order,
 }
 
-/// Which turn answers a request.
+/// Selection of the turn that answers a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
-    /// The one whose index is the number of assistant messages in the request.
+    /// The turn whose index is the number of assistant messages in the request.
     #[default]
     Messages,
-    /// The next.
+    /// The next turn.
     Requests,
 }
 
-/// One response.
+/// A response.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "TurnFields")]
 pub(super) struct ScriptTurn {
-    /// `None` if it is an error.
+    /// `None` if the turn is an error.
     pub(super) message: Option<ScriptMessage>,
     pub(super) error: Option<ErrorResponse>,
     pub(super) headers: HeaderMap,
@@ -51,12 +51,12 @@ pub(super) struct ScriptMessage {
     pub(super) usage: Usage,
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
-    /// Characters in a delta.
+    /// Number of characters in a delta.
     pub(super) delta_size: usize,
     pub(super) ping: bool,
 }
 
-/// The usage of a message; what the script does not have is computed.
+/// Usage of a message. Missing counters are computed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "RawObject")]
 pub(super) struct Usage {
@@ -68,12 +68,12 @@ pub(super) struct Usage {
 #[derive(Debug)]
 pub(super) struct ErrorResponse {
     pub(super) status: StatusCode,
-    /// Its type and its text, if the script has one.
+    /// Content type and text of the body, if the script sets one.
     pub(super) body: Option<(&'static str, Bytes)>,
     pub(super) headers: HeaderMap,
 }
 
-/// A turn as it is written.
+/// Fields of a turn in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TurnFields {
@@ -144,7 +144,7 @@ impl TryFrom<ErrorFields> for ErrorResponse {
         let status = status
             .ok_or_else(|| format!("invalid `status` {}; expected one from 400 to 599", fields.status))?;
         let body = fields.body.map(|body| {
-            // A proxy in between answers with a page.
+            // Proxies answer with a text or HTML page.
             match serde_json::from_str::<String>(body.get()) {
                 Ok(text) => ("text/plain; charset=utf-8", Bytes::from(text)),
                 Err(_) => ("application/json", Bytes::from(one_line(body.get()))),

@@ -1,4 +1,4 @@
-//! [`ApiKey`]: the gateway's key for a server, and the header of a request that has it.
+//! [`ApiKey`]: the gateway's key for a server, and the request header for this key.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -7,13 +7,13 @@ use super::invalid::InvalidUpstream;
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// The paths of `OpenAI`'s APIs.
+/// Paths of `OpenAI`'s APIs.
 const BEARER_PATHS: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
-/// The account that the client's key of `OpenAI` is charged to: with another key, the server would refuse the request.
+/// Headers with the account of the client's `OpenAI` key. With another key, the server would reject the request.
 const OPENAI_ACCOUNT: [&str; 2] = ["openai-organization", "openai-project"];
 
-/// A key as the headers have it, marked as sensitive, so that `Debug` does not show it.
+/// A key as header values. Both are marked as sensitive, so that `Debug` does not show them.
 pub(super) struct ApiKey {
     plain: HeaderValue,
     bearer: HeaderValue,
@@ -33,7 +33,7 @@ impl ApiKey {
         })
     }
 
-    /// Replaces the client's credentials, in the header that the API of the path has for them.
+    /// Replaces the client's credentials, in the header that the API at this path uses.
     pub(super) fn replace_credentials(&self, path: &str, headers: &mut HeaderMap) {
         let (name, value, other) = if takes_bearer(path, headers) {
             (header::AUTHORIZATION, &self.bearer, X_API_KEY)
@@ -61,7 +61,8 @@ fn sensitive(text: &str) -> Result<HeaderValue, InvalidUpstream> {
     Ok(value)
 }
 
-/// Whether a request is one of `OpenAI`'s APIs. Both have the path of the models, and Anthropic's clients always name their version.
+/// Returns whether a request belongs to `OpenAI`'s APIs. Both vendors have `/v1/models`, but only Anthropic's clients send
+/// `anthropic-version`.
 fn takes_bearer(path: &str, headers: &HeaderMap) -> bool {
     let models = path.strip_prefix("/v1/models");
     let is_models = models.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -1,4 +1,4 @@
-//! [`BaseUrl`]: the URL of a server, without the paths of its API.
+//! [`BaseUrl`]: the URL of a server, to which the paths of the API are appended.
 
 use std::error::Error;
 use std::fmt;
@@ -8,11 +8,11 @@ use axum::http::{HeaderValue, Uri};
 
 use super::invalid::InvalidUpstream;
 
-/// A base URL: the paths of requests are appended to it.
+/// A base URL, to which the paths of requests are appended.
 pub(super) struct BaseUrl {
     scheme: Scheme,
     pub(super) authority: Authority,
-    /// Empty, or a path that does not end in `/`.
+    /// Empty, or a path that does not end with `/`.
     prefix: String,
 }
 
@@ -49,7 +49,7 @@ impl BaseUrl {
                 "missing host; expected for example https://api.anthropic.com",
             ));
         }
-        // What is no number between 0 and 65535 is no port for `Authority` either, and the scheme's own would be asked.
+        // `Authority` ignores a port outside of 0 to 65535, and the default port of the scheme would be used.
         let has_port = authority.as_str().len() > host.len();
         if has_port && authority.port_u16().is_none_or(|port| port == 0) {
             return Err(invalid(
@@ -70,7 +70,7 @@ impl BaseUrl {
         })
     }
 
-    /// Path and query of a request there; `None` for a target that is no path, as `*`.
+    /// Returns path and query of a request at this server; `None` for a target without a path, such as `*`.
     pub(super) fn join(&self, request: &Uri) -> Option<PathAndQuery> {
         let target = request.path_and_query();
         let path = if let Some(target) = target.filter(|_| self.prefix.is_empty()) {
@@ -82,7 +82,7 @@ impl BaseUrl {
         path.as_str().starts_with('/').then_some(path)
     }
 
-    /// The server, and how requests name it.
+    /// Returns the URI of the server, and the value of its `Host` header.
     pub(super) fn server(&self) -> Result<(Uri, HeaderValue), InvalidUpstream> {
         let invalid = |error: &dyn Error| InvalidUpstream(format!("invalid base URL {self}: {error}"));
         let server = Uri::builder()
@@ -116,7 +116,7 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// A URL without what may be a credential: user name, password, query, fragment.
+/// Returns a URL without parts that may be a credential: user name, password, query and fragment.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url
         .split_once("://")
@@ -124,7 +124,7 @@ fn shown(url: &str) -> String {
     let rest = rest.rsplit('@').next().unwrap_or_default();
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     match scheme {
-        // In `sk-1@example.com://`, the credential is in front.
+        // In `sk-1@example.com://`, the credential precedes the scheme.
         Some(scheme) if !scheme.contains('@') => format!("{scheme}://{rest}"),
         _ => rest.to_owned(),
     }
@@ -155,7 +155,7 @@ mod tests {
         ] {
             assert_eq!(host_and_path(base, target), expected);
         }
-        // What the client's URL has besides does not count.
+        // Only path and query of the client's URL are used.
         assert_eq!(
             host_and_path("https://host", "http://other/v1/models"),
             "host/v1/models"

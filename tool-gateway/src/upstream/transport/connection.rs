@@ -1,8 +1,8 @@
-//! [`Connection`]: a connection to the upstream, which the request that has it drives.
+//! [`Connection`]: a connection to the upstream, which is polled by its current request.
 //!
-//! `hyper` leaves it to its caller who polls a connection. In a separate task, as in `hyper-util`, each piece of a response wakes
-//! that task, which wakes the one that waits for the piece, often on another thread; that costs more than all else that is done with the
-//! piece. Polled by the request itself, a connection wakes it once for all that has arrived.
+//! With `hyper`, the caller decides which task polls a connection. In a separate task, as in `hyper-util`, each piece of a response wakes
+//! that task, which then wakes the task that waits for the piece, often on another thread. These wakes cost more than all other work for
+//! the piece. A connection that the request polls wakes the request once for all bytes that have arrived.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
@@ -23,7 +23,7 @@ use crate::self_wakes::SelfWakes;
 
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// A connection of HTTP/1.1.
+/// An HTTP/1.1 connection.
 pub(super) struct Connection {
     requests: SendRequest<Full<Bytes>>,
     io: Io,
@@ -40,7 +40,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request, and waits for the head of its response. The error has the request if nothing of it was sent.
+    /// Sends a request, and waits for the head of the response. The error contains the request if no byte of the request was sent.
     pub(super) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -54,7 +54,7 @@ impl Connection {
         poll_fn(|cx| wakes.poll(cx, &mut exchange)).await
     }
 
-    /// The next piece of the body of its response.
+    /// Polls for the next piece of a response's body.
     pub(super) fn poll_frame(
         &mut self,
         body: &mut Incoming,
@@ -65,21 +65,22 @@ impl Connection {
             if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
                 return Poll::Ready(frame);
             }
-            // It reads what the body has just asked for.
+            // Reads the bytes that the body has just requested.
             io.poll(cx);
             Pin::new(&mut *body).poll_frame(cx)
         })
     }
 
-    /// Whether it can take a request: the response before is read to its end, and the upstream has not closed the connection.
+    /// Returns whether the connection can serve a request: the previous response is read to its end, and the upstream has not closed the
+    /// connection.
     pub(super) fn is_ready(&mut self) -> bool {
-        // Until a request polls it, it wakes no task.
+        // Without a request, no task needs to be woken.
         self.io.poll(&mut Context::from_waker(Waker::noop()));
         self.io.0.is_some() && self.requests.is_ready()
     }
 }
 
-/// The future that reads and writes; `None` after its end, which `hyper` reports to the response or its body.
+/// Future that reads and writes; `None` after its end, which `hyper` reports to the response or the body.
 struct Io(Option<Pin<Box<Http1>>>);
 
 type Http1 = http1::Connection<Stream, Full<Bytes>>;

@@ -1,4 +1,4 @@
-//! Connections to an upstream: HTTP and HTTPS, with one timeout for all that it takes to connect.
+//! HTTP and HTTPS connections to an upstream, with one timeout for all steps of connecting.
 
 use std::error::Error;
 use std::future::Future;
@@ -19,11 +19,11 @@ use tower_service::Service;
 /// Maximum time for name resolution, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After so long without a byte, the operating system asks whether the other side is still there. Responses have no
-/// timeout, so this is how the end of a machine is noticed.
+/// Idle time after which the operating system probes the connection. Responses have no timeout here, so these probes detect a machine that
+/// has failed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Connects over HTTP or HTTPS, as the URL has it. Trusts the roots that Mozilla trusts.
+/// Connects over HTTP or HTTPS, depending on the URL. Trusts Mozilla's root certificates.
 #[derive(Clone)]
 pub(crate) struct Connector {
     https: HttpsConnector<HttpConnector>,
@@ -36,7 +36,7 @@ impl Connector {
     }
 
     fn with_timeout(timeout: Duration) -> Result<Self, rustls::Error> {
-        // The provider is named, so that there is one whatever other crates enable in rustls.
+        // The provider is explicit, since other crates may enable a different one in rustls.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = HttpsConnectorBuilder::new().with_provider_and_webpki_roots(provider)?;
         Ok(Self::with_tls(tls, timeout))
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     impl Connector {
-        /// Trusts this certificate alone.
+        /// Creates a connector that trusts only this certificate.
         pub(in super::super) fn trusting(certificate: &'static [u8]) -> Self {
             let mut roots = rustls::RootCertStore::empty();
             roots.add(CertificateDer::from(certificate)).unwrap();
@@ -100,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn timeout_covers_the_tls_handshake() {
-        // It accepts connections, and never writes.
+        // The listener accepts connections, and never writes.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("https://{}/", silent.local_addr().unwrap());
         let mut connector = Connector::with_timeout(Duration::from_millis(50)).unwrap();

@@ -1,8 +1,8 @@
-//! [`first_cause`]: an error in a few words.
+//! [`first_cause`]: a short description of an error.
 
 use std::error::Error;
 
-/// The first cause of an error, in lower case and without the number that the operating system adds.
+/// Returns the first cause of an error, in lower case and without the operating system's error number.
 pub(crate) fn first_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -1,9 +1,8 @@
-//! Headers that are for one connection only, and that an intermediary does not forward.
+//! Hop-by-hop headers, which an intermediary does not forward.
 
 use axum::http::header::{self, HeaderMap, HeaderName};
 
-/// The fields that RFC 9110 § 7.6.1 lists, and those of proxies that are for one connection. `Proxy-Status` (RFC 9209) is
-/// for the client, and stays.
+/// Hop-by-hop fields of RFC 9110 § 7.6.1 and of proxies. `Proxy-Status` (RFC 9209) is for the client, and is forwarded.
 const FIELDS: [HeaderName; 10] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -17,7 +16,7 @@ const FIELDS: [HeaderName; 10] = [
     header::UPGRADE,
 ];
 
-/// Removes them, with those that `Connection` names.
+/// Removes the hop-by-hop headers, and the headers that `Connection` names.
 pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)

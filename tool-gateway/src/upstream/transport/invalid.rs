@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// An upstream that cannot be asked: the reason, and what to configure instead. Names no credential.
+/// Error of an invalid upstream configuration, with advice. Contains no credential.
 #[derive(Debug)]
 pub struct InvalidUpstream(pub(super) String);
 

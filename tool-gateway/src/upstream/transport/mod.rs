@@ -1,4 +1,4 @@
-//! Servers that are asked over HTTP, whatever their API: base URL, credentials, pooled connections. The entry is [`HttpServer`](server::HttpServer).
+//! HTTP transport of all APIs: base URL, credentials and pooled connections. The entry is [`HttpServer`](server::HttpServer).
 
 // Dependencies first: a module uses only modules declared before it.
 pub(super) mod invalid;

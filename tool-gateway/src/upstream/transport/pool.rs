@@ -1,4 +1,4 @@
-//! [`Pool`]: the connections to a server. One that has been read to the end of its response serves the next request.
+//! [`Pool`]: the connections to a server. A connection whose response was read to its end serves the next request.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -23,27 +23,27 @@ use super::connection::Connection;
 use super::connector::{BoxError, Connector};
 use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
-/// A connection without a request is kept for so long.
+/// Time for which a connection without a request is kept.
 const IDLE_TIME: Duration = Duration::from_secs(90);
 
-/// So many are kept: each takes a file descriptor, of which a process often has no more than 1,024.
+/// Maximum number of connections without a request. Each takes a file descriptor, and a process often has at most 1,024.
 const MAX_IDLE: usize = 256;
 
-/// Interval of the checks for connections that the server has closed. Many servers close after a few seconds, and a socket stays
-/// until both sides have closed it.
+/// Interval of the checks for connections that the server has closed. Many servers close idle connections after a few seconds, and a socket
+/// exists until both sides have closed it.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The connections to one server.
+/// Connections to one server.
 pub(super) struct Pool {
     connector: Connector,
     server: Uri,
     idle: Arc<IdleTable>,
 }
 
-/// The reason for a missing response.
+/// Error of a missing response.
 pub(super) enum SendError {
     Connecting(BoxError),
-    /// The connection ended before it.
+    /// The connection ended before the response.
     NoResponse(hyper::Error),
 }
 
@@ -65,8 +65,8 @@ impl Pool {
         }
     }
 
-    /// Sends a request, whose URI is a path and a query. One that meets a connection which the server has just closed is sent on another,
-    /// if nothing of it was sent.
+    /// Sends a request, whose URI is a path and a query. If the server has just closed the connection and no byte of the request was sent,
+    /// uses another connection.
     pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, SendError> {
         loop {
             let idle = self.idle.take();
@@ -96,14 +96,14 @@ impl Pool {
     }
 }
 
-/// The connections without a request, with when their last one ended: the latest last.
+/// Connections without a request, with the end times of their last requests, the latest last.
 #[derive(Default)]
 struct IdleTable(Mutex<IdleConnections>);
 
 #[derive(Default)]
 struct IdleConnections {
     connections: VecDeque<(Instant, Box<Connection>)>,
-    /// Closes those that are of no more use. It ends with its runtime, which the pool may outlive.
+    /// Task that closes unusable connections. Ends with its runtime, which the pool may outlive.
     sweep: Option<JoinHandle<()>>,
 }
 
@@ -112,7 +112,7 @@ impl IdleTable {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The one that was used last: the others can expire.
+    /// Takes the connection that was used last, so that the others can expire.
     fn take(&self) -> Option<Connection> {
         loop {
             let (_, mut connection) = self.lock().connections.pop_back()?;
@@ -126,24 +126,24 @@ impl IdleTable {
         if !connection.is_ready() {
             return;
         }
-        // Without a runtime, nothing reads or closes it any more.
+        // Without a runtime, no task could read or close the connection.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
         let mut idle = self.lock();
         idle.connections.push_back((Instant::now(), Box::new(connection)));
         if idle.sweep.as_ref().is_none_or(JoinHandle::is_finished) {
-            // It polls each connection: with a budget, those behind the first hundred would seem to be open.
+            // The sweep polls each connection: with a cooperative budget, all after the first hundred would seem open.
             let sweep = coop::unconstrained(sweep(Arc::downgrade(self)));
             idle.sweep = Some(runtime.spawn(sweep));
         }
         let oldest = (idle.connections.len() > MAX_IDLE).then(|| idle.connections.pop_front());
-        // To close a socket takes longer than others should wait.
+        // Closing a socket takes too long to hold the lock.
         drop(idle);
         drop(oldest);
     }
 
-    /// Closes those whose time is over, and those that the server has closed; whether others are left.
+    /// Closes connections that have expired or that the server has closed. Returns whether other connections remain.
     fn close_unusable(&self) -> bool {
         let now = Instant::now();
         let mut unusable = Vec::new();
@@ -165,7 +165,7 @@ impl IdleTable {
     }
 }
 
-/// Closes idle connections until there are none.
+/// Closes unusable idle connections until no idle ones remain.
 async fn sweep(idle: Weak<IdleTable>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
@@ -175,8 +175,8 @@ async fn sweep(idle: Weak<IdleTable>) {
     }
 }
 
-/// The connection of a response's body, which returns to the pool at the end. Dropped before, it is closed, so that the server
-/// stops sending.
+/// Connection of a response's body, which returns to the pool at the end of the body. If dropped before the end, the connection is closed,
+/// so that the server stops sending.
 struct BorrowedConnection {
     connection: Option<Connection>,
     idle: Arc<IdleTable>,
@@ -195,7 +195,7 @@ impl BorrowedConnection {
         Body::new(WrappedBody::new(body, borrowed))
     }
 
-    /// Leaves the connection to the next request.
+    /// Returns the connection to the pool.
     fn release(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.idle.put(connection);
@@ -208,7 +208,7 @@ impl BodyWrapper<Incoming> for BorrowedConnection {
         let Some(connection) = &mut self.connection else {
             return Poll::Ready(None);
         };
-        // Many pieces can come of one read, for which alone the runtime would give others their turn.
+        // One read may provide many pieces, without a point at which the runtime could run other tasks.
         let turn = ready!(coop::poll_proceed(cx));
         let frame = ready!(connection.poll_frame(body, cx));
         turn.made_progress();
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the name `localhost`, and for this test alone.
+    /// Certificate for `localhost`, used only in this test.
     const CERTIFICATE: &[u8] = include_bytes!("../../../tests/upstream/localhost.certificate.der");
     const KEY: &[u8] = include_bytes!("../../../tests/upstream/localhost.key.der");
     const REQUESTS: usize = 3;

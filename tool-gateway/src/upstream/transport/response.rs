@@ -1,13 +1,13 @@
-//! Responses of any API: their media type, and how much of one is kept.
+//! Responses of any API: their media type, and the maximum size that is kept in memory.
 
 use axum::http::{HeaderMap, header};
 
-/// Whether a response is a stream of events.
+/// Returns whether a response is a stream of events.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     has_type(headers, "text/event-stream")
 }
 
-/// Whether a body is of this media type, whatever its parameters.
+/// Returns whether a body has this media type, with any parameters.
 pub(crate) fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
     let sent = headers
         .get(header::CONTENT_TYPE)
@@ -16,7 +16,7 @@ pub(crate) fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
     media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(wanted))
 }
 
-/// Maximum number of bytes that are kept of a response: an upstream must not fill the memory. No stored record is larger.
+/// Maximum number of bytes of a response that are kept in memory. No stored record is larger.
 pub(crate) const MAX_RESPONSE: usize = 256 << 20;
 
 #[cfg(test)]

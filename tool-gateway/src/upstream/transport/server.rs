@@ -1,4 +1,4 @@
-//! [`HttpServer`]: a server that is asked over HTTP.
+//! [`HttpServer`]: a server that is reached over HTTP.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -18,7 +18,7 @@ use super::invalid::InvalidUpstream;
 use super::pool::{Pool, SendError};
 use crate::upstream::error::UpstreamError;
 
-/// A server of Anthropic's or `OpenAI`'s APIs, asked over HTTP/1.1 with pooled connections.
+/// A server of Anthropic's or `OpenAI`'s APIs, connected over HTTP/1.1 with pooled connections.
 pub(in crate::upstream) struct HttpServer {
     pool: Pool,
     host: HeaderValue,
@@ -27,7 +27,7 @@ pub(in crate::upstream) struct HttpServer {
 }
 
 impl HttpServer {
-    /// A server at a base URL. With a key, it replaces the client's credentials.
+    /// Creates a server from a base URL. A key replaces the client's credentials.
     pub(in crate::upstream) fn new(
         base_url: &str,
         api_key: Option<SecretString>,
@@ -45,12 +45,12 @@ impl HttpServer {
         })
     }
 
-    /// Checks a base URL without a server for it.
+    /// Checks a base URL without creating a server.
     pub(in crate::upstream) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
         BaseUrl::parse(base_url).map(|_| ())
     }
 
-    /// Whether requests would arrive at that address of this machine.
+    /// Returns whether requests would arrive at this address of this machine.
     pub(in crate::upstream) async fn connects_to(&self, listener: SocketAddr) -> bool {
         let port = self.base.port();
         if port != listener.port() {
@@ -64,7 +64,7 @@ impl HttpServer {
         addresses.any(|address| accepts(listener.ip(), address.ip()))
     }
 
-    /// Sends a request there; its path and query are appended to the base URL.
+    /// Sends a request to the server. The path and query of the request are appended to the base URL.
     pub(in crate::upstream) async fn send(
         &self,
         request: Request<Bytes>,
@@ -80,7 +80,7 @@ impl HttpServer {
         let request = Request::from_parts(parts, Full::new(body));
         let response = self.pool.send(request).await;
         let mut response = response.map_err(|error| self.no_response(&error))?;
-        // The client's connection has its own version.
+        // The client's connection may have another HTTP version.
         *response.version_mut() = Version::HTTP_11;
         remove_hop_by_hop(response.headers_mut());
         Ok(response)
@@ -88,12 +88,12 @@ impl HttpServer {
 
     fn prepare(&self, path: &str, headers: &mut HeaderMap) {
         remove_hop_by_hop(headers);
-        // The client's connection has been asked to continue already, and the body is here.
+        // The gateway has already received the body, and has answered `Expect`.
         for name in [header::CONTENT_LENGTH, header::EXPECT] {
             headers.remove(name);
         }
         headers.insert(header::HOST, self.host.clone());
-        // The gateway reads responses.
+        // The gateway reads responses, so they must not be compressed.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = &self.api_key {
             key.replace_credentials(path, headers);
@@ -126,10 +126,10 @@ impl fmt::Debug for HttpServer {
     }
 }
 
-/// Whether a listener accepts what is sent to an address.
+/// Returns whether a listener accepts requests that are sent to an address.
 fn accepts(listener: IpAddr, address: IpAddr) -> bool {
     let (listener, address) = (listener.to_canonical(), address.to_canonical());
-    // `0.0.0.0` as a destination is this machine.
+    // As a destination, `0.0.0.0` is this machine.
     let address = if address.is_unspecified() {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     } else {
@@ -157,7 +157,7 @@ mod tests {
             ("http://127.0.0.1:8080", "[::]:8080", true),
             ("http://127.0.0.1:8080", "127.0.0.1:8081", false),
             ("http://127.0.0.2:8080", "127.0.0.1:8080", false),
-            // TEST-NET-1: no machine has it.
+            // TEST-NET-1: no machine has this address.
             ("http://192.0.2.1:8080", "0.0.0.0:8080", false),
         ] {
             let upstream = HttpServer::new(base, None).unwrap();
