@@ -1,11 +1,12 @@
-//! [`AllowRule`]: a call that is allowed without asking again, and [`AllowRules`]: those of a session.
+//! [`AllowRule`] allows calls without asking again; [`AllowRules`] are the rules of a session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Allows calls without asking: every call of a tool, or those with equal arguments.
+/// Allows calls without asking: every call of a tool, or its calls with equal arguments.
 ///
-/// [`Decision::AllowAlways`](crate::permission::Decision::AllowAlways) adds one to the [rules](AllowRules) of the session.
+/// [`Decision::AllowAlways`](crate::permission::Decision::AllowAlways) adds a rule to the [rules](AllowRules) of the
+/// session.
 ///
 /// ```
 /// use tool_runtime::permission::AllowRule;
@@ -18,16 +19,16 @@ use serde_json::{Map, Value};
 /// let rule: AllowRule = from_value(stored).unwrap();
 /// assert_eq!(rule.arguments.unwrap()["path"], "/tmp/a");
 /// ```
-// An unknown field may be a condition: a rule that is read without it would allow more.
+// An unknown field may be a condition: reading the rule without it would allow more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AllowRule {
-    /// The tool, by the name that the model calls it by: with the prefix of a [nested](crate::ToolRegistry::nest) registry.
+    /// Name of the tool, as the model calls it: with the prefix of a [nested](crate::ToolRegistry::nest) registry.
     pub tool: String,
-    /// The arguments after coercion, with the defaults of missing ones: a call is allowed if all of the rule's arguments are equal to them. `None`
-    /// allows every call.
-    // Required: a rule that lost its arguments would allow every call.
+    /// Arguments after coercion, with the defaults of missing arguments. A call is allowed if all of its arguments
+    /// equal the rule's. `None` allows every call.
+    // Required: a rule without its arguments would allow every call.
     #[serde(deserialize_with = "Option::deserialize")]
     pub arguments: Option<Map<String, Value>>,
 }
@@ -50,10 +51,10 @@ impl AllowRule {
     }
 }
 
-/// The rules of a session: what was decided with [`Decision::AllowAlways`](crate::permission::Decision::AllowAlways).
+/// The rules of a session, added by [`Decision::AllowAlways`](crate::permission::Decision::AllowAlways).
 ///
-/// They are a [session state](crate::SessionState), kept and stored with the others: the host can show them, remove one, or add one before
-/// the first call. Calls without a session share their rules.
+/// The rules are a [session state](crate::SessionState), which is kept and stored with the other states. The host can
+/// show the rules, remove one, or add one before the first call. Calls without a session share their rules.
 ///
 /// ```
 /// use tool_runtime::ToolRegistry;
@@ -73,14 +74,15 @@ impl AllowRule {
 pub struct AllowRules(pub Vec<AllowRule>);
 
 impl AllowRules {
-    /// Adds a rule, unless there is an equal one.
+    /// Adds a rule, unless an equal rule exists.
     pub fn add(&mut self, rule: AllowRule) {
         if !self.0.contains(&rule) {
             self.0.push(rule);
         }
     }
 
-    /// Returns whether one of the rules allows a call with these arguments; `None` if they cannot be compared.
+    /// Returns whether one of the rules allows a call with these arguments; `None` if the arguments cannot be
+    /// compared.
     pub(crate) fn allow(&self, tool: &str, arguments: Option<&Map<String, Value>>) -> bool {
         self.0.iter().any(|rule| {
             let is_equal = |expected| arguments.is_some_and(|arguments| arguments == expected);

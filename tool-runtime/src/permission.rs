@@ -1,6 +1,6 @@
 //! Permission: a layer that asks before a call (`can_use_tool`).
 //!
-//! [`Permission::by_hints`] lets tools run that only read, and asks about the others:
+//! [`Permission::by_hints`] allows tools that only read, and asks about all others:
 //!
 //! ```
 //! use tool_runtime::permission::{Decision, Permission, PermissionRequest};
@@ -60,18 +60,18 @@ use crate::wire::result::{Failure, ToolOutcome};
 /// A layer that asks before a call; see the [module](self).
 ///
 /// The time of a decision counts neither against the tool's timeout nor against the deadline of the call's
-/// [context](Context); a cancellation of the call stops it. Calls of one turn are decided concurrently. Calls of unknown tools
-/// and calls with invalid arguments are passed on without a decision: the registry rejects them. If the function that decides
-/// panics, the call is not passed on.
+/// [context](Context); cancelling the call stops the decision. Calls of one turn are decided concurrently. Calls of
+/// unknown tools and calls with invalid arguments are passed on without a decision: the registry rejects them. If the
+/// `decide` function panics, the call is not passed on.
 ///
-/// The decision is about the call as it comes to this layer. Layers that change calls belong outside, and are added later; so is
-/// a layer with a time limit, if decisions are to count against it.
+/// The decision is about the call as this layer receives it. Layers that change calls belong outside, so add them
+/// later. A layer with a time limit that includes decisions belongs outside, too.
 #[doc(alias = "can_use_tool")]
 #[derive(Clone)]
 pub struct Permission {
     decide: Arc<Decide>,
     is_allowed: fn(&Hints) -> bool,
-    /// Wakes the calls that wait for a decision when a rule was added.
+    /// Notifies the calls that wait for a decision of a new rule.
     rule_added: Arc<Notify>,
 }
 
@@ -93,9 +93,9 @@ impl Permission {
 
     /// Allows calls of tools that only read, and asks `decide` about all others.
     ///
-    /// A tool only reads if its [hints](Hints) have `read_only`, and neither `destructive` nor `open_world`: a tool without hints
-    /// may do anything, and what is read from an open world may send data to it. Hints are claims: for tools of a server that you
-    /// do not trust, use [`new`](Self::new).
+    /// A tool only reads if its [hints](Hints) have `read_only`, and neither `destructive` nor `open_world`. A tool
+    /// without hints may do anything, and a request to an open world may send data to it. Hints are claims: for tools
+    /// of a server that you do not trust, use [`new`](Self::new).
     pub fn by_hints<F, R>(decide: F) -> Self
     where
         F: Fn(PermissionRequest) -> R + Send + Sync + 'static,
@@ -107,7 +107,7 @@ impl Permission {
         }
     }
 
-    /// Decides about a call.
+    /// Decides on a call.
     async fn check(&self, call: &mut ToolCall) -> PermissionVerdict {
         let Some((tool, route)) = call.tool().zip(call.route.as_ref()) else {
             return PermissionVerdict::Allowed;
@@ -131,7 +131,7 @@ impl Permission {
             return PermissionVerdict::Allowed;
         };
         let session = RulesOfSession { call, route };
-        // Before the rules are looked at, so that none is missed that is added afterwards.
+        // Created before the rules are read, so that no later rule is missed.
         let rule_added = self.rule_added.notified();
         if session.allow(&prepared) {
             return PermissionVerdict::Allowed;
@@ -198,10 +198,10 @@ impl Permission {
     }
 }
 
-/// The decision on a call.
+/// Verdict on a call.
 enum PermissionVerdict {
     Allowed,
-    /// It is passed on with other arguments.
+    /// The call is passed on with other arguments.
     Edited(Edit),
     Rejected(ToolOutcome),
 }
@@ -209,7 +209,7 @@ enum PermissionVerdict {
 /// A change of the arguments.
 struct Edit {
     note: String,
-    /// Warnings about the arguments that were sent.
+    /// Warnings about the original arguments.
     warnings: Vec<Issue>,
 }
 
@@ -230,7 +230,7 @@ struct RulesOfSession<'a> {
 }
 
 impl RulesOfSession<'_> {
-    /// Returns whether a rule allows the call. One that cannot be read allows nothing.
+    /// Returns whether a rule allows the call. Rules that cannot be read allow no call.
     fn allow(&self, request: &ToolCallRequest) -> bool {
         let context = &self.call.context;
         let values = match context.session_values() {
@@ -249,7 +249,7 @@ impl RulesOfSession<'_> {
         }
     }
 
-    /// Keeps a rule. If that fails, the next call is asked about, too.
+    /// Adds a rule. If that fails, the next call is asked about, too.
     fn add(&self, mut rule: AllowRule) {
         let context = &self.call.context;
         // The name that the layers of a nested registry know.
@@ -272,8 +272,8 @@ impl RulesOfSession<'_> {
     }
 }
 
-/// Cancels a call as long as it waits for a decision: an [extension](Context::with_extension) of its context. Afterwards it has no
-/// effect, so that what was begun completes although no caller waits for it any more.
+/// Cancels a call while it waits for a decision: an [extension](Context::with_extension) of its context. After the
+/// decision the token has no effect, so that a running call completes although no caller waits for it any more.
 ///
 /// ```
 /// use tool_runtime::permission::WhileUndecided;
@@ -286,7 +286,7 @@ impl RulesOfSession<'_> {
 #[derive(Debug, Clone)]
 pub struct WhileUndecided(pub CancellationToken);
 
-/// Waits for a decision, or until it is not wanted any more.
+/// Waits for a decision, or for a cancellation.
 async fn until_cancelled(
     decision: impl Future<Output = Result<Decision, Failure>>,
     undecided: Option<WhileUndecided>,
@@ -302,12 +302,12 @@ async fn until_cancelled(
     .await
 }
 
-/// Waits for a decision, or for a rule: then `None`.
+/// Waits for a decision; returns `None` if a rule is added first.
 async fn until_notified<T>(
     mut decision: Pin<&mut impl Future<Output = T>>,
     mut rule_added: Pin<&mut Notified<'_>>,
 ) -> Option<T> {
-    // The rule first: a decision that waits for its turn must not begin to ask.
+    // The rule is polled first: a decision that is still queued must not ask.
     poll_fn(|cx| match rule_added.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(None),
         Poll::Pending => decision.as_mut().poll(cx).map(Some),
@@ -331,30 +331,31 @@ impl fmt::Debug for Permission {
 pub enum Decision {
     /// The call is passed on.
     Allow,
-    /// The call is passed on with these arguments instead, all of them: those that were sent and are not among them are left out. They are
-    /// coerced and checked like any others, and a [note](ToolOutcome::notes) after the result tells the model what was changed.
+    /// The call is passed on with these arguments, which replace all original arguments. They are coerced and
+    /// validated like any others. A [note](ToolOutcome::notes) after the result lists the changes for the model.
     AllowWith(Map<String, Value>),
-    /// The call is passed on, and so is every later call of the session that the rule allows, without a question:
-    /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps its
-    /// [rules](AllowRules); calls without a session share theirs, so give each user's calls a [session](Context::with_session).
-    /// Calls that wait for a decision of the same [`Permission`] and are allowed by the rule are passed on at once: the futures of their
-    /// decisions are dropped.
+    /// The call is passed on, and the rule allows later calls of the session without asking: use
+    /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps
+    /// its [rules](AllowRules). Calls without a session share their rules, so give each user's calls a
+    /// [session](Context::with_session). Waiting calls of the same [`Permission`] that the rule allows are passed on
+    /// at once, and the futures of their decisions are dropped.
     ///
-    /// A rule counts in every [`Permission`] around the tool. A policy that has to see every call must not be a [`Permission`], since
-    /// a user's rule would answer its questions: make it a layer of another kind, such as tower's `FilterLayer`.
+    /// A rule applies to every [`Permission`] around the tool. A policy that has to see every call must not be a
+    /// [`Permission`], since a user's rule would decide in its place: use another kind of layer, such as tower's
+    /// `FilterLayer`.
     AllowAlways(AllowRule),
-    /// The call fails with [`Failure::Denied`] and this text, which the model reads.
+    /// The call fails with [`Failure::Denied`], and the model reads this text.
     Deny(String),
-    /// The call fails with [`Failure::Interrupted`], and the model reads that approval is needed. For decisions that are not
-    /// made while the call waits: the host sees the failure, asks, and makes the call again.
+    /// The call fails with [`Failure::Interrupted`], and the model reads that approval is needed. For decisions that
+    /// take longer than a call can wait: the host sees the failure, asks, and repeats the call.
     Interrupt,
 }
 
-/// A call that is to be decided about.
+/// A call that needs a decision.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PermissionRequest {
-    /// The call with the arguments as the function would get them; it has no errors.
+    /// The call, with the arguments that the function would receive; it has no errors.
     pub call: ToolCallRequest,
     /// The context of the call, with its session.
     pub context: Context,
@@ -372,9 +373,9 @@ impl PermissionRequest {
         AllowRule::for_tool(self.tool.qualified_name.as_str())
     }
 
-    /// Returns the rule that allows the calls of this tool with the same arguments. It never allows a call with a
-    /// number that 64 bits cannot represent, or that is not in its shortest form (`1.50`, `1e3`): such a call is
-    /// asked about again.
+    /// Returns the rule that allows the calls of this tool with the same arguments. A call with a number that 64 bits
+    /// cannot represent, or that is not in its shortest form (`1.50`, `1e3`), is never allowed by the rule and asked
+    /// about again.
     pub fn rule_for_call(&self) -> AllowRule {
         AllowRule::for_call(self.tool.qualified_name.as_str(), self.call.complete_arguments())
     }

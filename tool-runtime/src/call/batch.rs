@@ -31,7 +31,7 @@ where
         while running.len() < limit.max(1)
             && let Some((index, next)) = waiting.pop_front()
         {
-            // Panics of the tool and the layers are caught inside; other code of the host may panic, too.
+            // Panics of tools and layers are caught inside; this catches panics of other host code.
             let call = CatchUnwind::new(Box::pin(call(next)));
             running.spawn(async move { (index, call.await) });
         }
@@ -41,7 +41,7 @@ where
                     *slot = Some(completed);
                 }
             }
-            // A task is aborted only with the runtime; the call is cancelled below.
+            // Only the runtime aborts a task; the call becomes cancelled below.
             Some(Err(_)) => {}
             None => break,
         }

@@ -13,7 +13,7 @@ use crate::call::deadline::SharedDeadline;
 use crate::host::context::{CancelOnDrop, CancellationToken};
 use crate::wire::result::Failure;
 
-/// The deadline and the token that stop a future before it is ready.
+/// Deadline and token that can stop a future.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct CallLimits<'a> {
     pub(crate) deadline: Option<Instant>,
@@ -26,7 +26,7 @@ impl CallLimits<'_> {
         self.deadline.is_none() && self.token.is_none()
     }
 
-    /// Returns the failure, if a limit is exceeded already.
+    /// Returns the failure if a limit is already exceeded.
     pub(crate) fn stop_reason(self) -> Option<Failure> {
         if self.token.is_some_and(CancellationToken::is_cancelled) {
             return Some(Failure::Cancelled);
@@ -36,11 +36,11 @@ impl CallLimits<'_> {
     }
 }
 
-/// The completion of a future.
+/// Completion of a future.
 #[derive(Debug)]
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
-    /// The reason of a stop; also set if it was ready within the grace period.
+    /// Reason of a stop; also set if the future completed within the grace period.
     pub(crate) stop_reason: Option<Failure>,
 }
 
@@ -56,13 +56,13 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
 
 /// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
 ///
-/// The deadline is that of `limits`, until `shared` has another one.
+/// The deadline in `limits` applies until `shared` has another deadline.
 ///
-/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the token of the future; then the future is
+/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the future's token; then the future is
 /// polled for another `grace_period`.
 ///
-/// Needs tokio's timer only if there is a deadline or a token. If no timer is running, the call completes as cancelled, and
-/// the log has the reason.
+/// Tokio's timer is needed only with a deadline or a token. If no timer is running, the call completes as cancelled,
+/// and the reason is logged.
 pub(crate) async fn run<T>(
     future: BoxFuture<T>,
     limits: CallLimits<'_>,
@@ -80,7 +80,7 @@ pub(crate) async fn run<T>(
     let mut stop_reason = None;
     poll_fn(|cx| {
         let polled = Pin::new(&mut future).poll(cx);
-        // The future may have paused its deadline, or put it off.
+        // The future may have paused or moved its deadline.
         if let Some(current) = shared.map(SharedDeadline::get)
             && current != deadline
         {
@@ -89,10 +89,10 @@ pub(crate) async fn run<T>(
         }
         if let Poll::Ready(output) = polled {
             if output.is_err() {
-                return Poll::Ready(output.into()); // a panic is reported as one, late or not
+                return Poll::Ready(output.into()); // a panic is reported, late or not
             }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
-            // A future that blocks its thread is ready before it can be stopped.
+            // A future that blocks its thread can be ready after its deadline.
             let is_late = deadline.is_some_and(|deadline| deadline <= now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
@@ -112,7 +112,7 @@ pub(crate) async fn run<T>(
             }
             if stop_reason.is_some() {
                 grace = has_grace.then(|| Timer::new(|| sleep(grace_period)));
-                // Wakes a future that awaits its token; it is polled again above.
+                // Wakes a future that awaits its token. The next iteration polls the future again.
                 drop(on_stop.take());
             }
         }
@@ -130,7 +130,7 @@ pub(crate) async fn run<T>(
     .await
 }
 
-/// Returns the time of tokio's clock, which watches deadlines, and which a test may pause.
+/// Returns the time of tokio's clock, which deadlines use and tests can pause.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
@@ -144,7 +144,7 @@ fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Conte
     future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
 }
 
-/// Tokio's timer, with an error instead of a panic if there is none.
+/// Tokio's timer; a missing timer is an error and not a panic.
 struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
@@ -169,7 +169,7 @@ impl Timer {
     }
 }
 
-/// No timer is running.
+/// Error: no timer is running.
 #[derive(Debug)]
 struct NoTimer;
 
@@ -187,7 +187,7 @@ fn log_no_timer(payload: Box<dyn Any + Send>) -> NoTimer {
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that catches panics of `poll` and `drop`.
+/// Future that catches panics of `poll` and `drop`.
 pub(crate) struct CatchUnwind<T>(Option<BoxFuture<T>>);
 
 impl<T> CatchUnwind<T> {
@@ -235,7 +235,7 @@ impl<T> Drop for CatchUnwind<T> {
 /// Logs the message of a panic, which the model does not see.
 fn log_panic(payload: Box<dyn Any + Send>) -> Failure {
     tracing::error!(panic = panic_message(&*payload), "a tool panicked");
-    // The payload may panic when dropped; the second payload is leaked, in case it does so, too.
+    // Dropping the payload may panic; a second payload is leaked, since dropping it may panic again.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }

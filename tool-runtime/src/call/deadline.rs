@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The deadline of a call in layers: one value for the watcher that stops the call and for the layers, which may pause it.
+/// Deadline of a call in layers, shared by the watcher that stops the call and by the layers, which may pause the
+/// deadline.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedDeadline {
     deadline: Arc<Mutex<Option<Instant>>>,
-    /// That of the layers around a nested registry, which is paused, too.
+    /// Deadline of the layers around a nested registry, which is paused, too.
     outer: Option<Arc<SharedDeadline>>,
 }
 
@@ -19,7 +20,7 @@ impl SharedDeadline {
         }
     }
 
-    /// Returns the current deadline; `None` if there is none, or if it is paused.
+    /// Returns the current deadline; `None` if there is none, or while it is paused.
     pub(crate) fn get(&self) -> Option<Instant> {
         *self.lock()
     }
@@ -35,23 +36,23 @@ impl SharedDeadline {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        // A change is one step.
+        // A single assignment changes the value, so a panic cannot leave it half changed.
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Pauses a [`SharedDeadline`]. Of two pauses at once, the first counts.
+/// Pauses a [`SharedDeadline`] until dropped. Only the first of overlapping pauses counts.
 #[derive(Debug)]
 pub(crate) struct Pause<'a> {
     deadline: &'a SharedDeadline,
     paused: Option<Instant>,
-    /// By tokio's clock, which the deadline is watched by.
+    /// Start by tokio's clock, which watches the deadline.
     began: tokio::time::Instant,
     _outer: Option<Box<Pause<'a>>>,
 }
 
 impl Pause<'_> {
-    /// Ends the pause, and returns how long it was.
+    /// Ends the pause, and returns its duration.
     pub(crate) fn end(self) -> Duration {
         self.began.elapsed()
     }

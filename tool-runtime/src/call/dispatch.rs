@@ -1,4 +1,4 @@
-//! Runs a call through the layers of its registry, and of the nested registry that its tool is from.
+//! Runs a call through the layers of its registry, and of the nested registry that has the tool.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,12 +18,12 @@ use crate::host::state::States;
 use crate::tool::entry::RegisteredTool;
 use crate::wire::result::Failure;
 
-/// Runs a call through the layers. Their result or error becomes the outcome.
+/// Runs a call through the layers. The result or error of the layers becomes the outcome.
 pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state: &mut CallState<'_>) {
     handle_within(None, layers, tools, state).await;
 }
 
-/// Runs a call that may have come through the layers of an outer registry, with their deadline.
+/// Runs a call, which may have passed the layers of an outer registry, with their deadline.
 async fn handle_within(
     outer: Option<SharedDeadline>,
     layers: &Layers,
@@ -37,7 +37,7 @@ async fn handle_within(
     let deadline = SharedDeadline::new(state.context.deadline(), outer);
     let route = Route::new(Arc::<Tools>::clone(tools), deadline.clone());
     call.route = Some(route.clone());
-    // A layer may hang, too. It has a second grace period, for results from the end of the tool's own.
+    // A layer may hang, too. Layers have a second grace period, for results from the end of the tool's grace period.
     let limits = CallLimits {
         deadline: state.context.deadline(),
         token: state.context.external_token(),
@@ -58,7 +58,7 @@ async fn handle_within(
         .await;
     match result {
         Ok(Ok(outcome)) => {
-            // A layer may return another id.
+            // A layer may return a different id.
             let id = std::mem::take(&mut state.outcome.result.tool_use_id);
             state.outcome = outcome;
             state.outcome.result.tool_use_id = id;
@@ -67,7 +67,7 @@ async fn handle_within(
                 .result
                 .replace_empty_content(Some(qualified_name(tools, state.name)));
         }
-        // The error's `Display` and `Drop` may panic, too.
+        // `Display` and `Drop` of the error may panic, too.
         Ok(Err(error)) => match catch::catch_panic(move || error.to_string()) {
             Ok(text) if text.trim().is_empty() => {
                 state.fail(Failure::Layer, explain::no_answer(Failure::Layer));
@@ -85,12 +85,12 @@ async fn handle_within(
     }
 }
 
-/// Returns the name by which the model calls a tool; an unknown one as it was sent.
+/// Returns the name by which the model calls a tool; an unknown name is returned unchanged.
 fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
-/// Runs a call in the registry that its tool is from: this one, or a nested one, within its layers.
+/// Runs a call in the registry that has the tool: this registry, or a nested one within its layers.
 async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
     match tools.nested(state.name) {
         None => handle(tools, state).await,
@@ -98,7 +98,7 @@ async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut Call
     }
 }
 
-/// Runs a call in a nested registry, as if that one had been called. Boxed, since it is recursive.
+/// Runs a call in a nested registry, as if that registry had been called directly. Boxed, since it is recursive.
 fn handle_nested<'a>(
     outer: Option<SharedDeadline>,
     nested: &'a NestedRegistry,

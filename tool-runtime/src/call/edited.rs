@@ -1,4 +1,4 @@
-//! [`EditedArguments`]: arguments that a decision has changed, and the note for the model.
+//! [`EditedArguments`]: arguments that a decision changed, and the note for the model.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use serde_json::{Deserializer, Map, Value};
 use crate::call::request::ToolCallRequest;
 use crate::wire::issue::escape_and_truncate;
 
-/// The arguments of a call after a decision has changed them.
+/// Arguments of a call after a decision changed them.
 #[derive(Debug)]
 pub(crate) struct EditedArguments {
-    /// JSON text. Unchanged arguments have the text of their numbers, which a [`Value`] cannot represent.
+    /// JSON text. Unchanged arguments keep the text of their numbers, which a [`Value`] cannot represent.
     pub(crate) text: String,
-    /// The changes, for the model.
+    /// Note for the model that lists the changes.
     pub(crate) note: String,
 }
 
 impl EditedArguments {
-    /// `None` if nothing was changed.
+    /// Compares the edited arguments with the request; `None` if they are equal.
     pub(crate) fn new(request: &ToolCallRequest, edited: &Map<String, Value>) -> Option<Self> {
         let is_unchanged = |name: &String, value: &Value| request.arguments.get(name) == Some(value);
         let replaced = edited
@@ -55,15 +55,15 @@ impl EditedArguments {
     }
 }
 
-/// Returns a name or a value in the note.
+/// Truncates a name or a value for the note.
 fn shown(text: &str) -> String {
     escape_and_truncate(text, MAX_SHOWN).into_owned()
 }
 
-/// Maximum length in characters of a value in the note: the model knows what it sent, and a file may be long.
+/// Maximum length in characters of a value in the note: the model knows its own arguments, and a file may be long.
 const MAX_SHOWN: usize = 500;
 
-/// Returns the members of an object in compact JSON, each with the text of its value.
+/// Returns the members of an object in compact JSON, each name with the text of its value.
 fn members(json: &str) -> Option<Vec<(String, &str)>> {
     let mut members = Vec::new();
     let mut rest = json.strip_prefix('{')?;
@@ -78,7 +78,7 @@ fn members(json: &str) -> Option<Vec<(String, &str)>> {
     Some(members)
 }
 
-/// Returns the first value of a text, and its end.
+/// Parses the first value of a text, and returns it with its end.
 fn first<T: DeserializeOwned>(text: &str) -> Option<(T, usize)> {
     let mut values = Deserializer::from_str(text).into_iter();
     let value = values.next()?.ok()?;

@@ -1,4 +1,4 @@
-//! The texts for the model about failed calls and changed arguments.
+//! Texts for the model about failed calls and changed arguments.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,12 +8,14 @@ use crate::call::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// Returns the text for an unknown tool, which R-REG-7 fixes; [`known_names`] is a note after it. Long names are truncated.
+/// Returns the text for an unknown tool, fixed by R-REG-7; the note [`known_names`] follows. Long names are
+/// truncated.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", excerpt(name))
 }
 
-/// Returns the names of existing tools: all, if there are few, else those similar to the unknown one.
+/// Returns the names of existing tools: all names of a small registry, otherwise the names that are similar to the
+/// unknown one.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     let names = tools.tools().map(|tool| tool.qualified_name.as_str());
     let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
@@ -24,7 +26,7 @@ pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     (!names.is_empty()).then(|| format!("{label}: `{}`", names.join("`, `")))
 }
 
-/// Up to this many tools are listed.
+/// Maximum number of tools for which all names are listed.
 const MAX_LISTED_TOOLS: usize = 8;
 
 /// Returns the text for a function that did not complete.
@@ -66,7 +68,7 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// Returns the text for a denied call: that of the host, if there is one.
+/// Returns the text for a denied call: the host's text if it is not blank.
 pub(crate) fn denied(tool: &str, text: String) -> String {
     if text.trim().is_empty() {
         format!("`{tool}` was not called because permission was denied")
@@ -75,19 +77,19 @@ pub(crate) fn denied(tool: &str, text: String) -> String {
     }
 }
 
-/// Returns the text for a call that needs an approval.
+/// Returns the text for a call that needs approval.
 pub(crate) fn interrupted(tool: &str) -> String {
     format!("`{tool}` was not called because approval is needed; ask the user to approve it")
 }
 
-/// Returns the text for a call about which there is no decision.
+/// Returns the text for a call without a decision.
 pub(crate) fn undecided(tool: &str) -> String {
     format!(
         "`{tool}` was not called because its permission could not be checked; other calls are not affected"
     )
 }
 
-/// Returns the text for rejected arguments: the errors, and the unknown names, since one of them may be a misspelt parameter.
+/// Returns the text for rejected arguments: the errors, and unknown names, since each may be a misspelt parameter.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called because of invalid arguments:");
     let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
@@ -96,7 +98,7 @@ pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String
         .filter(is_no_match)
         .map(|error| &*error.path)
         .collect();
-    // The errors of single alternatives for the same value are left out: the model could not tell which of them to fix.
+    // The errors of single alternatives for a value are left out: the model could not know which of them to fix.
     let is_listed = |error: &&Issue| is_no_match(error) || !unmatched.contains(&*error.path);
     let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
     let listed = errors.iter().filter(is_listed);
@@ -116,7 +118,7 @@ fn list<'i>(text: &mut String, issues: impl Iterator<Item = &'i Issue> + Clone) 
     }
 }
 
-/// The maximum number of listed issues.
+/// Maximum number of listed issues.
 const MAX_LISTED: usize = 50;
 
 /// Returns the note about the warnings of a call.

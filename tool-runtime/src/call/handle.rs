@@ -15,17 +15,17 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
-/// The state of a call on its way: the arguments, which are consumed, borrowed settings, and the outcome so far.
+/// The state of a running call: the arguments, which are consumed, borrowed settings, and the outcome so far.
 ///
-/// It stays where it is, and the futures of a call borrow it: a future that takes or returns it by value copies it several
-/// times, which costs a third of a call.
+/// The futures of a call borrow this state. Passing it by value would copy it several times, which costs a third of a
+/// call.
 #[derive(Debug)]
 pub(crate) struct CallState<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: RawArguments<'a>,
     pub(crate) context: &'a Context,
     pub(crate) policy: Option<Policy>,
-    /// Has the call's id from the start.
+    /// Outcome; the call's id is set from the start.
     pub(crate) outcome: ToolOutcome,
 }
 
@@ -82,7 +82,7 @@ impl<'a> CallState<'a> {
     }
 }
 
-/// Runs one call, whose outcome becomes the function's. Failures and panics of the tool are outcomes, too.
+/// Runs a call and sets its outcome. Failures and panics of the tool are outcomes, too.
 pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
     let Some(tool) = tools.tool(call.name) else {
         return not_found(tools, call);
@@ -95,12 +95,12 @@ pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
         );
     }
     let completion = match start(tools, tool, call, limits) {
-        // The guard cancels the call's own token when the function has completed or is dropped.
+        // The guard cancels the call's own token when the function completes or is dropped.
         Ok(Some(Started {
             future,
             guard: _guard,
         })) if limits.is_empty() => CatchUnwind::new(future).await.into(),
-        // Boxed, since it would enlarge the future of every other call.
+        // Boxed, since this future would enlarge the future of every other call.
         Ok(Some(started)) => Box::pin(run_within(limits, started)).await,
         Ok(None) => return reject(tool, call),
         Err(failure) => Err(failure).into(),
@@ -108,7 +108,8 @@ pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
     respond(tools, tool, call, completion);
 }
 
-/// Reads the arguments and calls the function; `None` if they are rejected. Frees them, since the function may run for long.
+/// Reads the arguments and calls the function; `None` if the arguments are rejected. The arguments are freed, since
+/// the function may run for long.
 #[inline]
 fn start(
     tools: &Tools,
@@ -146,10 +147,10 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> CallLimits<'a> {
     }
 }
 
-/// Awaits the function's future, and stops it at a limit.
+/// Awaits the function's future, stopping it at a limit.
 async fn run_within(limits: CallLimits<'_>, started: Started) -> Completion<ToolOutput> {
     let Started { future, guard } = started;
-    // A function without a token gets no grace period: it cannot notice that it is stopped.
+    // A function without a token gets no grace period: it cannot notice the stop.
     let grace_period = guard
         .as_ref()
         .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);
@@ -166,7 +167,7 @@ fn respond(
 ) {
     match completion.output {
         Ok(output) => {
-            // It would cost more than the call in a release build; `testing` checks it there, too.
+            // Debug builds only, since the check costs more than a call; `testing` checks in release builds, too.
             #[cfg(debug_assertions)]
             tool.log_wrong_structured_value(output.structured.as_deref());
             call.outcome.failure = output.failure();

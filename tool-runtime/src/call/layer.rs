@@ -37,13 +37,13 @@ use tower_service::Service;
 use crate::call::tool_call::{LayerFuture, Route, ToolCall};
 use crate::wire::result::ToolOutcome;
 
-/// The error of a layer, which becomes the call's result.
+/// Error of a layer, which becomes the result of the call.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The inner service of a layer: the tools, and the layers that were added before.
+/// Inner service of a layer: the tools, and the layers that were added before.
 ///
-/// A layer passes on the [`ToolCall`] that it received, changed or not, or a new one. Both go to the tools of the same registry,
-/// by the name that they have then. (A new call in a spawned task has no registry, and fails.)
+/// A layer passes on the [`ToolCall`] that it received, changed or not, or a new call. The registry of the original
+/// call runs either call, by its current name. A new call in a spawned task has no registry, and fails.
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn DynService>);
 
@@ -58,14 +58,14 @@ impl Service<ToolCall> for ToolService {
     }
 
     fn call(&mut self, mut call: ToolCall) -> Self::Future {
-        // A new call of a layer has the route of the current call.
+        // A new call of a layer gets the route of the current call.
         call.route = call.route.take().or_else(|| ROUTE.try_get().ok());
         self.0.call(call)
     }
 }
 
 impl ToolService {
-    /// Calls the service, which clones itself first.
+    /// Calls a clone of the service.
     pub(crate) fn start(&self, call: ToolCall) -> LayerFuture {
         self.0.call(call)
     }
@@ -77,12 +77,12 @@ impl fmt::Debug for ToolService {
     }
 }
 
-/// The layers of a registry: the outermost, which has the others inside.
+/// Layers of a registry: the outermost layer, which contains the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layers(Option<ToolService>);
 
 impl Layers {
-    /// Adds a layer around the others.
+    /// Adds a layer around the existing layers.
     pub(crate) fn push<L>(&mut self, layer: L)
     where
         L: Layer<ToolService>,
@@ -108,8 +108,8 @@ impl Layers {
 }
 
 task_local! {
-    /// The route of the current call, for new calls that a layer creates: a layer holds its inner service since before the tools were
-    /// registered, so that only the running call knows them.
+    /// Route of the current call, for new calls of a layer. A layer gets its inner service before the tools are
+    /// registered, so only the running call knows the tools.
     pub(crate) static ROUTE: Route;
 }
 
@@ -118,7 +118,7 @@ trait DynService: Send + Sync {
     fn call(&self, call: ToolCall) -> LayerFuture;
 }
 
-/// The innermost service: the tools of the call's registry.
+/// Innermost service: the tools of the call's registry.
 struct Innermost;
 
 impl DynService for Innermost {
@@ -143,7 +143,7 @@ where
         + 'static,
 {
     fn call(&self, call: ToolCall) -> LayerFuture {
-        // Cloned, because readiness is for one call (tower's contract).
+        // Cloned, because readiness applies to one call (tower's contract).
         let mut service = self.0.clone();
         Box::pin(async move {
             poll_fn(|context| service.poll_ready(context))
@@ -154,5 +154,5 @@ where
     }
 }
 
-/// The future of a registry as a `Service`.
+/// Future of a registry as a `Service`.
 pub(crate) type RegistryFuture = Pin<Box<dyn Future<Output = Result<ToolOutcome, Infallible>> + Send>>;

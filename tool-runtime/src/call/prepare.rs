@@ -72,15 +72,15 @@ pub(crate) fn prepare(tools: &Tools, call: ToolCall) -> ToolCallRequest {
     }
 }
 
-/// Returns the issues that the call would have, those of the types of its parameters included: these may refuse what
-/// the schema allows. `None` if a type panics.
+/// Returns the issues of the call, including errors of parameter types, which may reject values that the schema
+/// allows. `None` if a type panics.
 fn issues_of_call(
     tools: &Tools,
     tool: &RegisteredTool,
     input: &RawArguments<'_>,
     policy: Option<Policy>,
 ) -> Option<Vec<Issue>> {
-    // Separate values, so that a call that is only looked at begins no session.
+    // Uses separate values, so that preparing a call creates no session.
     let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {

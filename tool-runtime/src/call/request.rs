@@ -1,4 +1,4 @@
-//! [`ToolCallRequest`]: a call whose arguments have been read, before its function runs.
+//! [`ToolCallRequest`]: a call with parsed arguments, before its function runs.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
 /// A call with its coerced arguments, unknown ones included, before the function runs: the result of
-/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare). For permission dialogs and gateways.
+/// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare), for permission dialogs and gateways.
 ///
 /// ```
 /// use tool_runtime::{ToolCall, ToolRegistry, tool};
@@ -29,18 +29,18 @@ use crate::wire::raw_arguments::RawArguments;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {
-    /// The id of the call.
+    /// Id of the call.
     pub tool_use_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments as they were sent.
+    /// Unparsed arguments.
     pub raw_arguments: RawArguments<'static>,
-    /// The arguments after coercion; unknown and invalid ones as they were sent.
+    /// Arguments after coercion; unknown and invalid arguments are unchanged.
     pub arguments: Map<String, Value>,
-    /// The arguments as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
+    /// Arguments as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
     #[serde(skip)]
     pub arguments_json: String,
-    /// The defaults of missing arguments. Empty for a dynamic tool.
+    /// Defaults of missing arguments; empty for a dynamic tool.
     #[serde(skip)]
     pub defaults: Map<String, Value>,
     /// Arguments that were changed, ignored, or kept although the schema does not declare them.
@@ -50,19 +50,21 @@ pub struct ToolCallRequest {
 }
 
 impl ToolCallRequest {
-    /// Returns the value that the function would get for a parameter: the argument, or the default if it is missing.
+    /// Returns the value that the function would receive for a parameter: the argument, or the default of a missing
+    /// one.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.arguments.get(name).or_else(|| self.defaults.get(name))
     }
 
-    /// Returns the arguments with the defaults of those that are missing.
+    /// Returns the arguments, with defaults for missing ones.
     pub(crate) fn complete_arguments(&self) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.extend(self.defaults.clone());
         arguments
     }
 
-    /// Returns whether a [`Value`] represents every argument: two numbers beyond 64 bits may be equal as values.
+    /// Returns whether a [`Value`] represents every argument exactly: two different numbers beyond 64 bits may be
+    /// equal as values.
     pub(crate) fn is_exact(&self) -> bool {
         serde_json::to_string(&self.arguments).is_ok_and(|text| text == self.arguments_json)
     }

@@ -1,7 +1,7 @@
 //! Finds names that are similar to an unknown one.
 
-/// Returns the names that are most similar to `sent`, closest first, else in order. If some differ only in case and
-/// separators, only those.
+/// Returns the names that are most similar to `sent`, closest first; equally close names keep their order. If some
+/// names differ only in case and separators, no others are returned.
 pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if sent.len() > MAX_LENGTH {
         return Vec::new();
@@ -17,10 +17,10 @@ pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> V
     ranked.into_iter().take(MAX_NAMES).map(|(_, name)| name).collect()
 }
 
-/// The maximum number of names.
+/// Maximum number of names.
 const MAX_NAMES: usize = 3;
 
-/// The maximum length in bytes: a longer text is not a misspelt name, and slow to compare.
+/// Maximum length in bytes: a longer text is not a misspelt name, and slow to compare.
 const MAX_LENGTH: usize = 256;
 
 /// Returns a name in lower case, without separators.
@@ -40,18 +40,18 @@ fn rank(sent: &str, name: &str) -> Option<usize> {
             return Some(edits);
         }
     }
-    // With a prefix, such as `functions.search`. Ranked after all misspelt names.
+    // With a prefix, such as `functions.search`. Ranks after all misspelt names.
     let contained = sent.contains(name) || name.contains(sent);
     (contained && shorter > MIN_LENGTH).then_some(MAX_LENGTH + longer - shorter)
 }
 
-/// The maximum number of edits.
+/// Maximum number of edits.
 const MAX_EDITS: usize = 3;
 
-/// The minimum length in characters: nearly every text is close to a shorter name, or contains it.
+/// Minimum length in characters: almost every text is close to a shorter name, or contains it.
 const MIN_LENGTH: usize = 3;
 
-/// Returns the Levenshtein distance.
+/// Returns the Levenshtein distance of two texts.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -1,4 +1,4 @@
-//! [`Tools`]: the tools of a registry, with the settings and states that calls need.
+//! [`Tools`]: the tools of a registry, with the settings and states for calls.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 use crate::wire::issue::excerpt;
 
-/// The part of a registry that calls need; clones share it.
+/// The part of a registry that runs calls; clones share it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
@@ -30,11 +30,11 @@ pub(crate) struct Tools {
     nested: Vec<NestedRegistry>,
 }
 
-/// A registry whose tools are also in another one.
+/// A registry whose tools are also in another registry.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedRegistry {
     pub(crate) tools: Arc<Tools>,
-    /// The layers around its calls, inside of those of the outer registry.
+    /// Layers around its calls, inside the layers of the outer registry.
     pub(crate) layers: Layers,
 }
 
@@ -48,7 +48,8 @@ impl Tools {
         self.in_order.iter().map(Arc::as_ref)
     }
 
-    /// Returns the reader of a tool's arguments. The most specific policy counts: the call's, then the tool's, then the registry's.
+    /// Returns the reader of a tool's arguments. The most specific policy applies: the call's, then the tool's, then
+    /// the registry's.
     pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
         ArgumentReader {
             compiled: &tool.compiled,
@@ -73,7 +74,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Adds the tools of another registry, each with the prefix before its name. Calls go to that registry.
+    /// Adds the tools of another registry, with a prefix before each name. Calls go to that registry.
     pub(crate) fn nest(&mut self, prefix: &str, mut nested: NestedRegistry) -> Result<(), RegistryError> {
         Arc::make_mut(&mut nested.tools).qualify(prefix)?;
         for inner in nested.tools.tools() {
@@ -91,8 +92,8 @@ impl Tools {
         Ok(())
     }
 
-    /// Moves a tool into a registry with these layers, which is nested in its place. It shares the states, the settings, and the registry
-    /// that the tool itself is nested in.
+    /// Moves a tool into a new registry with these layers, and nests that registry in its place. The new registry
+    /// shares the states, the settings, and the tool's own nested registry.
     pub(crate) fn enclose(&mut self, name: &str, layers: Layers) -> Result<(), RegistryError> {
         let Some(index) = self.by_name.get(name).copied() else {
             return Err(not_registered(name));
@@ -128,15 +129,15 @@ impl Tools {
         !self.nested.is_empty()
     }
 
-    /// Returns the nested registry that a tool is from, and the tool's name there.
+    /// Returns the nested registry that has a tool, and the tool's name there.
     pub(crate) fn nested(&self, name: &str) -> Option<(&NestedRegistry, &str)> {
         let nested = self.tool(name)?.nested.as_ref()?;
         Some((self.nested.get(nested.registry)?, nested.name.as_str()))
     }
 
-    /// Removes the values of a session, also those of nested registries, and returns its own.
+    /// Removes the values of a session, in nested registries, too, and returns this registry's values.
     pub(crate) fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
-        // Before those of nested registries, which may share the store.
+        // First, since nested registries may share the store.
         let removed = self.states.sessions.remove(session);
         for nested in &self.nested {
             nested.tools.remove_session(session);
@@ -144,7 +145,8 @@ impl Tools {
         removed
     }
 
-    /// Changes a tool, also in the registry that it is nested from. Other registries that share it keep the old one.
+    /// Changes a tool in this registry and in its nested registry. Other registries that share the tool keep the old
+    /// one.
     pub(crate) fn change(
         &mut self,
         name: &str,
@@ -167,7 +169,8 @@ impl Tools {
         Ok(())
     }
 
-    /// Keeps the tools for whose names `keep` returns `true`. A nested registry loses the others, too: its layers may make calls.
+    /// Keeps the tools for whose names `keep` returns `true`, also in nested registries, since their layers may make
+    /// calls.
     pub(crate) fn retain(&mut self, keep: &dyn Fn(&str) -> bool) {
         for (index, nested) in self.nested.iter_mut().enumerate() {
             let tools = self.in_order.iter().filter(|tool| keep(tool.name.as_str()));
@@ -207,5 +210,5 @@ fn prefixed(prefix: &str, name: &ToolName) -> Result<ToolName, RegistryError> {
     })
 }
 
-/// Between the prefix of a nested registry and the name of a tool.
+/// Separator between the prefix of a nested registry and the name of a tool.
 pub(crate) const SEPARATOR: &str = "__";

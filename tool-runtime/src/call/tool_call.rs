@@ -21,7 +21,7 @@ use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutcome;
 
-/// One `tool_use`: the id, the name of the tool, and the arguments as the model wrote them.
+/// A `tool_use`: the id, the name of the tool, and the model's arguments.
 ///
 /// ```
 /// use tool_runtime::ToolCall;
@@ -34,17 +34,17 @@ use crate::wire::result::ToolOutcome;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id, which is also that of the result.
+    /// Id of the call and of its result.
     pub id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments, not yet parsed.
+    /// Unparsed arguments.
     pub input: RawArguments<'static>,
-    /// The context from the host: session, deadline, cancellation, extensions.
+    /// Context from the host: session, deadline, cancellation, extensions.
     pub context: Context,
-    /// The policy of this call; `None` uses that of the tool or the registry.
+    /// Policy of this call; `None` uses the policy of the tool or the registry.
     pub policy: Option<Policy>,
-    /// The route of the call within the layers of a registry.
+    /// Route of the call within the layers of a registry.
     pub(crate) route: Option<Route>,
 }
 
@@ -72,29 +72,30 @@ impl ToolCall {
         self
     }
 
-    /// Sets the policy of this call, instead of those of the tool and the registry.
+    /// Sets the policy of this call, in place of the tool's and the registry's.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
     }
 
-    /// In a layer: the definition of the called tool, with its [hints](ToolDefinition::hints).
+    /// Returns the definition of the called tool, with its [hints](ToolDefinition::hints), for layers.
     ///
-    /// `None` if no tool has this name, and outside of a registry's layers.
+    /// `None` if no tool has this name, and outside the layers of a registry.
     pub fn definition(&self) -> Option<&ToolDefinition> {
         self.tool().map(|tool| tool.definition())
     }
 
-    /// In a layer: the name by which the model calls the tool, for texts that the model reads. In the layers of a
-    /// [nested](crate::ToolRegistry::nest) registry it has the prefix, which [`name`](Self::name) does not have.
+    /// Returns the name by which the model calls the tool, for texts that layers write for the model. In the layers
+    /// of a [nested](crate::ToolRegistry::nest) registry this name has the prefix, and [`name`](Self::name) does not.
     pub fn qualified_name(&self) -> &str {
         self.tool()
             .map_or(&self.name, |tool| tool.qualified_name.as_str())
     }
 
-    /// In a layer: whether the call goes to the annotated function `T`, under whatever name and prefix it is registered. A layer that
-    /// compares names would take another tool for it, or miss it in a [nested](crate::ToolRegistry::nest) registry.
+    /// Returns whether the call goes to the annotated function `T`, for layers. The registered name and its prefix do
+    /// not matter; comparing names could match another tool, or miss `T` in a [nested](crate::ToolRegistry::nest)
+    /// registry.
     ///
     /// ```
     /// use tool_runtime::layer::BoxError;
@@ -123,10 +124,10 @@ impl ToolCall {
         function.is_some_and(|function| function == T::declare().function)
     }
 
-    /// In a layer: the arguments as the function would get them, without running it.
+    /// Reads the arguments for a layer, as the function would receive them, without running the function.
     ///
-    /// `None` outside of a registry's layers; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An unknown tool is
-    /// an error of the request, like invalid arguments.
+    /// `None` outside the layers of a registry; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An
+    /// unknown tool is an error in the request, as invalid arguments are.
     pub fn prepare(&self) -> Option<ToolCallRequest> {
         let target = Arc::clone(&self.route.as_ref()?.target);
         Some(target.prepare(self.clone()))
@@ -137,17 +138,17 @@ impl ToolCall {
     }
 }
 
-/// The route of a call in the layers of a registry.
+/// Route of a call in the layers of a registry.
 #[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) target: Arc<dyn RegistryTools>,
     is_reached: Arc<AtomicBool>,
-    /// The time until which layers and tool may run.
+    /// Deadline of layers and tool.
     pub(crate) deadline: SharedDeadline,
 }
 
-/// The tools of the registry that runs a call. Its layers take calls, and calls name it: so it is a trait here, which the table of tools
-/// implements.
+/// The tools of the registry that runs a call. A trait, since the layers of a registry take calls, and a call refers
+/// to its registry. The table of tools implements the trait.
 pub(crate) trait RegistryTools: Send + Sync {
     fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>>;
 
@@ -156,11 +157,11 @@ pub(crate) trait RegistryTools: Send + Sync {
     /// Reads the arguments of a call without running the function.
     fn prepare(&self, call: ToolCall) -> ToolCallRequest;
 
-    /// Runs a call that has come through the layers.
+    /// Runs a call that has passed the layers.
     fn run(self: Arc<Self>, call: ToolCall, route: Route) -> LayerFuture;
 }
 
-/// The outcome of a call in layers, or the error of one of them.
+/// Future of a call in layers: the outcome, or the error of a layer.
 pub(crate) type LayerFuture =
     Pin<Box<dyn Future<Output = Result<ToolOutcome, Box<dyn Error + Send + Sync>>> + Send>>;
 
@@ -173,7 +174,7 @@ impl Route {
         }
     }
 
-    /// Runs a call behind the layers.
+    /// Runs a call that has passed the layers.
     pub(crate) fn run(self, call: ToolCall) -> LayerFuture {
         Arc::clone(&self.target).run(call, self)
     }

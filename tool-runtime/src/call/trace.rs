@@ -5,7 +5,7 @@ use tracing::field::Empty;
 
 use crate::wire::result::ToolOutcome;
 
-/// Returns a span with the names of OpenTelemetry's `GenAI` conventions; it contains neither arguments nor results.
+/// Returns a span with the names of OpenTelemetry's `GenAI` conventions. The span has neither arguments nor results.
 pub(crate) fn span(name: &str, id: &str) -> Span {
     tracing::info_span!(
         "execute_tool",
@@ -19,7 +19,7 @@ pub(crate) fn span(name: &str, id: &str) -> Span {
     )
 }
 
-/// Records in the span of a call how it failed.
+/// Records the failure of a call in its span.
 pub(crate) fn record(span: &Span, outcome: &ToolOutcome) {
     if let Some(failure) = outcome.failure {
         tracing::record_all!(span, error.r#type = failure.as_str(), otel.status_code = "ERROR");

@@ -10,10 +10,11 @@ use tokio::sync::watch;
 use crate::host::progress::{Progress, ProgressReport};
 use crate::host::session_values::SessionValues;
 
-/// The context of a call, without the `tool_use_id`, which functions do not see.
+/// The context of a call. The `tool_use_id` is not part of it, since functions do not see the id.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition. The host sets it with
-/// [`ToolCall::with_context`](crate::ToolCall::with_context). It is cheap to clone, and easy to build in a test:
+/// The host supplies a parameter of this type; the definition does not contain it. The host sets the context with
+/// [`ToolCall::with_context`](crate::ToolCall::with_context). A context is cheap to clone, and easy to build in a
+/// test:
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,25 +49,25 @@ impl Context {
         self
     }
 
-    /// Sets the values that tools take as [`SessionState`](crate::SessionState), instead of those that the registry keeps for the
-    /// session. For hosts that store sessions.
+    /// Sets the values that tools take as [`SessionState`](crate::SessionState), in place of the registry's values
+    /// for the session. For hosts that store sessions.
     #[must_use]
     pub fn with_session_values(mut self, values: SessionValues) -> Self {
         self.session_values = Some(values);
         self
     }
 
-    /// Sets the deadline of the call; of two, the earlier one counts.
+    /// Sets the deadline of the call; the earlier of two deadlines applies.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
         self
     }
 
-    /// Sets a deadline relative to now, the creation of the context, not to the start of the call. It covers the whole call,
-    /// including layers that wait; these may set a new one when they pass the call on. A decision that
-    /// [`Permission`](crate::permission::Permission) waits for does not count.
-    /// [A table](crate::guide::_5_host#time) lists all timeouts.
+    /// Sets a deadline relative to now, the creation of the context, not to the start of the call. The deadline
+    /// covers the whole call, including waiting layers; a layer may set a new deadline when it passes the call on.
+    /// Time spent waiting for a decision of [`Permission`](crate::permission::Permission) does not count. [A
+    /// table](crate::guide::_5_host#time) lists all timeouts.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         match Instant::now().checked_add(timeout) {
@@ -83,8 +84,8 @@ impl Context {
         self
     }
 
-    /// Adds a value, which is looked up by its type; a second one of the same type replaces it. Functions take it as
-    /// [`Extension<T>`](crate::Extension), or ask their [`Context`] for it.
+    /// Adds a value, keyed by its type; a second value of the same type replaces the first. Functions take the value
+    /// as [`Extension<T>`](crate::Extension), or from their [`Context`].
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let extensions = Arc::make_mut(self.extensions.get_or_insert_default());
@@ -93,14 +94,15 @@ impl Context {
         self
     }
 
-    /// Sets the channel that has the latest [`Progress`] of the call's function. It closes when the last call with this context, or a
-    /// clone of it, has ended and the host has dropped its own clones.
+    /// Sets the channel for the latest [`Progress`] of the call's function. The channel closes when the last call
+    /// with this context, or with a clone of it, has ended and the host has dropped its own clones.
     #[must_use]
     pub fn with_progress(self, sender: watch::Sender<ProgressReport>) -> Self {
         self.with_extension(Progress::new(sender))
     }
 
-    /// Returns the context in a form that does not keep the channel of its progress open: for functions of users, which may keep it.
+    /// Returns the context in a form that does not keep its progress channel open: for users' functions, which may
+    /// keep the context.
     pub(crate) fn with_progress_of_call(self) -> Self {
         match self.extension::<Progress>().map(Progress::for_call) {
             Some(progress) => self.with_extension(progress),
@@ -118,18 +120,19 @@ impl Context {
         self.session.as_deref()
     }
 
-    /// Returns the deadline of the call. In a function, the earlier of the host's and the tool's own `timeout`.
+    /// Returns the deadline of the call. In a function, this is the earlier of the host's deadline and the tool's
+    /// `timeout`.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// Returns the token that is cancelled with the call. Without [`with_cancellation`](Self::with_cancellation),
-    /// each is a new one.
+    /// each call of this method returns a new token.
     pub fn cancellation(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
     }
 
-    /// Returns a value that the host added.
+    /// Returns the extension of a type.
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let (_, value) = self
             .extensions
@@ -139,7 +142,7 @@ impl Context {
         value.downcast_ref()
     }
 
-    /// Returns the values of the session that the host set.
+    /// Returns the host's values of the session.
     pub(crate) fn session_values(&self) -> Option<&SessionValues> {
         self.session_values.as_ref()
     }
@@ -149,7 +152,7 @@ impl Context {
         self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
     }
 
-    /// Returns the token that the host set.
+    /// Returns the host's token.
     pub(crate) fn external_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }
@@ -170,8 +173,9 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Signals that a call is cancelled. A function that takes it as a parameter and awaits [`cancelled`](Self::cancelled) has a
-/// [grace period](Self::GRACE_PERIOD) to clean up and return; others are dropped.
+/// Signals that a call is cancelled. A function with a parameter of this type that awaits
+/// [`cancelled`](Self::cancelled) has a [grace period](Self::GRACE_PERIOD) to clean up and return. Other functions
+/// are dropped.
 ///
 /// ```
 /// use tool_runtime::{CancellationToken, tool};
@@ -198,12 +202,12 @@ impl fmt::Debug for Context {
 pub struct CancellationToken(tokio_util::sync::CancellationToken);
 
 impl CancellationToken {
-    /// The time for which a function with a token or the [`Context`] may still run after its call is cancelled or past its deadline.
-    /// Then it is dropped.
+    /// Time for which a function with a token or the [`Context`] may still run after its call is cancelled or past
+    /// its deadline. Then the function is dropped.
     ///
-    /// The layers around it have twice as long from the same moment, so that a result from the end of the grace period can
-    /// pass them. A layer that waits for something else (a store, a user) must stop before that, or it is dropped with the
-    /// result.
+    /// The surrounding layers have twice as long from the same moment, so that a result from the end of the grace
+    /// period can pass them. A layer that waits for something else (a store, a user) must stop before that, or it is
+    /// dropped with the result.
     pub const GRACE_PERIOD: Duration = Duration::from_millis(50);
 
     /// Creates a token that is not cancelled.
@@ -216,23 +220,23 @@ impl CancellationToken {
         self.0.cancel();
     }
 
-    /// Returns whether it was cancelled.
+    /// Returns whether the token was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
 
-    /// Waits until it is cancelled.
+    /// Waits until the token is cancelled.
     pub async fn cancelled(&self) {
         self.0.cancelled().await;
     }
 
-    /// Returns a child token, which is cancelled with this one, or on its own.
+    /// Returns a child token, which is cancelled with this token, or separately.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())
     }
 
-    /// Cancels when the guard is dropped.
+    /// Returns a guard that cancels the token when dropped.
     pub(crate) fn cancel_on_drop(self) -> CancelOnDrop {
         CancelOnDrop(self)
     }

@@ -2,12 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// A value that the host gave this call with [`Context::with_extension`](crate::Context::with_extension): a user, a connection, a
-/// request's id. A layer can add one, too.
+/// A value of this call from [`Context::with_extension`](crate::Context::with_extension): a user, a connection, a
+/// request's id. Layers can add extensions, too.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition. A call without the value does not run the
-/// function: the host learns why, and the model that the tool has an internal error. For a value that may be missing take
-/// the [`Context`](crate::Context) and its [`extension`](crate::Context::extension).
+/// The host supplies a parameter of this type; the definition does not contain it. A call without the value does not
+/// run the function: the host learns the reason, and the model reads that the tool has an internal error. For an
+/// optional value, take the [`Context`](crate::Context) and use [`extension`](crate::Context::extension).
 ///
 /// ```
 /// use tool_runtime::{Context, Extension, ToolCall, ToolRegistry, tool};

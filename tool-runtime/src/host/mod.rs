@@ -28,11 +28,11 @@ use crate::host::state::{State, States};
 pub struct Host<'a> {
     states: &'a States,
     context: &'a Context,
-    /// The deadline of this call: the earlier one of the context's and the tool's.
+    /// Deadline of this call: the earlier of the context's and the tool's.
     deadline: Option<Instant>,
     /// The call's own token, created on demand.
     token: OnceCell<CancellationToken>,
-    /// The reason why a parameter has no value.
+    /// First parameter without a value, and why.
     error: OnceCell<Box<(&'static str, HostError)>>,
 }
 
@@ -49,11 +49,11 @@ impl<'a> Host<'a> {
 
     /// Returns the state of a type.
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> Result<State<T>, HostError> {
-        // Checked at registration.
+        // Registration checks that the state exists.
         self.states.get().ok_or(HostError::MissingState(type_name::<T>()))
     }
 
-    /// Returns the value of the session: from the context, or else from the registry's store.
+    /// Returns the value of the session, from the context or else from the registry's store.
     pub(crate) fn session_state<T>(&self) -> Result<SessionState<T>, HostError>
     where
         T: Default + Serialize + DeserializeOwned + Send + 'static,
@@ -89,7 +89,7 @@ impl<'a> Host<'a> {
         self.error.take()
     }
 
-    /// Returns the call's own token. It is cancelled with the context's, and when the call ends.
+    /// Returns the call's own token. It is cancelled with the context's token, and when the call ends.
     pub(crate) fn token(&self) -> CancellationToken {
         let make = || {
             self.context

@@ -1,16 +1,17 @@
-//! [`Progress`]: how a function says how far it is.
+//! [`Progress`]: reports of a running function.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
-/// Says how far a call is, to a host that wants to know.
+/// Reports the progress of a call to the host.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition. Reporting never waits, and costs next to nothing
-/// while no host listens: then not even the message is written. The host listens with [`Context::with_progress`](crate::Context::with_progress),
-/// and sees the latest report; earlier ones that it has not read are gone. The channel closes when the call ends, also if a thread or a
-/// task of the function keeps the parameter: reports after that have no effect.
+/// The host supplies a parameter of this type; the definition does not contain it. Reporting never waits, and costs
+/// almost nothing without a listener: the message is not even formatted. The host listens with
+/// [`Context::with_progress`](crate::Context::with_progress) and sees the latest report; unread earlier reports are
+/// dropped. The channel closes when the call ends, also if a thread or a task of the function keeps the parameter:
+/// later reports have no effect.
 ///
 /// ```
 /// use tokio::sync::watch;
@@ -51,9 +52,9 @@ pub struct Progress(Channel);
 enum Channel {
     #[default]
     None,
-    /// In the context of the host, and of its layers: open as long as one of them has it.
+    /// The channel in contexts of the host and its layers: open as long as one of these contexts exists.
     Open(Arc<watch::Sender<ProgressReport>>),
-    /// In the function: does not keep the channel open, since a thread or a task may outlive the call.
+    /// The channel in a function: does not keep the channel open, since a thread or a task may outlive the call.
     OfCall(Weak<watch::Sender<ProgressReport>>),
 }
 
@@ -70,7 +71,7 @@ impl Progress {
         }
     }
 
-    /// Reports that `done` of `total` is done, in whatever unit, and what is done now. A total that is not known is `None`.
+    /// Reports progress: `done` of `total`, in any unit, and the current step. An unknown total is `None`.
     pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl fmt::Display) {
         let upgraded;
         let sender = match &self.0 {
@@ -95,19 +96,19 @@ impl Progress {
     }
 }
 
-/// The latest report of a function. Before its first report, nothing is done, of a total that is not known.
+/// Latest report of a function. Before the first report, `done` is 0 and `total` is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProgressReport {
-    /// The completed amount.
+    /// Completed amount.
     pub done: u64,
-    /// The total amount, if it is known.
+    /// Total amount, if it is known.
     pub total: Option<u64>,
-    /// The current step.
+    /// Current step.
     pub message: String,
 }
 
-/// `3 of 10: message`, for people.
+/// Displays `3 of 10: message`, for people.
 impl fmt::Display for ProgressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.done)?;

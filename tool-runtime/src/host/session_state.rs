@@ -4,12 +4,13 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// A value of the call's session, which the tools of the session share: a task list, a shopping basket, what was read already.
+/// A value of the call's session, which the tools of the session share: for example a task list or a shopping basket.
 ///
-/// A parameter of this type is supplied by the host and is not in the definition. Each session has its own value of a type,
-/// which starts from `T::default()`; the calls without a session share one. The host chooses where values are kept: in the
-/// registry by default, in its own [`SessionStateStore`](crate::SessionStateStore), or with each call in
-/// [`Context::with_session_values`](crate::Context::with_session_values). The gateway stores them with each turn.
+/// The host supplies a parameter of this type; the definition does not contain it. Each session has its own value of
+/// a type, which starts from `T::default()`; all calls without a session share one value. The host chooses where
+/// values are kept: in the registry by default, in its own [`SessionStateStore`](crate::SessionStateStore), or with
+/// each call in [`Context::with_session_values`](crate::Context::with_session_values). The gateway stores the values
+/// with each turn.
 ///
 /// `T` is `Default + Serialize + DeserializeOwned + Send`. Give each state its own type: two tools that take the same type
 /// share its value.
@@ -49,9 +50,9 @@ impl<T> SessionState<T> {
 
     /// Waits for the other calls that use the value, and locks it until the guard is dropped.
     ///
-    /// The guard is not `Send`: a tool that holds it across an `.await` does not compile, so that no call waits for what
-    /// another one awaits. A function that panics with the guard leaves the value as it was at that moment; change in one
-    /// assignment what must not be half done.
+    /// The guard is not `Send`: a tool that holds it across an `.await` does not compile, so a call never holds the
+    /// lock while it waits for another call. A panic with the guard keeps the current value: change related fields in
+    /// a single assignment.
     pub fn lock(&self) -> SessionStateGuard<'_, T> {
         SessionStateGuard(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! [`SessionStateStore`]: where a registry keeps the values of sessions.
+//! [`SessionStateStore`]: storage for the values of sessions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,8 +8,9 @@ use crate::host::session_values::SessionValues;
 
 /// Keeps the values of sessions for a registry: [`ToolRegistry::with_session_store`](crate::ToolRegistry::with_session_store).
 ///
-/// By default a registry keeps them in memory until [`remove_session`](crate::ToolRegistry::remove_session). A store of your own
-/// can load them from elsewhere, or give several sessions the same. It must not block for long: functions wait for it.
+/// By default a registry keeps the values in memory until [`remove_session`](crate::ToolRegistry::remove_session). A
+/// custom store can load values from elsewhere, or share values between sessions. A store must not block for long:
+/// functions wait for it.
 ///
 /// ```
 /// use tool_runtime::{SessionStateStore, SessionValues, ToolRegistry};
@@ -33,10 +34,11 @@ use crate::host::session_values::SessionValues;
 /// assert_eq!(*registry.session_values(Some("Bo")).get::<u32>().unwrap().lock(), 7);
 /// ```
 pub trait SessionStateStore: Send + Sync + 'static {
-    /// Returns the values of a session, or of the calls without one; new ones for a new session.
+    /// Returns the values of a session, or, without a session, the values of the other calls. A new session gets new
+    /// values.
     fn values(&self, session: Option<&str>) -> SessionValues;
 
-    /// Returns the values of a session, if it has some: to look for a value without beginning a session. As provided, those of
+    /// Returns the values of a session if it has any, without creating a session. The default implementation returns
     /// [`values`](Self::values).
     fn get(&self, session: Option<&str>) -> Option<SessionValues> {
         Some(self.values(session))
@@ -87,7 +89,7 @@ struct MemoryStore(Mutex<Sessions>);
 #[derive(Default)]
 struct Sessions {
     by_id: HashMap<Box<str>, SessionValues>,
-    /// Of the calls without a session.
+    /// Values of the calls without a session.
     unnamed: Option<SessionValues>,
 }
 

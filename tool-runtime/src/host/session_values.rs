@@ -14,8 +14,9 @@ use crate::host::session_state::SessionState;
 
 /// The values of one session, which tools take as [`SessionState<T>`]. Clones share them.
 ///
-/// As JSON it is an object with the path of each type as the key ([`std::any::type_name`]) and its value. So a type that is
-/// renamed or moved starts from its default. Values without a type in this process are kept, and written out again unchanged.
+/// The JSON form is an object with the path of each type ([`std::any::type_name`]) as the key. A type that is renamed
+/// or moved therefore starts from its default. Values whose type this process does not use are kept, and serialized
+/// unchanged.
 ///
 /// ```
 /// use tool_runtime::serde::{Deserialize, Serialize};
@@ -56,12 +57,12 @@ use crate::host::session_state::SessionState;
 #[derive(Clone, Default)]
 pub struct SessionValues(Arc<Mutex<Entries>>);
 
-/// By the path of the type.
+/// Entries by the path of their type.
 type Entries = BTreeMap<Cow<'static, str>, Entry>;
 
 #[derive(Clone)]
 enum Entry {
-    /// The stored JSON, since no call has asked for it yet.
+    /// The stored JSON of a value that no call has used yet.
     Stored(Value),
     Typed(Arc<dyn TypedValue>),
 }
@@ -72,7 +73,8 @@ impl SessionValues {
         Self::default()
     }
 
-    /// Creates the values that [`to_json`](Self::to_json) has written. Each is read when a tool asks for it.
+    /// Creates the values from the JSON of [`to_json`](Self::to_json). Each value is deserialized when a tool first
+    /// uses it.
     pub fn from_json(values: Map<String, Value>) -> Self {
         let entries = values
             .into_iter()
@@ -86,7 +88,7 @@ impl SessionValues {
     ///
     /// If a value cannot be serialized.
     pub fn to_json(&self) -> Result<Map<String, Value>, SessionValueError> {
-        // Serialized without the lock: a value may be in use, by a function that asks for another one.
+        // Serialized without the lock: a function may hold a value while it asks for another.
         let entries = self.entries().clone();
         let write = |(name, entry): (Cow<'static, str>, Entry)| match entry {
             Entry::Stored(value) => Ok((name.into_owned(), value)),
@@ -95,11 +97,11 @@ impl SessionValues {
         entries.into_iter().map(write).collect()
     }
 
-    /// Returns the value of a type: the stored one, or its default.
+    /// Returns the value of a type: the stored value, or the default.
     ///
     /// # Errors
     ///
-    /// If the stored value is not one of this type. It stays as it is.
+    /// If the stored value cannot be deserialized as the type. The stored value is kept.
     pub fn get<T>(&self) -> Result<SessionState<T>, SessionValueError>
     where
         T: Default + Serialize + DeserializeOwned + Send + 'static,
@@ -129,7 +131,8 @@ impl SessionValues {
         Ok(SessionState::from_shared(value))
     }
 
-    /// Returns whether there is a value of a type, stored or in use. [`get`](Self::get) would add its default.
+    /// Returns whether there is a value of a type, stored or in use. Unlike [`get`](Self::get), this does not add a
+    /// default.
     ///
     /// ```
     /// use tool_runtime::SessionValues;
@@ -144,7 +147,7 @@ impl SessionValues {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // A `Default` or `Deserialize` that panicked has changed nothing.
+        // A panic in `Default` or `Deserialize` leaves the entries unchanged.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -155,7 +158,7 @@ impl fmt::Debug for SessionValues {
     }
 }
 
-/// A value without its type.
+/// A type-erased value.
 trait TypedValue: Any + Send + Sync {
     fn to_json(&self) -> Result<Value, SessionValueError>;
 }
@@ -187,23 +190,23 @@ impl<T: Serialize + Send + 'static> TypedValue for Mutex<T> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionValueError {
-    /// The stored value is not one of the type.
+    /// The stored value cannot be deserialized as the type.
     Invalid {
-        /// The path of the type.
+        /// Path of the type.
         type_name: &'static str,
         /// The error of serde.
         error: serde_json::Error,
     },
     /// The value cannot be serialized.
     NotSerializable {
-        /// The path of the type.
+        /// Path of the type.
         type_name: &'static str,
         /// The error of serde.
         error: serde_json::Error,
     },
     /// Two types with the same path are in use, for instance of two versions of a crate.
     AmbiguousName {
-        /// The path of both.
+        /// Path of both types.
         type_name: &'static str,
     },
 }

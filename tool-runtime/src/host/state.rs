@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::host::session_store::SharedSessionStore;
 
-/// A value that the host shares with tools: a parameter `store: State<Store>` gets the value of
-/// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state). It is not in the definition.
+/// A value that the host shares with tools. A parameter `store: State<Store>` gets the value from
+/// [`ToolRegistry::with_state`](crate::ToolRegistry::with_state). The definition does not contain the parameter.
 ///
-/// Dereferences to `T`, and is cheap to clone without `T: Clone`. [`State::new`] creates one, so that an annotated function
-/// can be called directly.
+/// Dereferences to `T`, and is cheap to clone without `T: Clone`. [`State::new`] wraps a value for a direct call of
+/// an annotated function.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -63,7 +63,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for State<T> {
     }
 }
 
-/// The values of a registry, by their types, and those of its sessions.
+/// The values of a registry, by type, and the values of its sessions.
 #[doc(hidden)] // has no public constructor
 #[derive(Clone, Default)]
 pub struct States {
@@ -83,14 +83,15 @@ impl States {
         value.downcast_ref::<State<T>>().cloned()
     }
 
-    /// Returns the type of a value that holds a `wanted` one, or that a `wanted` one holds.
+    /// Returns a type that contains the `wanted` type, or that the `wanted` type contains.
     pub(crate) fn similar(&self, wanted: &str) -> Option<&'static str> {
         let mut names = self.values.iter().map(|(_, name, _)| *name);
         names.find(|name| has_argument(name, wanted) || has_argument(wanted, name))
     }
 }
 
-/// Returns whether a type has another one among its generic arguments: `alloc::sync::Arc<app::Db>` has `app::Db`.
+/// Returns whether a type name has another type among its generic arguments: `alloc::sync::Arc<app::Db>` has
+/// `app::Db`.
 fn has_argument(name: &str, argument: &str) -> bool {
     let mut found = name.match_indices(argument);
     found.any(|(start, _)| {

@@ -13,9 +13,9 @@ use crate::param::source::{FromHost, Inner, Never, ParamSource, Unwrapped};
 use crate::schema::keywords::marks;
 
 impl<T> Param<T> {
-    /// Returns a parameter with its description.
+    /// Creates a parameter with its description.
     ///
-    /// For a type that is not a valid parameter, the result has no type either, so that there is only one error.
+    /// For an invalid parameter type, the result has no type either, so that the compiler reports a single error.
     #[allow(clippy::new_ret_no_self, reason = "it is `Self` for every valid type")]
     pub fn of<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
     where
@@ -25,12 +25,12 @@ impl<T> Param<T> {
         T::param(Param::new(name, description)).unwrapped()
     }
 
-    /// Returns a parameter without a description; [`from_host`](Self::from_host) must follow.
+    /// Creates a parameter without a description; [`from_host`](Self::from_host) must follow.
     pub fn named(name: &'static str) -> Self {
         Self::new(name, "")
     }
 
-    /// Requires that the host supplies it, so that it needs no description.
+    /// Requires a type that the host supplies, which needs no description.
     pub fn from_host<P>(self) -> Declared<P>
     where
         T: FromHost<P>,
@@ -44,7 +44,7 @@ impl<T> Param<T> {
 type Declared<P> = <P as Unwrapped<<P as Inner>::Type>>::Param;
 
 impl<T: Parameter> Param<T> {
-    /// `default = ..`: the value of a missing argument. Created for each call; validated once, at registration.
+    /// Sets the value of a missing argument: `default = ..`. Created for each call; validated once, at registration.
     #[must_use]
     pub fn default<By>(self, make: fn() -> T::Value) -> Self
     where
@@ -53,7 +53,7 @@ impl<T: Parameter> Param<T> {
         T::with_default(self, make)
     }
 
-    /// `range = a..=b`, or one of the other forms with at least one end.
+    /// Sets the limits of a number: `range = a..=b`, or another form with at least one end.
     #[must_use]
     pub fn range(self, range: impl Limits<T::Bound>) -> Self
     where
@@ -68,7 +68,8 @@ impl<T: Parameter> Param<T> {
             .with_limit(keyword, max)
     }
 
-    /// `length = a..=b`: of a string in characters, of a list in items, of a map in entries.
+    /// Sets the limits of a length: `length = a..=b`, of a string in characters, of a list in items, of a map in
+    /// entries.
     #[must_use]
     pub fn length(self, length: impl Limits<T::Length>) -> Self
     where
@@ -89,7 +90,7 @@ impl<T: Parameter> Param<T> {
         }
     }
 
-    /// `pattern = ".."`: a regular expression that matches anywhere in the string, as in JSON Schema.
+    /// Sets a regular expression that matches anywhere in the string, as in JSON Schema: `pattern = ".."`.
     #[must_use]
     pub fn pattern(self, pattern: T::Pattern) -> Self
     where
@@ -98,7 +99,7 @@ impl<T: Parameter> Param<T> {
         self.with("pattern", pattern)
     }
 
-    /// `values = [..]`: the allowed values.
+    /// Sets the allowed values: `values = [..]`.
     #[must_use]
     pub fn values<By, const N: usize>(self, values: [impl IntoParam<T::Value>; N]) -> Self
     where
@@ -107,7 +108,7 @@ impl<T: Parameter> Param<T> {
         self.with("enum", Vec::from(values.map(IntoParam::into_param)))
     }
 
-    /// `not_blank`: not only white space.
+    /// Rejects strings of white space only: `not_blank`.
     #[must_use]
     pub fn not_blank(self) -> Self
     where
@@ -116,7 +117,7 @@ impl<T: Parameter> Param<T> {
         self.with(marks::NOT_BLANK, true)
     }
 
-    /// `example = ..`: shown to the model.
+    /// Sets an example for the model: `example = ..`.
     #[must_use]
     pub fn example<By>(self, example: T::Value) -> Self
     where
@@ -125,13 +126,13 @@ impl<T: Parameter> Param<T> {
         self.with("examples", [example])
     }
 
-    /// `strict`: no coercion of this value and of everything in it.
+    /// Disables coercion of the value and its contents: `strict`.
     #[must_use]
     pub fn strict(self) -> Self {
         self.with(marks::STRICT, true)
     }
 
-    /// `case_sensitive`: enum values, enum keys of maps and tags in another spelling are rejected, at any depth.
+    /// Rejects other spellings of enum values, enum keys of maps and tags, at any depth: `case_sensitive`.
     #[must_use]
     pub fn case_sensitive(self) -> Self {
         self.with(marks::CASE_SENSITIVE, true)
@@ -143,9 +144,9 @@ impl<T: Parameter> Param<T> {
     }
 }
 
-/// Types whose values can be shown to the model: in `default`, `values` and `example`.
+/// Types with values that can be shown to the model: in `default`, `values` and `example`.
 ///
-/// Two implementations, as in `source.rs`, so that an unsuitable type causes one error only.
+/// There are two implementations, as in `source.rs`, so that an unsuitable type causes a single error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not support `default`, `values` or `example`",
     label = "not `Serialize`, so they cannot be written into the schema",
@@ -187,7 +188,7 @@ impl<T: Parameter + Never> ToJson<Infallible> for T {
     }
 }
 
-/// The limits of a `range` or a `length`: a Rust range with ends of type `B`.
+/// Limits of a `range` or a `length`: a Rust range with ends of type `B`.
 #[diagnostic::on_unimplemented(
     message = "mismatched type of the limits: expected `{B}`",
     label = "expected a range of `{B}`",
@@ -198,14 +199,14 @@ pub trait Limits<B>: RangeBounds<B> {}
 #[diagnostic::do_not_recommend]
 impl<B, R: RangeBounds<B>> Limits<B> for R {}
 
-/// Types with a `range`: numbers, options and patches of them.
+/// Types with a `range`: numbers, and options and patches of numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a numeric type",
     label = "`range` needs a number",
     note = "for the length of a string, a list or a map write `length = a..=b`"
 )]
 pub trait Numeric {
-    /// The type of the limits.
+    /// Type of the limits.
     type Bound: Serialize;
 }
 
@@ -227,7 +228,7 @@ impl<T: Numeric> Numeric for Patch<T> {
     type Bound = T::Bound;
 }
 
-/// Types with a `length`: strings, lists, maps, options and patches of them.
+/// Types with a `length`: strings, lists, maps, and options and patches of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` needs a string, a list or a map",
@@ -236,9 +237,9 @@ impl<T: Numeric> Numeric for Patch<T> {
 pub trait HasLength {
     /// Always `u64`. (With a plain `u64`, errors about the type would not point to the key.)
     type Length: Serialize + Clone + Into<u64>;
-    /// The keyword of the minimum length.
+    /// Keyword of the minimum length.
     const MIN_KEYWORD: &'static str;
-    /// The keyword of the maximum length.
+    /// Keyword of the maximum length.
     const MAX_KEYWORD: &'static str;
 }
 
@@ -276,7 +277,7 @@ impl<T: HasLength> HasLength for Patch<T> {
     const MAX_KEYWORD: &'static str = T::MAX_KEYWORD;
 }
 
-/// String types, options and patches of them.
+/// Types with a `pattern`: strings, and options and patches of strings.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a string type",
     label = "`pattern` and `not_blank` need a string type"

@@ -10,9 +10,9 @@ pub struct Param<T> {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) default: Option<DefaultValue<T>>,
-    /// The keywords that its attributes add to the schema.
+    /// Schema keywords from the parameter's attributes.
     pub(crate) keywords: Map<String, Value>,
-    /// The reason why an attribute is invalid.
+    /// Reason why an attribute is invalid.
     pub(crate) error: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct DefaultValue<T> {
 }
 
 impl<T> Param<T> {
-    /// Creates a parameter, without a check of its type.
+    /// Creates a parameter without checking its type.
     pub fn new(name: &'static str, description: &'static str) -> Self {
         Self {
             name,

@@ -1,4 +1,4 @@
-//! Converts the values in attributes into the parameter's type.
+//! Conversion of values in attributes into the parameter's type.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
     note = "write a value of that type: `1.0` for a float, `\"..\"` for a string, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for much else"
 )]
 pub trait IntoParam<T> {
-    /// Converts.
+    /// Converts the value into the parameter's type.
     fn into_param(self) -> T;
 }
 

@@ -1,5 +1,5 @@
-//! The value of a missing argument. A type that has one is optional, whether it is called `Option` or not: an `Option` or a
-//! [`Patch`](crate::Patch).
+//! The value of a missing argument. A type with such a value is optional, whatever its name: an `Option`, an alias,
+//! or a [`Patch`](crate::Patch).
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::param::patch;
 
-/// Returns the value of a missing argument: `Some(None)` for every kind of `Option`, `Some(Keep)` for a `Patch`,
+/// Returns the value of a missing argument: `Some(None)` for every kind of `Option`, `Some(Keep)` for a `Patch`, and
 /// `None` for required types.
 pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(MissingDeserializer).ok()
 }
 
-/// Visits `None` in `deserialize_option`, tells a `Patch` that it is missing, and fails otherwise.
+/// Visits `None` in `deserialize_option`, gives a `Patch` the [`MISSING`] text, and fails otherwise.
 struct MissingDeserializer;
 
 impl<'de> Deserializer<'de> for MissingDeserializer {

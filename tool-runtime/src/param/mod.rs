@@ -1,4 +1,4 @@
-//! The parameters of a function: their sources, the constraints of their attributes, and how their values are read.
+//! The parameters of a function: sources, constraints from attributes, and reading of values.
 
 pub(crate) mod patch;
 pub(crate) mod missing;

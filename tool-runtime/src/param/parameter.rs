@@ -1,6 +1,6 @@
-//! [`Parameter`]: the types of parameters, and how their values are supplied.
+//! [`Parameter`]: the types of parameters, and the sources of their values.
 //!
-//! Traits distinguish the types, so that an alias of `Option` is optional and a `State` needs no marker.
+//! Traits distinguish the types, so an alias of `Option` is optional and a `State` needs no marker.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -16,34 +16,35 @@ use crate::host::{Host, HostError};
 use crate::schema::generate::enum_maps;
 use crate::schema::generate::variants::{self, Enums};
 
-/// A valid type of a tool's parameter.
+/// A valid type for a parameter of a tool.
 ///
-/// Implemented for what the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
-/// what the host supplies: [`State`], [`SessionState`], [`Extension`], [`Progress`], [`Context`], [`CancellationToken`].
+/// Implemented for types that the model supplies (everything that is [`DeserializeOwned`] and [`JsonSchema`]) and for
+/// types that the host supplies: [`State`], [`SessionState`], [`Extension`], [`Progress`], [`Context`],
+/// [`CancellationToken`].
 pub trait Parameter: Sized + Send + 'static {
-    /// Whether the model supplies it. Then it is in the definition.
+    /// Whether the model supplies the parameter, which is then in the definition.
     const FROM_MODEL: bool;
 
-    /// Whether it is a [`SessionState`], so that the calls of a session depend on each other.
+    /// Whether the parameter is a [`SessionState`], so that calls of a session depend on each other.
     const IS_SESSION_STATE: bool = false;
 
-    /// Its schema, if the model supplies it.
+    /// Returns the schema, if the model supplies the parameter.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
-    /// Returns the enums in it, with their variants in declared order, and maps whose keys its schema does not describe. Its schema
-    /// is in `root` at a JSON Pointer.
+    /// Returns the enums in the type, with their variants in declared order, and maps whose keys the schema does not
+    /// describe. The schema of the type is in `root` at a JSON Pointer.
     fn variants(root: &Value, pointer: &str) -> Enums;
 
-    /// Its value if the argument is missing; `None` if it is required.
+    /// Returns the value of a missing argument; `None` if the parameter is required.
     fn missing_value() -> Option<Self>;
 
-    /// Deserializes it, if the model supplies it.
+    /// Deserializes the value, if the model supplies the parameter.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
-    /// Gets it from the host, if the host supplies it.
+    /// Returns the host's value, if the host supplies the parameter.
     fn host_value(host: &Host<'_>) -> Option<Result<Self, HostError>>;
 
-    /// Returns the type of state that it needs, if the registry does not have it.
+    /// Returns the state type of the parameter if the registry does not have such a state.
     fn missing_state(_: &States) -> Option<&'static str> {
         None
     }

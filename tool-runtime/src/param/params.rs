@@ -14,15 +14,15 @@ use crate::schema::generate::variants::Enums;
 
 /// A tuple of up to 16 [`Field`]s.
 pub trait Params: Send + Sync + 'static {
-    /// The values, in the same order: the arguments of the function.
+    /// Values of the parameters, in order: the arguments of the function.
     type Values: Send;
 
     /// Returns the parameters without their types, for the definition and the checks at registration.
     fn specs(&self) -> Vec<ParamSpec>;
 
-    /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing ones get their default.
-    /// Calls `on_error` for each invalid one with the name of its parameter, and then returns `None`; also if the host does not
-    /// supply a value, which the host records instead.
+    /// Deserializes the arguments, except strings that [`move_strings`](Self::move_strings) moves; missing arguments
+    /// get their defaults. Calls `on_error` with the parameter's name for each invalid argument, and then returns
+    /// `None`. A missing host value is recorded in `host` and also gives `None`.
     fn read_values<'de, Source: ArgumentSource<'de>>(
         &self,
         source: &Source,
@@ -30,29 +30,29 @@ pub trait Params: Send + Sync + 'static {
         on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
     ) -> Option<Self::Values>;
 
-    /// Moves owned strings into the values, where [`read_values`](Self::read_values) has left empty ones. No error is possible any
-    /// more at this point.
+    /// Moves owned strings into the values, in place of the empty strings from [`read_values`](Self::read_values). No
+    /// error can occur after this.
     fn move_strings(values: &mut Self::Values, take_string: &mut dyn FnMut(usize, &mut String));
 }
 
-/// The arguments, by parameter.
+/// Arguments by the index of their parameter.
 pub trait ArgumentSource<'de> {
-    /// One value.
+    /// Deserializer of an argument.
     type Value: Deserializer<'de>;
 
-    /// Returns the argument for the parameter at this index.
+    /// Returns the argument of the parameter at an index.
     fn value(&self, parameter: usize) -> Option<Self::Value>;
 
-    /// Returns whether it is an owned string, which is moved into a parameter of type `String`.
+    /// Returns whether a value is an owned string, which is moved into a parameter of type `String`.
     fn is_owned_string(&self, value: &Self::Value) -> bool;
 }
 
 /// A declared parameter: a [`Param`].
 pub trait Field: Send + Sync + 'static {
-    /// The type of its values.
+    /// Type of the parameter's values.
     type Value: Parameter;
 
-    /// Returns the declaration.
+    /// Returns the declared parameter.
     fn param(&self) -> &Param<Self::Value>;
 }
 
@@ -64,8 +64,8 @@ impl<T: Parameter> Field for Param<T> {
     }
 }
 
-/// A second implementation, which is not used: with a single one, the compiler would infer the type of an invalid `Param`
-/// from it, and report `T` again.
+/// Second implementation, which is unused: with a single implementation, the compiler would infer the type of an
+/// invalid `Param` from it, and report `T` again.
 impl<T: Parameter> Field for Box<Param<T>> {
     type Value = T;
 
@@ -81,9 +81,9 @@ pub struct ParamSpec {
     pub(crate) description: &'static str,
     pub(crate) from_model: bool,
     pub(crate) optional: bool,
-    /// The keywords that its attributes add to the schema.
+    /// Schema keywords from the parameter's attributes.
     pub(crate) keywords: Map<String, Value>,
-    /// The reason why an attribute is invalid.
+    /// Reason why an attribute is invalid.
     pub(crate) error: Option<String>,
     pub(crate) default: Option<Result<Value, String>>,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
@@ -125,7 +125,7 @@ impl<T: Parameter> Param<T> {
         }
     }
 
-    /// Deserializes the argument, or gets the value from the host or the default.
+    /// Deserializes the argument, or returns the host's value or the default.
     #[inline]
     fn read_value<'de, Source: ArgumentSource<'de>>(
         &self,
@@ -154,7 +154,7 @@ impl<T: Parameter> Param<T> {
     }
 }
 
-/// Implements [`Params`] for one tuple; its arguments are the type and the index of each element.
+/// Implements [`Params`] for a tuple; the macro's arguments are the type and the index of each element.
 macro_rules! params {
     ($($type:ident $index:tt),*) => {
         impl<$($type: Field),*> Params for ($($type,)*) {
@@ -172,7 +172,7 @@ macro_rules! params {
                 host: &Host<'_>,
                 on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
-                // All are read before an error is returned, so that the model sees all errors at once.
+                // All values are read before an error is returned, so that the model sees all errors at once.
                 let values = ($(self.$index.param().read_value(source, $index, host, on_error),)*);
                 Some(($(values.$index?,)*))
             }

@@ -1,4 +1,4 @@
-//! [`Patch`]: what may be absent, `null` or a value, and means something else each time.
+//! [`Patch`]: a parameter that distinguishes a missing value, `null` and a value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,10 +9,11 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::schema::keywords::marks;
 
-/// A change of a value that may also be removed: absent keeps it, `null` clears it, a value replaces it.
+/// A change of a value that can also be removed: a missing argument keeps the value, `null` clears it, a value
+/// replaces it.
 ///
-/// An `Option` cannot say this: `null` and absent are the same for it. The schema of a `Patch<T>` is that of `T` with `null`, and it is not
-/// required.
+/// An `Option` does not distinguish `null` from a missing argument. The schema of a `Patch<T>` is the schema of `T`
+/// with `null`, and the parameter is not required.
 ///
 /// ```
 /// use tool_runtime::{Patch, testing, tool};
@@ -42,8 +43,9 @@ use crate::schema::keywords::marks;
 /// # }
 /// ```
 ///
-/// A field of a struct needs `#[serde(default)]`, which makes it [`Keep`](Self::Keep) when it is absent. Without it, it would be required and
-/// could never be `Keep`; that is an error at registration, as is an `Option<Patch<T>>`, which would never be [`Clear`](Self::Clear).
+/// A field of a struct needs `#[serde(default)]`, which makes a missing field [`Keep`](Self::Keep). Without the
+/// attribute the field would be required and never `Keep`, which is an error at registration. So is an
+/// `Option<Patch<T>>`, which would never be [`Clear`](Self::Clear).
 ///
 /// ```
 /// use tool_runtime::{Patch, schemars, serde};
@@ -62,26 +64,26 @@ use crate::schema::keywords::marks;
 /// assert_eq!(changes.assignee, Patch::Keep);
 /// ```
 ///
-/// It is not `Serialize`, since `Keep` is not a JSON value, and so has no `default` and no `example` in `#[arg(..)]`. The limits of `T`
-/// (`range`, `length`, `pattern`, `not_blank`) apply to what is [`Set`](Self::Set).
+/// `Patch` is not `Serialize`, since `Keep` is not a JSON value. A patch therefore has no `default` and no `example` in
+/// `#[arg(..)]`. The limits of `T` (`range`, `length`, `pattern`, `not_blank`) apply to the value in [`Set`](Self::Set).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Patch<T> {
-    /// Absent: the value stays as it is.
+    /// Missing: the value is kept.
     #[default]
     Keep,
     /// `null`: the value is removed.
     Clear,
-    /// The new value.
+    /// New value.
     Set(T),
 }
 
 impl<T> Patch<T> {
-    /// Returns whether nothing changes.
+    /// Returns whether the value is kept.
     pub const fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)
     }
 
-    /// Changes a value.
+    /// Applies the change to a value.
     ///
     /// ```
     /// use tool_runtime::Patch;
@@ -102,7 +104,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// `None` to keep the value, `Some(None)` to clear it: the form of other libraries.
+    /// Converts into the form of other libraries: `None` keeps the value, `Some(None)` clears it.
     ///
     /// ```
     /// use tool_runtime::Patch;
@@ -121,13 +123,13 @@ impl<T> Patch<T> {
     }
 }
 
-/// The name of the newtype that a [`Patch`] asks a deserializer for.
+/// Name of the newtype that a [`Patch`] asks a deserializer for.
 ///
-/// It does not ask for an option: for a missing field, serde answers that with `None`, as for `null`, and what the model did not mention would
-/// be cleared.
+/// `Patch` does not ask for an option: for a missing field, serde answers with `None`, as for `null`, and a value
+/// that the model did not mention would be cleared.
 pub(crate) const NEWTYPE: &str = marks::PATCH;
 
-/// The text with which a deserializer of a missing argument answers.
+/// Answer of a deserializer to a `Patch` whose argument is missing.
 pub(crate) const MISSING: &str = "$tool_runtime::missing";
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {

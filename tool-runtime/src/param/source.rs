@@ -1,8 +1,8 @@
-//! Traits that check whether the model or the host supplies a type of parameter, with one compiler error for each invalid
-//! type.
+//! Traits that check whether the model or the host supplies a parameter type, with a single compiler error for each
+//! invalid type.
 //!
-//! Each trait has two blanket implementations. So the compiler checks their bounds at once, reports the message of the trait
-//! if both fail, and has no further bound to report.
+//! Each trait has two blanket implementations. The compiler checks the bounds of both at once, and reports the
+//! trait's message if both fail, without further unsatisfied bounds.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ use crate::host::state::State;
 use crate::param::declared::Param;
 use crate::param::patch::Patch;
 
-/// The source of a parameter. A type without one has no [`Param`](Self::Param), so that it causes no further errors.
+/// Source of a parameter. A type without a source has no [`Param`](Self::Param), so it causes no further errors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "the model supplies what is `Deserialize`, `JsonSchema` and `Send`; the host supplies a `State<..>`",
@@ -34,7 +34,7 @@ pub trait ParamSource<By>: Sized {
     /// [`Param<Self>`].
     type Param;
 
-    /// Returns the identity.
+    /// Returns the parameter unchanged.
     fn param(param: Param<Self>) -> Self::Param;
 }
 
@@ -64,7 +64,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     }
 }
 
-/// Types that the host supplies. They are not in the definition, so they need no description.
+/// Types that the host supplies. These parameters are not in the definition, so they need no description.
 #[diagnostic::on_unimplemented(
     message = "this parameter has no description",
     label = "missing description: the model relies on it",
@@ -73,7 +73,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait FromHost<P>: Sized {
-    /// Returns the identity: `P` is [`Param<Self>`].
+    /// Returns the parameter unchanged: `P` is [`Param<Self>`].
     fn param(param: Param<Self>) -> P;
 }
 
@@ -140,9 +140,9 @@ macro_rules! wrapped {
 
 wrapped!(Option Vec Box Arc Patch);
 
-/// A [`Param`], or a [`Wrapped`] one.
+/// A [`Param`], or a [`Wrapped`] parameter.
 pub trait Inner {
-    /// The type that is supplied.
+    /// Type of the parameter's value.
     type Type;
 }
 
@@ -154,7 +154,7 @@ impl<P: Inner> Inner for Wrapped<P> {
     type Type = P::Type;
 }
 
-/// Requires that a host type is not wrapped.
+/// Rejects wrapped host types.
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot be wrapped",
     label = "expected `{T}`",
@@ -164,7 +164,7 @@ pub trait Unwrapped<T> {
     /// [`Param<T>`].
     type Param;
 
-    /// Returns the identity.
+    /// Returns the parameter unchanged.
     fn unwrapped(self) -> Self::Param;
 }
 
@@ -185,7 +185,7 @@ impl<T> Unwrapped<T> for Param<T> {
     note = "an unsized state goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
 pub trait StateType<P>: Sized {
-    /// Returns the identity: `P` is the [`Param`] of a [`State<Self>`].
+    /// Returns the parameter unchanged: `P` is the [`Param`] of a [`State<Self>`].
     fn param(param: Param<State<Self>>) -> P;
 }
 
@@ -211,7 +211,7 @@ impl<T: Never> StateType<Infallible> for T {
     note = "what all sessions share is a `State<..>`, what belongs to one call an `Extension<..>`"
 )]
 pub trait SessionStateType<P>: Sized {
-    /// Returns the identity: `P` is the [`Param`] of a [`SessionState<Self>`].
+    /// Returns the parameter unchanged: `P` is the [`Param`] of a [`SessionState<Self>`].
     fn param(param: Param<SessionState<Self>>) -> P;
 }
 
@@ -239,7 +239,7 @@ impl<T: Never> SessionStateType<Infallible> for T {
     note = "put `#[derive(Clone)]` on a type of your own, or the value into an `Arc`: `Extension<Arc<..>>`"
 )]
 pub trait ExtensionType<P>: Sized {
-    /// Returns the identity: `P` is the [`Param`] of an [`Extension<Self>`].
+    /// Returns the parameter unchanged: `P` is the [`Param`] of an [`Extension<Self>`].
     fn param(param: Param<Extension<Self>>) -> P;
 }
 
@@ -259,6 +259,6 @@ impl<T: Never> ExtensionType<Infallible> for T {
 
 /// A trait without implementations.
 pub trait Never {
-    /// Cannot be called.
+    /// Returns nothing, since no type implements this trait.
     fn never() -> Infallible;
 }

@@ -1,4 +1,4 @@
-//! Parameters of type [`String`]: every string is valid for them, so that an owned one can be moved.
+//! Parameters of type [`String`]: they accept every string, so an owned string can be moved into the parameter.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! Calls of tools: one, or all of a turn; and the registry as a `tower` service.
+//! Calls of tools, one or all of a turn, and the registry as a `tower` service.
 
 use std::convert::Infallible;
 use std::task::{Context as TaskContext, Poll};
@@ -24,8 +24,8 @@ use crate::wire::result::{Failure, ToolOutcome, ToolResult};
 impl ToolRegistry {
     /// Runs a tool and returns the result in the API's form. A failure is an error result.
     ///
-    /// For an unknown name it is exactly `Tool '{name}' not found`; [`call`](Self::call) and [`execute_all`](Self::execute_all)
-    /// append a note: all names of a registry with at most eight tools, else those that are similar, if there are any.
+    /// For an unknown name the result is exactly `Tool '{name}' not found`. [`call`](Self::call) and
+    /// [`execute_all`](Self::execute_all) append a note with known names.
     pub async fn execute_tool(
         &self,
         tool_use_id: impl Into<String>,
@@ -43,8 +43,8 @@ impl ToolRegistry {
 
     /// Runs a call and returns its outcome.
     ///
-    /// For an unknown name, a [note](ToolOutcome::notes) lists all names of a registry with at most eight tools, else up to three
-    /// similar names. If no name is similar, there is no note.
+    /// For an unknown name, a [note](ToolOutcome::notes) lists all names of a registry with at most eight tools,
+    /// otherwise up to three similar names. Without similar names there is no note.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
         let mut state = CallState::from_call(&mut call);
@@ -61,7 +61,7 @@ impl ToolRegistry {
         if span.is_disabled() && self.layers.is_empty() && !self.tools.has_nested() {
             return handle(&self.tools, call).await;
         }
-        // Boxed, since it would enlarge the future of every other call.
+        // Boxed, since the future of the layers would enlarge the future of every other call.
         let handled = Box::pin(handle_in_layers(&self.layers, &self.tools, call));
         handled.instrument(span.clone()).await;
         trace::record(&span, &call.outcome);
@@ -69,8 +69,8 @@ impl ToolRegistry {
 
     /// Runs the calls of one turn concurrently, on the runtime's threads, and returns the outcomes in order.
     ///
-    /// [`with_max_concurrency`](Self::with_max_concurrency) limits how many run at once. Dropping the future aborts all of them.
-    /// Needs a tokio runtime.
+    /// [`with_max_concurrency`](Self::with_max_concurrency) limits the number of concurrent calls. Dropping the
+    /// future aborts all calls. Needs a tokio runtime.
     #[doc(alias("call_all", "batch"))]
     pub async fn execute_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolOutcome> {
         let run = |call| {
@@ -88,7 +88,7 @@ impl ToolRegistry {
     }
 }
 
-/// A registry is a service, which is always ready.
+/// Implements a service that is always ready.
 impl Service<ToolCall> for ToolRegistry {
     type Response = ToolOutcome;
     type Error = Infallible;

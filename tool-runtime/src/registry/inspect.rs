@@ -29,8 +29,8 @@ impl ToolRegistry {
         self.tools.states.get()
     }
 
-    /// Returns the values that tools take as [`SessionState<T>`](crate::SessionState) in calls of a session; without
-    /// one, in calls without a session. Clones and subsets of a registry share them.
+    /// Returns the values that tools take as [`SessionState<T>`](crate::SessionState) in calls of a session, or in
+    /// calls without a session. Clones and subsets of a registry share the values.
     ///
     /// ```
     /// use tool_runtime::{Context, SessionState, ToolCall, ToolRegistry, tool};
@@ -56,8 +56,8 @@ impl ToolRegistry {
         self.tools.states.sessions.values(session)
     }
 
-    /// Removes the values of a session that has ended, and returns them. Values in memory are never removed otherwise. The values of
-    /// [nested](Self::nest) registries are removed as well, and not returned.
+    /// Removes the values of a session that has ended, and returns them. Values in memory are never removed
+    /// otherwise. The values of [nested](Self::nest) registries are removed, too, but not returned.
     pub fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
         self.tools.remove_session(session)
     }

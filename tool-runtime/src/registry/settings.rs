@@ -13,10 +13,10 @@ impl ToolRegistry {
         self
     }
 
-    /// Appends a note with the warnings to the result of each function that was called, for the model; off by default.
+    /// Appends a note with the warnings of a call to its result, for the model; off by default.
     ///
-    /// Layers see the result without this [note](crate::ToolOutcome::notes): an offload layer stores the tool's output only, and the
-    /// note follows the pointer to it.
+    /// Layers see the result without this [note](crate::ToolOutcome::notes): an offload layer stores only the tool's
+    /// output, and the note follows the pointer to the stored file.
     #[must_use]
     pub fn with_warnings_in_results(mut self, enabled: bool) -> Self {
         self.tools_mut().warnings_in_results = enabled;
@@ -30,11 +30,11 @@ impl ToolRegistry {
         self
     }
 
-    /// Enforces `format` in schemas; off by default, as in JSON Schema, where it is information for the model. Applies to tools that are
-    /// registered afterwards.
+    /// Enforces `format` in schemas; off by default, as in JSON Schema, where a format is an annotation. Applies to
+    /// tools that are registered afterwards.
     ///
-    /// These are enforced: `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321, in ASCII)
-    /// and `uri` (RFC 3986, with a scheme). A text of another form is `constraint_violated`.
+    /// Enforced are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321,
+    /// in ASCII) and `uri` (RFC 3986, with a scheme). Any other text for such a format is `constraint_violated`.
     ///
     /// ```
     /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -60,12 +60,13 @@ impl ToolRegistry {
         self
     }
 
-    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by default. Applies to
-    /// tools that are registered afterwards.
+    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by
+    /// default. Applies to tools that are registered afterwards.
     ///
-    /// `"type": "float"`, `"properties": []`, `"required": true` in a property and others are read
-    /// [as meant](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the definition has the corrected
-    /// schema. Without corrections such a schema is an error, and a definition keeps its schema as it was given.
+    /// Examples are `"type": "float"`, `"properties": []`, and `"required": true` in a property; see [all
+    /// corrections](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the
+    /// definition has the corrected schema. Without corrections such a schema is an error, and a definition keeps its
+    /// original schema.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -88,14 +89,15 @@ impl ToolRegistry {
         self
     }
 
-    /// Sets how many calls of one [`execute_all`](Self::execute_all) run concurrently; 8 by default, at least 1.
+    /// Sets the maximum number of concurrent calls of one [`execute_all`](Self::execute_all); 8 by default, at least
+    /// 1.
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
         self.concurrency = Concurrency(calls.max(1));
         self
     }
 
-    /// Disables the fast path for arguments that conform to the schema. That is slower; outcomes must not differ.
+    /// Disables the fast path for conforming arguments. Calls become slower; outcomes must not differ.
     #[doc(hidden)] // for tests, which compare both
     #[must_use]
     pub fn without_fast_path(mut self) -> Self {
@@ -103,7 +105,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Accepts arguments that name another tool than the one that is called.
+    /// Accepts arguments that name another tool than the called one.
     #[doc(hidden)] // for a host that knows schemas without the names of their tools
     #[must_use]
     pub fn without_name_check(mut self) -> Self {
@@ -111,7 +113,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Obeys the private keywords that mark the schemas of types, in schemas of dynamic tools, too.
+    /// Applies the private keywords that mark the schemas of types, also in schemas of dynamic tools.
     #[doc(hidden)] // for tests, which register the schema of a type as a dynamic tool
     #[must_use]
     pub fn with_marks_in_schemas(mut self) -> Self {

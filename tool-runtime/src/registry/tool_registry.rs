@@ -1,7 +1,7 @@
 //! [`ToolRegistry`], and the registration of tools: functions, sets, dynamic tools and other registries.
 //!
-//! Both are in one file, because the compiler names a method by the module of its `impl` block if the type is in another one:
-//! so are the methods whose bounds it explains.
+//! Both are in one file, since the compiler names a method by the module of its `impl` block if the type is in
+//! another module. The file also has the methods whose bounds the compiler explains.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -39,7 +39,7 @@ pub struct ToolRegistry {
 pub(super) struct Concurrency(pub(super) usize);
 
 impl Default for Concurrency {
-    /// More than most turns have, and not too many for most upstream services.
+    /// Returns 8: more calls than most turns have, and not too many for most upstream services.
     fn default() -> Self {
         Self(8)
     }
@@ -52,26 +52,27 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// Adds a state, which tools take as `State<T>`; replaces an earlier one of the same type. Concurrent calls share it, so it
-    /// is `Send`, `Sync` and `'static`.
+    /// Adds a state, which tools take as `State<T>`; replaces an earlier state of the same type. Concurrent calls
+    /// share the state, so `T` is `Send`, `Sync` and `'static`.
     ///
-    /// [`state`](Self::state) returns it. Tools take an `Arc<T>` as `State<Arc<T>>`.
+    /// [`state`](Self::state) returns the state. Tools take an `Arc<T>` as `State<Arc<T>>`.
     #[must_use]
     pub fn with_state<T: Shared>(mut self, value: T) -> Self {
         self.tools_mut().states.insert(value);
         self
     }
 
-    /// Sets the store of the values that tools take as [`SessionState<T>`](crate::SessionState), instead of the one in memory.
+    /// Sets the store for values that tools take as [`SessionState<T>`](crate::SessionState); by default they are in
+    /// memory.
     #[must_use]
     pub fn with_session_store(mut self, store: impl SessionStateStore) -> Self {
         self.tools_mut().states.sessions = SharedSessionStore::new(store);
         self
     }
 
-    /// Adds a `tower` layer around every call; the last one is the outermost.
+    /// Adds a `tower` layer around every call; the last layer is the outermost.
     ///
-    /// An error of a layer becomes the call's result, with the call's id.
+    /// An error of a layer becomes the result of the call, with the call's id.
     #[must_use]
     pub fn layer<L>(mut self, layer: L) -> Self
     where
@@ -89,9 +90,10 @@ impl ToolRegistry {
 
 /// Registering tools.
 impl ToolRegistry {
-    /// Registers an annotated function by its name, which is that of a type: `registry.register::<find_trains>()`.
+    /// Registers an annotated function by its name, which is also the name of a type:
+    /// `registry.register::<find_trains>()`.
     ///
-    /// It returns a reference, so that calls can be chained; the registry is a separate variable:
+    /// Returns a reference, so that registrations can be chained; the registry is a separate variable:
     ///
     /// ```
     /// # use tool_runtime::{RegistryError, ToolRegistry, tool};
@@ -118,7 +120,7 @@ impl ToolRegistry {
 
     /// Registers a set of tools: all of them, or none if one fails.
     ///
-    /// [`with_tools`](Self::with_tools) is the same in one expression with the other settings of a registry.
+    /// [`with_tools`](Self::with_tools) does the same in an expression that returns the registry.
     ///
     /// # Errors
     ///
@@ -134,7 +136,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Returns the registry with a set of tools: all of them, or an error if one fails.
+    /// Registers a set of tools and returns the registry, or an error if one tool fails.
     ///
     /// ```
     /// use tool_runtime::{RegistryError, ToolRegistry, tool, tool_set};
@@ -161,13 +163,14 @@ impl ToolRegistry {
     ///
     /// A schema in another dialect is [corrected](Self::with_schema_corrections), with a warning in the log.
     ///
-    /// The handler takes two parameters: the arguments, an object that was coerced to the schema, and the call's [`Context`]. The
-    /// object includes unknown arguments, but not the defaults of the schema, which the handler applies itself.
+    /// The handler takes two parameters: the arguments, an object that was coerced to the schema, and the call's
+    /// [`Context`]. The object includes unknown arguments, but not the defaults of the schema, which the handler
+    /// applies itself.
     ///
-    /// It returns a [`HandlerOutput`]: a `Result` of any type that a `#[tool]` may return, or a `String`, a
+    /// The handler returns a [`HandlerOutput`]: a `Result` of any type that a `#[tool]` may return, or a `String`, a
     /// `&'static str`, a [`Value`], [`Blocks`](crate::Blocks), a [`ToolOutput`](crate::ToolOutput) or `()`.
     ///
-    /// It clones captured values for each call, since calls run concurrently:
+    /// The handler clones captured values for each call, since calls run concurrently:
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -221,11 +224,11 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Registers the tools of one source, for instance of an MCP server, with one handler, which receives the name that the source
-    /// has for the called tool: all of them, or none if one fails.
+    /// Registers the tools of one source, for instance of an MCP server, with one handler: all of them, or none if
+    /// one fails. The handler receives the source's name for the called tool.
     ///
-    /// The API takes fewer names than other protocols. A tool with another name is registered as
-    /// [`ToolName::replace_invalid`] has it, `files.read` as `files_read`.
+    /// The API allows fewer names than other protocols. A tool with an invalid name is registered under the name from
+    /// [`ToolName::replace_invalid`]: `files.read` as `files_read`.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
@@ -247,7 +250,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// As [`register_dynamic`](Self::register_dynamic); also if nothing is left of a name, or two become the same.
+    /// As [`register_dynamic`](Self::register_dynamic); also if no valid name is left, or two names become the same.
     pub fn register_source<F, R>(
         &mut self,
         definitions: impl IntoIterator<Item = ToolDefinition>,
@@ -282,16 +285,18 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Adds the tools of another registry, each as `prefix__name`, as axum nests routers: `nest("files", ..)` makes `search` to
-    /// `files__search`.
+    /// Adds the tools of another registry, each as `prefix__name`, as axum nests routers: `nest("files", ..)`
+    /// registers `search` as `files__search`.
     ///
-    /// Their calls run in that registry, with its states, sessions, policies, settings and layers, as if it had been called: its
-    /// layers run inside of this one's, and know its tools by their names without the prefix. All texts for the model, the spans and
-    /// the log have the name with the prefix. [`set_policy`](Self::set_policy), [`set_timeout`](Self::set_timeout),
-    /// [`subset`](Self::subset) and [`unregister`](Self::unregister) take it, too.
+    /// Calls of these tools run in the nested registry, with its states, sessions, policies, settings and layers, as
+    /// if it had been called directly. Its layers run inside this registry's layers and see the names without the
+    /// prefix. Texts for the model, spans and the log have the names with the prefix, and
+    /// [`set_policy`](Self::set_policy), [`set_timeout`](Self::set_timeout), [`subset`](Self::subset) and
+    /// [`unregister`](Self::unregister) take these names.
     ///
-    /// Values that a call's context [has with it](Context::with_session_values) are shared by all; otherwise each registry keeps
-    /// its own of a session, and [`remove_session`](Self::remove_session) removes all of them.
+    /// Session values in a call's [context](Context::with_session_values) are shared by all registries. Otherwise
+    /// each registry keeps its own values of a session, and [`remove_session`](Self::remove_session) removes all of
+    /// them.
     ///
     /// ```
     /// use tool_runtime::{State, ToolRegistry, tool};
@@ -341,10 +346,12 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Adds the tools of another registry under their own names, as axum merges routers. Otherwise as [`nest`](Self::nest): their calls run
-    /// in that registry, with its states, sessions, policies, settings and layers.
+    /// Adds the tools of another registry under their own names, as axum merges routers. As with
+    /// [`nest`](Self::nest), their calls run in that registry, with its states, sessions, policies, settings and
+    /// layers.
     ///
-    /// So tools that share a layer need no prefix; [`layer_tool`](Self::layer_tool) is for one tool of this registry.
+    /// Tools that share a layer therefore need no prefix; [`layer_tool`](Self::layer_tool) adds a layer to one tool
+    /// of this registry.
     ///
     /// ```
     /// use std::time::Duration;
@@ -385,8 +392,8 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Adds a `tower` layer around the calls of one tool, inside of the layers of the registry; the last one is the outermost. The tool keeps
-    /// the policy and the other settings that the registry has now: set these before.
+    /// Adds a `tower` layer around the calls of one tool, inside the layers of the registry; the last layer is the
+    /// outermost. The tool keeps the registry's current policy and settings, so set these before.
     ///
     /// ```
     /// use tool_runtime::{ToolRegistry, tool, tool_set};
@@ -425,7 +432,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Removes a tool and returns its definition; `None` if there is none with this name.
+    /// Removes a tool and returns its definition; `None` if no tool has this name.
     pub fn unregister(&mut self, name: &str) -> Option<ToolDefinition> {
         let definition = self.get_tool(name)?.definition().clone();
         self.tools_mut().retain(&|other| other != name);
@@ -443,8 +450,8 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Sets the timeout of a tool, from when a call reaches it, the reading of its arguments included; mainly for dynamic tools.
-    /// Replaces the tool's own; `None` removes it.
+    /// Sets the timeout of a tool, which starts when a call reaches it and includes reading the arguments; mainly for
+    /// dynamic tools. Replaces the tool's own timeout; `None` removes it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -473,7 +480,7 @@ impl ToolRegistry {
 
     /// Returns a registry with some of the tools, for one request. The tools themselves are shared.
     ///
-    /// Ignores unknown names; calls to them fail as not found.
+    /// Unknown names are ignored; calls to them fail as not found.
     #[doc(alias = "only")]
     #[must_use]
     pub fn subset<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Self {

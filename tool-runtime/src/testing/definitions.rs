@@ -1,4 +1,4 @@
-//! Definitions as a file of a project: [`assert_definitions!`](crate::assert_definitions).
+//! Definitions in a file of a project: [`assert_definitions!`](crate::assert_definitions).
 
 use std::fmt;
 use std::fs;
@@ -26,11 +26,11 @@ macro_rules! assert_definitions {
 
 pub use assert_definitions;
 
-/// Compares the definitions of a registry with a file, or writes it.
+/// Compares the definitions of a registry with a file, or writes the file.
 ///
 /// # Panics
 ///
-/// If they differ, or the file cannot be read or written.
+/// If the definitions differ, or the file cannot be read or written.
 #[track_caller]
 pub fn check_definitions<R: AsRegistry>(registry: &R, manifest_dir: &str, file: impl AsRef<Path>) {
     let registry = registry.as_registry();
@@ -47,7 +47,7 @@ pub fn check_definitions<R: AsRegistry>(registry: &R, manifest_dir: &str, file: 
     }
 }
 
-/// A registry, or a pointer to one. A trait, so that the error about another type stands under the argument.
+/// A registry, or a pointer to one. A trait, so that the error about another type points to the argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a `ToolRegistry`",
     label = "expected the registry whose definitions the file has"
@@ -71,10 +71,10 @@ impl<P: Deref<Target = ToolRegistry>> AsRegistry for P {
     }
 }
 
-/// The environment variable with which the file is written.
+/// Environment variable that makes the assertion write the file.
 const UPDATE: &str = "UPDATE_DEFINITIONS";
 
-/// Returns a definition as the file has it.
+/// Returns a definition in the form of the file.
 fn shown(definition: &ToolDefinition) -> Value {
     let mut shown = serde_json::to_value(definition).unwrap_or_default();
     if let Value::Object(fields) = &mut shown {
@@ -86,7 +86,7 @@ fn shown(definition: &ToolDefinition) -> Value {
     shown
 }
 
-/// Returns the hints that there are.
+/// Returns the hints that are set.
 fn hints(hints: &Hints) -> Map<String, Value> {
     let title = hints.title.as_deref().map(Value::from);
     let flags = [
@@ -138,10 +138,10 @@ fn compare(path: &Path, definitions: &Value) -> Result<(), String> {
 /// Maximum number of differences in a message.
 const MAX_SHOWN: usize = 20;
 
-/// One place in which definitions differ.
+/// A difference between definitions.
 #[derive(Debug)]
 struct Difference {
-    /// The tool and the place in it, or what all of them are about.
+    /// Tool and path of the difference, or the subject of a difference between the lists.
     place: String,
     old: String,
     new: String,
@@ -184,13 +184,14 @@ fn by_name(definitions: &Value) -> Vec<(String, &Value)> {
 
 #[derive(Debug, Default)]
 struct Comparison {
-    /// The name of the tool that is compared.
+    /// Name of the compared tool.
     tool: String,
     differences: Vec<Difference>,
 }
 
 impl Comparison {
-    /// Compares a value, and goes into those that both are objects or lists of such. Definitions nest no deeper than schemas may.
+    /// Compares two values, recursively for two objects or two lists of objects or lists. Definitions nest no deeper
+    /// than schemas may.
     fn compare(&mut self, path: &str, old: Option<&Value>, new: Option<&Value>) {
         match (old, new) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
@@ -231,7 +232,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the order of the names that both have.
+    /// Compares the order of the names that both definitions have.
     fn compare_order(&mut self, place: String, old: &[String], new: &[String]) {
         let common = |names: &[String], others: &[String]| {
             let common = names.iter().filter(|name| others.contains(name));
@@ -252,7 +253,7 @@ fn has_inner(items: &[Value]) -> bool {
     items.iter().any(|item| item.is_object() || item.is_array())
 }
 
-/// Returns the value as compact JSON, with its end cut off if it is long.
+/// Returns the value as compact JSON; a long value is truncated.
 fn value_excerpt(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "nothing".to_owned();
@@ -260,7 +261,7 @@ fn value_excerpt(value: Option<&Value>) -> String {
     cut(&value.to_string(), MAX_EXCERPT)
 }
 
-/// Two texts, from shortly before the place where they differ.
+/// Returns both texts from shortly before their difference.
 fn texts(old: &str, new: &str) -> (String, String) {
     let common = old.chars().zip(new.chars()).take_while(|(old, new)| old == new);
     let skipped = common.count().saturating_sub(CONTEXT);

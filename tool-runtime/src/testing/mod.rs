@@ -41,7 +41,7 @@ use crate::wire::result::{Content, Failure, ToolOutcome};
 #[doc(inline)]
 pub use definitions::assert_definitions;
 
-/// Returns calls an annotated function without state, in a new registry.
+/// Calls an annotated function without state, in a new registry.
 ///
 /// ```
 /// use tool_runtime::{testing, tool};
@@ -127,7 +127,7 @@ pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> CallAssert {
     outcome.into()
 }
 
-/// The outcome of a call, with assertions. Dereferences to the [`ToolOutcome`], and converts from one, for instance from
+/// Outcome of a call, with assertions. Dereferences to the [`ToolOutcome`], and converts from one, for instance from
 /// [`execute_all`](ToolRegistry::execute_all).
 #[derive(Debug, Clone)]
 pub struct CallAssert(ToolOutcome);
@@ -143,7 +143,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If it did not.
+    /// If the call did not succeed, or with another text.
     #[track_caller]
     pub fn assert_text(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
@@ -155,7 +155,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If it did not.
+    /// If the call did not succeed, or with another value.
     #[track_caller]
     #[allow(
         clippy::needless_pass_by_value,
@@ -180,8 +180,8 @@ impl CallAssert {
         self
     }
 
-    /// Asserts that the call succeeded with this structured value, which a function that returns
-    /// [`Structured`](crate::Structured) has beside its text; the order of keys does not matter.
+    /// Asserts that the call succeeded with this structured value, which a function returns as
+    /// [`Structured`](crate::Structured); the order of keys does not matter.
     ///
     /// ```
     /// use tool_runtime::{Structured, schemars, serde, serde_json::json, testing, tool};
@@ -208,7 +208,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If it did not, or the result has no structured value.
+    /// If the call did not succeed, or its result has another structured value or none.
     #[track_caller]
     #[allow(
         clippy::needless_pass_by_value,
@@ -236,7 +236,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If it did not.
+    /// If the call did not fail, or with another text.
     #[track_caller]
     pub fn assert_error(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
@@ -248,7 +248,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If they differ.
+    /// If the notes differ.
     #[track_caller]
     pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.notes != expected {
@@ -265,7 +265,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If there are some.
+    /// If there are warnings.
     #[track_caller]
     pub fn assert_no_warnings(self) -> Self {
         self.assert_warnings([])
@@ -275,19 +275,19 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If they differ.
+    /// If the warnings differ.
     #[track_caller]
     pub fn assert_warnings<const N: usize>(self, expected: [&str; N]) -> Self {
         assert_issues("warnings", &self.warnings, &expected);
         self
     }
 
-    /// Asserts that the arguments were rejected with these errors, each as `code at /path`, in order; a bare `code` has an
-    /// empty path.
+    /// Asserts that the arguments were rejected with these errors, each as `code at /path`, in order; a bare `code`
+    /// has an empty path.
     ///
     /// # Panics
     ///
-    /// If they were not, or the errors differ.
+    /// If the arguments were not rejected, or the errors differ.
     #[track_caller]
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.failure != Some(Failure::InvalidArguments) {
@@ -298,7 +298,7 @@ impl CallAssert {
         self
     }
 
-    /// Returns the outcome itself.
+    /// Returns the outcome.
     pub fn into_outcome(self) -> ToolOutcome {
         self.0
     }
@@ -314,7 +314,7 @@ impl CallAssert {
         fail(label, expected, &self.answer_text());
     }
 
-    /// Returns the result, for the message of a failed assertion.
+    /// Returns the text of the result, for the message of a failed assertion.
     fn answer_text(&self) -> String {
         let error = if self.result.is_error { "the error " } else { "" };
         match &*self.answer() {
@@ -354,7 +354,7 @@ fn fail(label: &str, expected: &str, found: &str) -> ! {
     panic!("{label}\n  expected: {expected}\n       got: {found}");
 }
 
-/// Returns the form of an issue that assertions compare.
+/// Returns the form of an issue that assertions use.
 fn code_and_path(issue: &Issue) -> String {
     if issue.path.is_empty() {
         issue.code.to_string()

@@ -1,4 +1,4 @@
-//! [`blocking`]: runs a function that blocks its thread, on one of tokio's threads for such functions.
+//! [`blocking`]: runs a function that blocks its thread on one of tokio's blocking threads.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,11 @@ use tracing::Span;
 use crate::tool::output::convert::OutputOf;
 use crate::wire::result::ToolOutput;
 
-/// Runs the function of a `#[tool(blocking)]` and waits for it.
+/// Runs the function of a `#[tool(blocking)]` and waits for its output.
 ///
-/// A thread cannot be stopped. If the call is stopped first, the function continues: the log says that it does, and when it has
-/// returned. One that has not begun does not begin. A panic is passed on. Without a tokio runtime the output is an error.
+/// A thread cannot be stopped. If the call is stopped first, a running function continues, and a queued one never
+/// starts. The log reports the continuing function, and its return. A panic is passed on. Without a tokio runtime the
+/// output is an error.
 pub async fn blocking<F, T>(function: F) -> OutputOf<T>
 where
     T: 'static,
@@ -40,31 +41,31 @@ where
     }
 }
 
-/// Returns the output if there is no thread to run on.
+/// Returns the error output for a missing tokio runtime.
 fn not_run() -> ToolOutput {
     ToolOutput::error("the tool did not run because of an internal error; other calls are not affected")
 }
 
-/// The phase of the function; its caller and its thread share it.
+/// Phase of the function, shared by its caller and its thread.
 #[derive(Debug, Clone, Default)]
 struct Run(Arc<Mutex<Phase>>);
 
 #[derive(Debug, Default)]
 enum Phase {
-    /// The thread has not begun.
+    /// The thread has not started the function.
     #[default]
     Waiting,
     Running,
     /// The function continues, and no call waits for it.
     Abandoned,
-    /// It has returned, or never runs.
+    /// The function has returned, or never runs.
     Over,
 }
 
 impl Run {
-    /// Changes the phase by the one before it.
+    /// Changes the phase and returns the previous one.
     fn change(&self, next: impl FnOnce(Phase) -> Phase) {
-        // No change can panic half-way.
+        // No change can panic halfway.
         let mut phase = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *phase = next(std::mem::take(&mut *phase));
     }
@@ -73,7 +74,7 @@ impl Run {
 /// Number of functions that continue although their calls are over.
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
-/// The side of the call, which is dropped when the call is over.
+/// The caller's side, dropped when the call is over.
 struct CallGuard(Run);
 
 impl Drop for CallGuard {
@@ -89,11 +90,11 @@ impl Drop for CallGuard {
     }
 }
 
-/// The side of the thread, which is dropped when the function has returned or panicked.
+/// The thread's side, dropped when the function has returned or panicked.
 struct Thread(Run);
 
 impl Thread {
-    /// `None` if the call was over before.
+    /// Runs the function; `None` if the call was already over.
     fn run<O>(self, function: impl FnOnce() -> O) -> Option<O> {
         let mut is_wanted = false;
         self.0.change(|phase| match phase {

@@ -1,4 +1,4 @@
-//! [`Declaration`]: a tool as the macro declares it, and the definition that is generated from it.
+//! [`Declaration`]: a tool from the macro's output, and the definition that is generated from it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::schema::keywords::pointer;
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 
-/// A tool as its attributes declare it, without the types of its parameters.
+/// A tool with the values of its attributes, without the types of its parameters.
 #[derive(Debug)]
 pub struct Declaration {
     pub(crate) name: &'static str,
@@ -25,20 +25,21 @@ pub struct Declaration {
     pub(crate) timeout: Option<Duration>,
     pub(crate) format_errors: Option<ErrorFormatter>,
     pub(crate) examples: Vec<Value>,
-    /// The schema of the structured value that the function returns.
+    /// Returns the schema of the function's structured value.
     pub(crate) output_schema: Option<fn() -> Value>,
 }
 
-/// `errors = path`: formats the errors of a tool's arguments.
+/// Formats the errors of a tool's arguments: `errors = path`.
 pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
 
-/// A definition before its checks, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
+/// A definition before validation; its schema has the marks of
+/// [`schema::keywords::marks`](crate::schema::keywords::marks).
 pub(crate) struct MarkedDefinition {
     pub(crate) definition: ToolDefinition,
     pub(crate) unreachable: Vec<Unreachable>,
 }
 
-/// The schema of the arguments, with its marks.
+/// Schema of the arguments, with its marks.
 struct MarkedSchema {
     schema: Value,
     unreachable: Vec<Unreachable>,
@@ -60,7 +61,7 @@ impl Declaration {
         }
     }
 
-    /// Returns a tool whose description has these lines: some may depend on a `cfg`.
+    /// Creates a tool whose description has these lines, some of which may depend on a `cfg`.
     pub fn with_lines<const N: usize>(name: &'static str, lines: [&'static str; N]) -> Self {
         let description = lines.join("\n").trim().to_owned().into();
         Self {
@@ -76,77 +77,78 @@ impl Declaration {
         self
     }
 
-    /// `title = ".."`.
+    /// Sets the key `title = ".."`.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {
         self.hints.title = Some(title.to_owned());
         self
     }
 
-    /// `read_only`.
+    /// Sets the key `read_only`.
     #[must_use]
     pub fn read_only(mut self, value: bool) -> Self {
         self.hints.read_only = Some(value);
         self
     }
 
-    /// `destructive`.
+    /// Sets the key `destructive`.
     #[must_use]
     pub fn destructive(mut self, value: bool) -> Self {
         self.hints.destructive = Some(value);
         self
     }
 
-    /// `idempotent`.
+    /// Sets the key `idempotent`.
     #[must_use]
     pub fn idempotent(mut self, value: bool) -> Self {
         self.hints.idempotent = Some(value);
         self
     }
 
-    /// `open_world`.
+    /// Sets the key `open_world`.
     #[must_use]
     pub fn open_world(mut self, value: bool) -> Self {
         self.hints.open_world = Some(value);
         self
     }
 
-    /// `deferred`.
+    /// Sets the key `deferred`.
     #[must_use]
     pub fn deferred(mut self, value: bool) -> Self {
         self.hints.deferred = Some(value);
         self
     }
 
-    /// `strict`: the model's output is constrained to the schema.
+    /// Constrains the model's output to the schema: the key `strict`.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// `timeout = ".."`.
+    /// Sets the key `timeout = ".."`.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// `errors = path`.
+    /// Sets the key `errors = path`.
     #[must_use]
     pub fn errors(mut self, format_errors: ErrorFormatter) -> Self {
         self.format_errors = Some(format_errors);
         self
     }
 
-    /// `input_examples = [..]`: each the JSON text of an object.
+    /// Sets the key `input_examples = [..]`: the JSON texts of objects.
     #[must_use]
     pub fn examples<const N: usize>(mut self, examples: [Value; N]) -> Self {
         self.examples.extend(examples);
         self
     }
 
-    /// Returns the definition, with the marks of [`schema::keywords::marks`](crate::schema::keywords::marks) still in its schema.
+    /// Returns the definition; its schema has the marks of
+    /// [`schema::keywords::marks`](crate::schema::keywords::marks).
     pub(crate) fn marked_definition(&self) -> MarkedDefinition {
         let MarkedSchema { schema, unreachable } = self.marked_schema();
         let mut definition = ToolDefinition::new(self.name, &*self.description, schema);
@@ -163,7 +165,7 @@ impl Declaration {
         }
     }
 
-    /// Returns the schema of the arguments, in which each named type is a definition.
+    /// Returns the schema of the arguments, with a definition for each named type.
     pub(crate) fn schema_of_types(&self) -> Value {
         self.generate(SchemaSettings::draft2020_12())
     }
@@ -175,7 +177,7 @@ impl Declaration {
         for param in self.params.iter().filter(|param| param.from_model) {
             let mut schema = match Value::from((param.schema)(&mut generator)) {
                 Value::Object(schema) => schema,
-                // A type without values.
+                // The schema of a type without values.
                 Value::Bool(false) => {
                     properties.insert(param.name.to_owned(), Value::Bool(false));
                     continue;
@@ -204,7 +206,7 @@ impl Declaration {
         Value::Object(keywords)
     }
 
-    /// Returns the schema of the arguments: an object of all parameters that the model supplies.
+    /// Returns the schema of the arguments: an object with all parameters that the model supplies.
     fn marked_schema(&self) -> MarkedSchema {
         let mut schema = self.schema_of_types();
         let in_place = || {
@@ -337,7 +339,7 @@ mod tests {
             .schema
     }
 
-    /// The schema of a Rust type has no unenforced keyword.
+    /// Asserts that every keyword in the schema of a Rust type is enforced.
     #[track_caller]
     fn assert_enforced<T: Parameter>() {
         let schema = marked::<T>();

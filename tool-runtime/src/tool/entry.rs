@@ -46,33 +46,33 @@ use crate::wire::raw_arguments::RawArguments;
 #[derive(Clone)]
 pub struct RegisteredTool {
     pub(crate) name: ToolName,
-    /// The name by which the model calls it: with the prefixes, if its registry is nested in others.
+    /// Name by which the model calls the tool, with the prefixes of nested registries.
     pub(crate) qualified_name: ToolName,
     pub(crate) definition: ToolDefinition,
     pub(crate) compiled: CompiledSchema,
     pub(crate) policy: Option<Policy>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) format_errors: Option<ErrorFormatter>,
-    /// The defaults of parameters. Empty for dynamic tools, whose handlers apply the defaults of the schema.
+    /// Defaults of parameters; empty for dynamic tools, whose handlers apply the defaults of the schema.
     pub(crate) defaults: Map<String, Value>,
     /// Whether a parameter is a `SessionState`.
     pub(crate) uses_session_state: bool,
     /// Checks structured results.
     pub(crate) output_schema: Option<OutputSchema>,
     pub(crate) handler: Handler,
-    /// The annotated function; `None` for a dynamic tool.
+    /// Type of the annotated function; `None` for a dynamic tool.
     pub(crate) function: Option<TypeId>,
-    /// The tool that calls go to instead of the handler.
+    /// Nested tool that receives the calls in place of the handler.
     pub(crate) nested: Option<NestedTool>,
 }
 
-/// The settings of a registry for schemas.
+/// Settings of a registry for schemas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchemaSettings {
     pub(crate) formats: FormatPolicy,
     /// Whether schemas of dynamic tools in other dialects are corrected.
     pub(crate) has_corrections: bool,
-    /// Whether the private keywords of types are obeyed in schemas of dynamic tools, too.
+    /// Whether the private keywords of types also apply in schemas of dynamic tools.
     pub(crate) has_marks: bool,
 }
 
@@ -89,36 +89,36 @@ impl Default for SchemaSettings {
 /// A tool of a nested registry.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedTool {
-    /// The index of the registry.
+    /// Index of the registry.
     pub(crate) registry: usize,
-    /// The name that it has there.
+    /// Name of the tool in that registry.
     pub(crate) name: ToolName,
 }
 
 impl RegisteredTool {
-    /// Returns the definition, as the model sees it.
+    /// Returns the definition that the model sees.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
-    /// Returns the policy set for this tool; `None` leaves it to the registry.
+    /// Returns the tool's own policy; `None` if the registry's policy applies.
     pub fn policy(&self) -> Option<Policy> {
         self.policy
     }
 
-    /// Returns the timeout of the tool's attribute, or of [`set_timeout`](crate::ToolRegistry::set_timeout).
+    /// Returns the timeout from the tool's attribute, or from [`set_timeout`](crate::ToolRegistry::set_timeout).
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Returns whether it takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the calls
-    /// of such tools in order.
+    /// Returns whether the tool takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the
+    /// calls of such tools in order.
     pub fn uses_session_state(&self) -> bool {
         self.uses_session_state
     }
 
-    /// Returns the error of the structured value of a result, as the log has it; `None` if it is as the schema says,
-    /// or there is none.
+    /// Returns the error of a result's structured value, for the log; `None` if the value matches the schema, or
+    /// there is no value.
     pub(crate) fn structured_value_error(&self, value: Option<&Value>) -> Option<String> {
         self.output_schema.as_ref()?.error(value?)
     }
@@ -147,7 +147,7 @@ impl RegisteredTool {
             function,
         } = tool;
         let name = ToolName::parse(declaration.name)?;
-        // The macro checks literals only.
+        // The macro checks only literals.
         if declaration.description.is_empty() {
             return Err(RegistryError::MissingDescription {
                 tool: name.to_string(),
@@ -206,7 +206,7 @@ impl RegisteredTool {
         })
     }
 
-    /// Checks a dynamic tool. A valid schema remains unchanged, except that keywords are added that APIs require.
+    /// Checks a dynamic tool. A valid schema is kept, and keywords that APIs require are added.
     pub(crate) fn dynamic(
         mut definition: ToolDefinition,
         handler: Handler,
@@ -233,7 +233,7 @@ impl RegisteredTool {
             Ok(compiled) => compiled,
             Err(error) => {
                 drop(input_schema);
-                // The schema may be too deep to be dropped recursively.
+                // The schema may be too deep for a recursive drop.
                 depth::drop_iteratively(std::mem::take(&mut definition.input_schema));
                 return Err(error);
             }
@@ -294,7 +294,7 @@ fn check_states(tool: &ToolName, declaration: &Declaration, states: &States) -> 
     Ok(())
 }
 
-/// Checks the schema of Rust types for what no call can satisfy.
+/// Checks the schema of Rust types for parts that no call can satisfy.
 fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> Result<(), RegistryError> {
     let invalid = |path, reason| RegistryError::InvalidSchema {
         tool: tool.to_string(),
@@ -313,8 +313,8 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
     }
 }
 
-/// Returns the part of a dynamic tool's schema that is enforced. A keyword that reads like a private mark is the
-/// author's: it is shown, and enforces nothing.
+/// Returns the enforced part of a dynamic tool's schema. A keyword that looks like a private mark belongs to the
+/// author: the model sees it, and it is not enforced.
 fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
     if has_marks {
         Cow::Borrowed(schema)
@@ -345,7 +345,7 @@ fn log_warnings(tool: &ToolName, warnings: &[SchemaWarning]) {
     }
 }
 
-/// Checks the attributes of the parameters. The macro checks literals only.
+/// Checks the attributes of the parameters. The macro checks only literals.
 fn check_params(
     tool: &ToolName,
     declaration: &Declaration,
@@ -365,7 +365,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     if let Some(error) = &param.error {
         return Err(error.clone());
     }
-    // An unsupported pattern is only a warning in the schema of a dynamic tool; in an attribute it is a mistake.
+    // An unsupported pattern is a warning in the schema of a dynamic tool, and an error in an attribute.
     let pattern = param.keywords.get("pattern").and_then(Value::as_str);
     if let Some(Err(error)) = pattern.map(Pattern::new) {
         return Err(format!(
@@ -380,7 +380,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
         .keywords
         .get("examples")
         .and_then(|examples| examples.get(0));
-    // `null` is a missing `Option`.
+    // `null` is the JSON of a missing `Option`.
     for (what, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
             && let Some(error) = argument_errors(param.name, value, compiled).first()
@@ -391,7 +391,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
     Ok(())
 }
 
-/// Returns the errors of one argument.
+/// Returns the errors of an argument.
 fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<Issue> {
     let pointer = schema::keywords::pointer::join("", name);
     let mut errors = errors(compiled, Map::from_iter([(name.to_owned(), value.clone())]));

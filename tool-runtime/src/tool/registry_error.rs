@@ -1,11 +1,11 @@
-//! [`RegistryError`]: why a tool was not registered.
+//! [`RegistryError`]: the reason why a tool was not registered.
 
 use std::fmt;
 
 use crate::wire::definition::InvalidName;
 use crate::wire::issue::{excerpt, excerpt_path};
 
-/// The reason why a tool was not registered. The registry is as it was before.
+/// Reason why a tool was not registered. The registry remains unchanged.
 ///
 /// ```
 /// use tool_runtime::{RegistryError, ToolRegistry, tool};
@@ -21,85 +21,85 @@ use crate::wire::issue::{excerpt, excerpt_path};
 /// assert!(matches!(error, RegistryError::Duplicate { tool } if tool == "ring"));
 /// ```
 ///
-/// `Debug` prints the same as `Display`: a `main` that returns the error shows what to do.
+/// `Debug` prints the same text as `Display`, so a `main` that returns the error shows a readable message.
 #[non_exhaustive]
 pub enum RegistryError {
     /// The name is invalid.
     InvalidName(InvalidName),
-    /// A tool with this name exists.
+    /// A tool with this name is already registered.
     Duplicate {
-        /// The name.
+        /// Name of both tools.
         tool: String,
     },
-    /// The name that the API takes instead of that of a [source](crate::ToolRegistry::register_source) is that of another tool.
+    /// The valid form of a [source's](crate::ToolRegistry::register_source) name is the name of another tool.
     DuplicateRenamed {
-        /// The name that the source has for it.
+        /// Name in the source.
         source_name: String,
-        /// The name that it would have.
+        /// Valid form of the name.
         tool: String,
     },
     /// A registry cannot be nested under this prefix.
     InvalidPrefix {
-        /// The prefix.
+        /// Invalid prefix.
         prefix: String,
-        /// The fault, and what to write instead.
+        /// Fault, and advice.
         reason: String,
     },
     /// The description of a tool is an expression whose value is blank.
     MissingDescription {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
     /// The registry does not have the state of a parameter.
     MissingState {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: &'static str,
-        /// The type of the state.
+        /// Type of the state.
         state: &'static str,
-        /// The type of a state that the registry has, if one of the two holds the other: an `Arc<Db>` beside `Db`.
+        /// Type of an existing state that contains the missing type or is contained in it: an `Arc<Db>` for `Db`.
         similar: Option<&'static str>,
     },
     /// The schema is invalid.
     InvalidSchema {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// An RFC 6901 JSON Pointer into the schema.
+        /// RFC 6901 JSON Pointer into the schema.
         path: String,
-        /// The fault, and what to write instead.
+        /// Fault, and advice.
         reason: String,
     },
     /// The schema of the structured results is invalid.
     InvalidOutputSchema {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// An RFC 6901 JSON Pointer into the schema.
+        /// RFC 6901 JSON Pointer into the schema.
         path: String,
-        /// The fault, and what to write instead.
+        /// Fault, and advice.
         reason: String,
     },
     /// An attribute or the default of a parameter is invalid.
     InvalidParameter {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// An example violates the schema.
     InvalidExample {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its index in `input_examples`.
+        /// Index in `input_examples`.
         index: usize,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// No tool with this name is registered.
     NotRegistered {
-        /// The name.
+        /// Unknown name.
         tool: String,
     },
 }

@@ -1,18 +1,18 @@
-//! The size of a definition, which every request pays for.
+//! Size of a definition, which adds to the cost of every request.
 
 use serde_json::{Map, Value};
 
 use crate::wire::definition::ToolDefinition;
 use crate::wire::issue::excerpt;
 
-/// A longer definition is worth a warning: about 8,000 tokens.
+/// Length of a definition that causes a warning, in bytes: about 8,000 tokens.
 const LONG: usize = 32 * 1024;
 
 /// Maximum number of parts in a warning.
 const NAMED: usize = 3;
 
-/// Returns the warning about a long definition, with the largest parts of its schema. `schema_of_types` is the schema
-/// in which the named types are definitions.
+/// Returns the warning about a long definition, with the largest parts of its schema. In `schema_of_types` the named
+/// types are definitions.
 pub(crate) fn warning(
     definition: &ToolDefinition,
     schema_of_types: impl FnOnce() -> Value,

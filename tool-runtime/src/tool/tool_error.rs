@@ -1,9 +1,10 @@
-//! [`ToolError`]: an error with a code, or one that passes.
+//! [`ToolError`]: an error with a code, or a transient error.
 
 use std::error::Error;
 use std::fmt;
 
-/// An error with a code, for callers that distinguish errors, displayed as `code: message`; or one that passes ([`retry`](Self::retry)).
+/// An error with a code, for callers that distinguish errors, displayed as `code: message`; or a transient error
+/// ([`retry`](Self::retry)).
 ///
 /// ```
 /// use tool_runtime::ToolError;
@@ -16,13 +17,13 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
-    /// `None` of an error that passes.
+    /// Code; `None` for a transient error.
     code: Option<String>,
     message: String,
 }
 
 impl ToolError {
-    /// Creates an error; the message says what to do instead.
+    /// Creates an error; the message tells the model how to proceed.
     pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
         Self {
             code: Some(code.to_string()),
@@ -30,9 +31,10 @@ impl ToolError {
         }
     }
 
-    /// Creates an error that passes: the same call may succeed later. The model reads that, below the message, and the host learns
-    /// [`Failure::Retryable`](crate::result::Failure::Retryable), also if this is the `source()` of the error that a function returns, or
-    /// in an `anyhow::Error` or an error with `#[error(transparent)]`.
+    /// Creates a transient error: the same call may succeed later. The model reads a note about that below the
+    /// message, and the host gets [`Failure::Retryable`](crate::result::Failure::Retryable). A transient error is
+    /// found in the `source()` chain of the function's error, in an `anyhow::Error`, and in an error with
+    /// `#[error(transparent)]`.
     ///
     /// ```
     /// use tool_runtime::result::Failure;
@@ -62,7 +64,7 @@ impl ToolError {
         }
     }
 
-    /// Returns the code; `retry` of an error that passes.
+    /// Returns the code; `retry` for a transient error.
     pub fn code(&self) -> &str {
         self.code.as_deref().unwrap_or("retry")
     }
@@ -72,7 +74,7 @@ impl ToolError {
         &self.message
     }
 
-    /// Returns whether it passes.
+    /// Returns whether the error is transient.
     pub fn is_retryable(&self) -> bool {
         self.code.is_none()
     }
@@ -93,7 +95,8 @@ impl Error for ToolError {
     }
 }
 
-/// The source of an error that passes. Errors around it, such as `anyhow::Error`, hide the type of a [`ToolError`], and show its source.
+/// Source of a transient error. Wrapping errors, such as `anyhow::Error`, hide the type of a [`ToolError`] but show
+/// its source.
 #[derive(Debug)]
 pub(crate) struct Retryable;
 

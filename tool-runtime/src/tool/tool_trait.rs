@@ -24,7 +24,8 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutput;
 
-/// An annotated function. `#[tool]` implements it for the struct of the function's name; do not implement it by hand.
+/// An annotated function. `#[tool]` implements this trait for the struct with the function's name; do not implement
+/// it by hand.
 ///
 /// The guide explains the macro's output [line by line](crate::guide::_12_expansion).
 ///
@@ -58,14 +59,14 @@ pub trait Tool: 'static {
 /// A type with a set of tools. [`#[tools]`](macro@crate::tools) implements it for the type of its `impl` block, through a
 /// trait whose name explains the compiler error for a second such block.
 pub trait ToolSet: 'static {
-    /// Returns the tools, which share `self`.
+    /// Returns the tools of the set, which share `self`.
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
 
-/// The trait that the macro implements. Its name is part of the compiler's error for a second block (E0119), which cannot
-/// have a custom message.
+/// Trait that the macro implements. The trait's name is part of the compiler error for a second block (E0119), which
+/// cannot have a custom message.
 pub trait OneToolsBlockPerType: 'static {
-    /// See [`ToolSet::tools`].
+    /// Returns the tools of the set; see [`ToolSet::tools`].
     fn tools(self: Arc<Self>) -> Vec<DeclaredTool>;
 }
 
@@ -76,17 +77,17 @@ impl<S: OneToolsBlockPerType> ToolSet for S {
     }
 }
 
-/// The argument of [`ToolRegistry::register_all`](crate::ToolRegistry::register_all): a [`ToolSet`], an `Arc` of one, or
-/// the list of [`tool_set!`](crate::tool_set).
+/// Argument of [`ToolRegistry::register_all`](crate::ToolRegistry::register_all): a [`ToolSet`], an `Arc` of one, or
+/// the list from [`tool_set!`](crate::tool_set).
 ///
-/// A module can return it to export its tools: `pub fn tools() -> impl IntoTools`.
+/// A module exports its tools by returning this: `pub fn tools() -> impl IntoTools`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of tools",
     label = "expected a value with tools, or `tool_set![..]`",
     note = "put `#[tools]` on an `impl` block of the type and `#[tool]` on its methods"
 )]
 pub trait IntoTools {
-    /// Returns the tools.
+    /// Converts into a list of tools.
     fn into_tools(self) -> Vec<DeclaredTool>;
 }
 
@@ -113,16 +114,16 @@ impl IntoTools for Vec<DeclaredTool> {
 pub struct DeclaredTool {
     pub(crate) declaration: Declaration,
     pub(crate) handler: Handler,
-    /// The type of the closure that the macro writes: one for each annotated function.
+    /// Type of the closure in the macro's output, unique for each annotated function.
     pub(crate) function: TypeId,
 }
 
-/// The erased form of a tool's function.
+/// Type-erased function of a tool.
 pub(crate) type Handler = Arc<dyn Fn(&mut Invocation<'_>) -> Option<Started> + Send + Sync>;
 
 // The compiler shows the line of an unsatisfied bound: the comment after `Send` is advice for the user.
 impl DeclaredTool {
-    /// Returns a function with its parameters.
+    /// Creates a tool from a function and its parameters.
     pub fn function<P, F, R, T>(declaration: Declaration, params: P, function: F) -> DeclaredOf<T>
     where
         P: Params,
@@ -140,7 +141,7 @@ impl DeclaredTool {
         }
     }
 
-    /// Returns a method with its parameters: all calls share `this`.
+    /// Creates a tool from a method and its parameters; all calls share `this`.
     pub fn method<S, P, F, R, T>(
         declaration: Declaration,
         this: &Arc<S>,
@@ -160,10 +161,11 @@ impl DeclaredTool {
     }
 }
 
-/// A tool whose function returns a `T`, or a `Result` of it.
+/// A tool with a function that returns a `T`, or a `Result` of it.
 ///
-/// Its [`with_output_schema`](Self::with_output_schema) is selected by method resolution, as [`Respond`](crate::tool::output::convert::Respond)'s methods
-/// are: the inherent one for [`Structured`], [`WithOutputSchema`]'s for other types.
+/// Method resolution selects [`with_output_schema`](Self::with_output_schema), as for the methods of
+/// [`Respond`](crate::tool::output::convert::Respond): the inherent method for [`Structured`], and
+/// [`WithOutputSchema`]'s for other types.
 #[derive(Debug)]
 pub struct DeclaredOf<T> {
     tool: DeclaredTool,
@@ -171,16 +173,16 @@ pub struct DeclaredOf<T> {
 }
 
 impl<T: Serialize + JsonSchema> DeclaredOf<Structured<T>> {
-    /// Returns the tool, with the schema of the value that the function returns.
+    /// Adds the schema of the function's return value.
     pub fn with_output_schema(mut self) -> DeclaredTool {
         self.tool.declaration.output_schema = Some(structured::marked_schema::<T>);
         self.tool
     }
 }
 
-/// [`DeclaredOf::with_output_schema`] for other types than [`Structured`].
+/// [`DeclaredOf::with_output_schema`] for all types except [`Structured`].
 pub trait WithOutputSchema {
-    /// Returns the tool as it is: what its function returns has no schema.
+    /// Returns the tool unchanged: a plain return value has no schema.
     fn with_output_schema(self) -> DeclaredTool;
 }
 
@@ -190,7 +192,7 @@ impl<T> WithOutputSchema for DeclaredOf<T> {
     }
 }
 
-/// A value that calls on several threads share: the `self` of methods, or a state.
+/// Value that concurrent calls share: the `self` of methods, or a state.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot have tools: concurrent calls share it",
     label = "not `Send`, `Sync` and `'static`",
@@ -209,22 +211,23 @@ impl fmt::Debug for DeclaredTool {
     }
 }
 
-/// The input of a tool's handler for one call.
+/// Input of a tool's handler for one call.
 #[derive(Debug)]
 pub struct Invocation<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub(crate) tool: &'a str,
     pub(crate) reader: ArgumentReader<'a>,
     pub(crate) input: RawArguments<'a>,
     pub(crate) host: Host<'a>,
-    /// The issues of the arguments, which outlive a panic of the function.
+    /// Issues of the arguments, which outlive a panic of the function.
     pub(crate) issues: &'a mut Vec<Issue>,
-    /// Whether the arguments are read and the function is not called.
+    /// Whether to read the arguments without calling the function.
     pub(crate) is_dry_run: bool,
 }
 
 impl Invocation<'_> {
-    /// Reads the arguments for `params` and calls `function` with them; `None` if one of the issues is an error, and in a dry run.
+    /// Reads the arguments for `params` and calls `function` with them. `None` if an issue is an error, and in a dry
+    /// run.
     #[inline]
     pub fn run<P, F, R, T>(&mut self, params: &P, function: F) -> Option<Started>
     where
@@ -246,7 +249,7 @@ impl Invocation<'_> {
         }
         input.free();
         self.log_warnings();
-        // The future is created in its box, which avoids a move.
+        // Created in its box, which avoids a move.
         let slot = Box::new_uninit();
         Some(self.start(Box::write(
             slot,
@@ -256,7 +259,7 @@ impl Invocation<'_> {
         )))
     }
 
-    /// Starts the handler of a dynamic tool, which gets the arguments as one object.
+    /// Starts the handler of a dynamic tool, which gets all arguments as one object.
     pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,
@@ -281,7 +284,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Boxes the function's future, with a guard for the call's own token if the function uses it.
+    /// Boxes the function's future, with a guard for the call's own token if the function uses the token.
     #[inline]
     fn start<R>(&mut self, future: Box<R>) -> Started
     where
@@ -295,7 +298,7 @@ impl Invocation<'_> {
 }
 
 pin_project! {
-    /// The future of an annotated function, without the type that it returns.
+    /// Future of an annotated function, without the function's return type.
     struct Responding<R> {
         #[pin]
         future: R,
@@ -312,7 +315,7 @@ impl<T, R: Future<Output = OutputOf<T>>> Future for Responding<R> {
     }
 }
 
-/// The future of a function that was called.
+/// Future of a called function.
 pub struct Started {
     pub(crate) future: Pin<Box<dyn Future<Output = ToolOutput> + Send>>,
     /// Cancels the call's own token when the call ends.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// A tool as a model sees it; serializes exactly as the Messages API takes it.
+/// A tool as a model sees it; serializes in the form of the Messages API.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, serde_json::json};
@@ -21,9 +21,10 @@ use serde_json::{Map, Value};
 /// );
 /// ```
 ///
-/// Deserializes from the same form, with MCP's `annotations` for the [`hints`](Self::hints). An unknown field is an error that names it,
-/// unless the `type` is that of a tool of the API, such as `bash_20250124`, whose fields differ. MCP's or OpenAI's form would become a
-/// tool without parameters, so it is rejected, and the error names the function to use.
+/// Deserializes from the same form, with MCP's `annotations` for the [`hints`](Self::hints). An unknown field is an
+/// error that names the field, unless the `type` belongs to a tool of the API, such as `bash_20250124`, whose fields
+/// differ. MCP's or OpenAI's form would become a tool without parameters. Either form is rejected, and the error
+/// names the function to use.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, serde_json::from_str};
@@ -41,7 +42,7 @@ use serde_json::{Map, Value};
 pub struct ToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`; checked when the tool is registered.
     pub name: String,
-    /// The purpose of the tool and when to use it: the first thing a model judges it by.
+    /// Purpose of the tool and when to use it. A model judges a tool by the description first.
     pub description: String,
     /// The JSON Schema of the arguments.
     pub input_schema: Value,
@@ -150,7 +151,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Sets the hint whether calls wait for the client's own calls of the same message, see [`Hints::deferred`].
+    /// Sets the hint whether calls wait for the client's own calls of the same message; see [`Hints::deferred`].
     #[must_use]
     pub fn with_deferred(mut self, hint: bool) -> Self {
         self.hints.deferred = Some(hint);
@@ -178,7 +179,7 @@ struct WireDefinition {
 }
 
 impl WireDefinition {
-    /// The fields of a tool of the host.
+    /// Fields of a client tool.
     const FIELDS: [&str; 11] = [
         "name",
         "description",
@@ -193,9 +194,9 @@ impl WireDefinition {
         "type",
     ];
 
-    /// Creates an unknown field, which would be sent to the API.
+    /// Returns the first unknown field, which would be sent to the API.
     fn unknown_field(&self) -> Option<String> {
-        // The tools of the API have fields of their own.
+        // Tools of the API have other fields.
         if self.rest.get("type").is_some_and(|kind| kind != "custom") {
             return None;
         }
@@ -238,7 +239,7 @@ impl Annotations {
     }
 }
 
-/// Keeps `null`, which is not a schema and rejected when it is registered.
+/// Keeps `null`, which is not a schema and is rejected at registration.
 fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -274,7 +275,7 @@ impl TryFrom<WireDefinition> for ToolDefinition {
     }
 }
 
-/// Returns the reason why a value without `input_schema` is not a definition: it is in another form, which is detected by a field.
+/// Returns why a value without `input_schema` is not a definition: a field shows that it has another form.
 fn foreign_form(rest: &Map<String, Value>) -> Option<String> {
     const MCP: &str = "is of MCP's form; read that with `tool_runtime::format::mcp::definition`";
     const OPENAI: &str =
@@ -295,7 +296,7 @@ fn no_parameters() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
-/// Hints about a tool's behaviour (MCP's annotations). Nothing enforces them, but layers can use them.
+/// Hints about a tool's behaviour (MCP's annotations). Nothing enforces hints, but layers can use them.
 ///
 /// ```
 /// use tool_runtime::{ToolRegistry, tool};
@@ -313,15 +314,15 @@ fn no_parameters() -> Value {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hints {
-    /// A name for people.
+    /// Name for people.
     pub title: Option<String>,
     /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// Its changes may destroy data.
+    /// The tool's changes may destroy data.
     pub destructive: Option<bool>,
     /// A repeated call has no further effect.
     pub idempotent: Option<bool>,
-    /// It accesses external entities, as a search of the web does.
+    /// The tool accesses external entities, as a search of the web does.
     pub open_world: Option<bool>,
     /// A host that serves several owners of tools, as a gateway does, calls it only when the client has answered its own calls of the
     /// same message: its effects need the client to go on. No API's form has this hint.
@@ -358,8 +359,8 @@ impl ToolName {
         Err(InvalidName::new(name, reason))
     }
 
-    /// Creates a valid name for a tool from elsewhere, whose protocol allows more names: every other character
-    /// becomes `_`, always in the same way.
+    /// Creates a valid name for a tool of another protocol, which allows more names. Every other character becomes
+    /// `_`, always in the same way.
     ///
     /// ```
     /// use tool_runtime::definition::ToolName;
@@ -371,7 +372,7 @@ impl ToolName {
     ///
     /// # Errors
     ///
-    /// If nothing of the name is left, or it has more than 64 characters.
+    /// If no character of the name is left, or the name has more than 64 characters.
     pub fn replace_invalid(name: &str) -> Result<Self, InvalidName> {
         if !name.is_empty() && !name.chars().any(is_allowed) {
             return Err(InvalidName::new(

@@ -10,12 +10,12 @@ pub(crate) fn is_too_deep(value: &Value) -> bool {
     is_deeper_than(MAX_DEPTH, value)
 }
 
-/// Returns whether a value nests deeper than `most` arrays and objects. Recurses at most that deep.
+/// Returns whether a value nests deeper than `most` arrays and objects. Recursion stops at that depth.
 pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     let Some(left) = most.checked_sub(1) else {
         return is_container(value);
     };
-    // Most values are scalars, which need no call.
+    // Most values are scalars, which need no recursive call.
     let is_deeper = |part: &Value| is_container(part) && is_deeper_than(left, part);
     match value {
         Value::Array(items) => items.iter().any(is_deeper),
@@ -24,8 +24,8 @@ pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
     }
 }
 
-/// Drops a value. Its own `drop` recurses, which would overflow the stack at 100,000 levels; such a value is dropped level by
-/// level.
+/// Drops a value. The recursive `drop` of [`Value`] would overflow the stack at 100,000 levels; such a value is
+/// dropped level by level.
 pub(crate) fn drop_iteratively(value: Value) {
     if !is_too_deep(&value) {
         return;
@@ -42,8 +42,8 @@ pub(crate) fn drop_iteratively(value: Value) {
     }
 }
 
-/// Copies a value. Copying recurses, too: a value that is too deep is copied one level beyond the limit, so that the copy is
-/// too deep as well.
+/// Copies a value. Copying recurses, too, so a value that is too deep is copied down to one level beyond the limit:
+/// the copy is too deep as well.
 pub(crate) fn copy(value: &Value) -> Value {
     if is_too_deep(value) {
         copy_to(MAX_DEPTH + 1, value)

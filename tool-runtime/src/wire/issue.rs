@@ -1,17 +1,18 @@
 //! Issues: records of arguments that were changed or rejected.
 //!
-//! Every coercion leaves an [`Issue`], and so does every error. The codes are API;
-//! [`coercion`](crate::coercion) documents when each occurs.
+//! Every coercion and every error creates an [`Issue`]. The codes are API; [`coercion`](crate::coercion) documents
+//! when each occurs.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
-/// One finding about the arguments of a call: a warning (the argument was changed) or an error (it was rejected).
+/// A finding about the arguments of a call: a warning (the argument was changed) or an error (the argument was
+/// rejected).
 ///
-/// Serializes as `{ path, code, message, severity }`. Its [`Display`](fmt::Display) form is what a model
-/// reads: the code with its subject, the path, and what to send instead.
+/// Serializes as `{ path, code, message, severity }`. Models read the [`Display`](fmt::Display) form: the code with
+/// its subject, the path, and the expected value.
 ///
 /// ```
 /// use tool_runtime::{Issue, issue::Code};
@@ -26,11 +27,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Issue {
-    /// An RFC 6901 JSON Pointer into the arguments as the schema sees them; `""` is the root.
+    /// RFC 6901 JSON Pointer into the arguments as the schema sees them; `""` is the root.
     pub path: String,
-    /// The kind of finding; stable, part of the API.
+    /// Kind of finding; stable, part of the API.
     pub code: Code,
-    /// The fault and what to send instead, for the model; lower case, no full stop.
+    /// Fault and expected value, for the model; lower case, no full stop.
     pub message: Cow<'static, str>,
     /// Whether the call continued.
     pub severity: Severity,
@@ -38,7 +39,7 @@ pub struct Issue {
     subject: Option<Box<str>>,
     #[serde(skip)]
     sent: Option<Box<str>>,
-    /// Whether the schema asks for it under a condition only, which the message names.
+    /// Whether the value is required only under a condition, which the message names.
     #[serde(skip)]
     is_conditional: bool,
 }
@@ -54,29 +55,30 @@ impl Issue {
         Self::new(Severity::Error, code, path.into(), message.into())
     }
 
-    /// Sets the subject that follows the code, as in `missing_required:pattern`; truncated to 64 characters. A blank one is
-    /// omitted.
+    /// Sets the subject after the code, as in `missing_required:pattern`; truncated to 64 characters. A blank subject
+    /// is omitted.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
         self.subject = (!subject.trim().is_empty()).then(|| excerpt(subject).into());
         self
     }
 
-    /// Sets the value that was sent, truncated to 64 characters: a string as its text, everything else as its JSON.
+    /// Sets the original value, truncated to 64 characters: a string as its text, any other value as JSON.
     #[must_use]
     pub fn sent_as(mut self, text: &str) -> Self {
         self.sent = Some(excerpt(text).into());
         self
     }
 
-    /// Returns the subject of the code: the missing parameter, the value out of range, the unknown name; `None` if it is blank.
+    /// Returns the subject of the code, such as the missing parameter, the value out of range or the unknown name;
+    /// `None` if it is blank.
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// Returns the value at [`path`](Self::path), as sent or as coerced so far (a constraint of a list is checked
-    /// after its items are coerced): a string as its text, anything else as its JSON, both truncated to 64
-    /// characters; `None` if there was none.
+    /// Returns the value at [`path`](Self::path), original or coerced so far (a constraint of a list is checked after
+    /// its items are coerced): a string as its text, any other value as JSON, truncated to 64 characters. `None` if
+    /// there was no value.
     pub fn sent(&self) -> Option<&str> {
         self.sent.as_deref()
     }
@@ -98,7 +100,7 @@ impl Issue {
         }
     }
 
-    /// Adds the condition under which the schema asks for this. The innermost one stays.
+    /// Adds the condition under which the value is required. The innermost condition is kept.
     pub(crate) fn add_condition(&mut self, reason: &str) {
         if !self.is_conditional {
             self.message.to_mut().push_str(reason);
@@ -106,7 +108,7 @@ impl Issue {
         }
     }
 
-    /// Returns whether the schema asks for this under a condition only.
+    /// Returns whether the value is required only under a condition.
     pub(crate) fn is_conditional(&self) -> bool {
         self.is_conditional
     }
@@ -139,7 +141,7 @@ pub enum Severity {
 /// Declares [`Code`] with the text of each code beside its meaning.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// The kinds of findings. Their texts are API: they are in logs, in metrics and in what models read.
+        /// Kinds of findings. Their texts are API: logs, metrics and messages to models contain them.
         ///
         /// ```
         /// use tool_runtime::issue::Code;
@@ -157,7 +159,7 @@ macro_rules! codes {
             /// Every code, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// Returns the code as it is written everywhere, without a subject.
+            /// Returns the text of the code, without a subject.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
@@ -168,9 +170,9 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Empty text or `null` became `{}` (the input is always an object).
+    /// Empty text or `null` was read as `{}`, since the input is always an object.
     EmptyArguments = "empty_arguments",
-    /// The parameters came inside one unknown key, such as `arguments`, and were unwrapped.
+    /// The parameters were inside one unknown key, such as `arguments`, and were unwrapped.
     ArgumentsUnwrapped = "arguments_unwrapped",
     /// A string contained the expected JSON, and was decoded once.
     JsonStringDecoded = "json_string_decoded",
@@ -180,7 +182,7 @@ codes! {
     JsonParseError = "json_parse_error",
     /// No tool has this name; the arguments were not parsed.
     UnknownTool = "unknown_tool",
-    /// The arguments name another tool than the one that was called.
+    /// The arguments name another tool than the called one.
     ToolNameMismatch = "tool_name_mismatch",
     /// The arguments are not an object, and cannot be coerced to one.
     ArgumentsNotObject = "arguments_not_object",
@@ -204,13 +206,13 @@ codes! {
     NoAlternativeFits = "no_alternative_fits",
     /// A name that differs only in case or in `_` and `-`.
     ParameterNameNormalized = "parameter_name_normalized",
-    /// An argument without a parameter.
+    /// A name that differs from a declared name only in case or in `_` and `-`.
     UnknownParameter = "unknown_parameter",
     /// A property that a nested object does not declare.
     UnknownProperty = "unknown_property",
     /// A repeated key; the last one counts.
     DuplicateKey = "duplicate_key",
-    /// An invalid key of a map, or one of two keys that are coerced to the same.
+    /// An invalid key of a map, or one of two keys that are coerced to the same key.
     InvalidMapKey = "invalid_map_key",
     /// A key of a map in another spelling.
     MapKeyCoerced = "map_key_coerced",
@@ -234,9 +236,9 @@ codes! {
     NumberCoercedToBoolean = "number_coerced_to_boolean",
     /// Cannot be coerced to a boolean.
     UnsupportedBooleanLiteral = "unsupported_boolean_literal",
-    /// A text of several items with commas between: it became the list of them.
+    /// A text of items separated by commas, for a list; it was split.
     StringLiteralConvertedToList = "string_literal_converted_to_list",
-    /// A number for a string: it became its text, as sent.
+    /// A number for a string; it became its original text.
     NumberCoercedToString = "number_coerced_to_string",
     /// A boolean for a string.
     BooleanCoercedToString = "boolean_coerced_to_string",
@@ -284,7 +286,8 @@ pub(crate) fn log(tool: &str, issues: &[Issue]) {
     }
 }
 
-/// Escapes and truncates untrusted text for a message or a log: one line, at most [`EXCERPT_LIMIT`] characters.
+/// Escapes and truncates untrusted text for a message or a log: a single line of at most [`EXCERPT_LIMIT`]
+/// characters.
 pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
     escape_and_truncate(text, EXCERPT_LIMIT)
 }
@@ -315,8 +318,9 @@ pub(crate) fn escape_and_truncate(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The length of an excerpt of a value, in characters: enough to recognise it, too little for a long prompt injection.
+/// Length of an excerpt of a value, in characters: enough to recognise the value, too short for a long prompt
+/// injection.
 pub(crate) const EXCERPT_LIMIT: usize = 64;
 
-/// The length of a path in a message, in characters: its keys come from the model, and most paths are short.
+/// Length of a path in a message, in characters. The model chooses the keys in a path, and most paths are short.
 const PATH_LIMIT: usize = 256;

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One message of a conversation, as requests hold it. Fields that only responses carry are apart, in
-/// [`response`](Self::response), and are not serialized: a message that was read from a response can be sent back.
+/// One message of a conversation, in the form of requests. Fields that only responses have are kept in
+/// [`response`](Self::response) and are not serialized, so a message from a response can be sent back.
 ///
 /// ```
 /// use tool_runtime::message::Message;
@@ -27,20 +27,21 @@ use serde_json::{Map, Value};
 #[serde(from = "ReceivedMessage")]
 #[non_exhaustive]
 pub struct Message {
-    /// `user`, `assistant` or whatever the API allows.
+    /// `user`, `assistant` or another role of the API.
     pub role: String,
     /// Text or blocks.
     pub content: MessageContent,
     /// All other fields of a message of a request, in their order.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
-    /// All other fields of a response, in their order: `id`, `model`, `stop_reason`, `usage` … The API refuses requests with
-    /// them. An object is a response if its `type` is `message`, or if it has a `stop_reason` or a `usage`.
+    /// All other fields of a response, in their order: `id`, `model`, `stop_reason`, `usage` … The API refuses
+    /// requests with these fields. An object is a response if its `type` is `message`, or if it has a `stop_reason`
+    /// or a `usage`.
     #[serde(skip_serializing)]
     pub response: Map<String, Value>,
 }
 
-/// A message with all fields beside each other.
+/// A message with the fields of requests and of responses.
 #[derive(Deserialize)]
 struct ReceivedMessage {
     role: String,
@@ -124,8 +125,8 @@ impl Message {
         }
     }
 
-    /// Returns whether it has no content: no blocks, or texts of white space alone. A model that answers nothing
-    /// gives such a message, and the API refuses it in later requests: leave it out.
+    /// Returns whether the message has no content: no blocks, or only texts of white space. A model that answers
+    /// nothing returns such a message. The API refuses it in later requests, so leave it out.
     ///
     /// ```
     /// use tool_runtime::message::{Block, Message};
@@ -156,7 +157,7 @@ impl Message {
     }
 }
 
-/// A message can be an argument. Its schema allows other fields, since they are kept.
+/// Lets a message be an argument. The schema allows other fields, since they are kept.
 impl JsonSchema for Message {
     fn schema_name() -> Cow<'static, str> {
         "Message".into()
@@ -180,7 +181,7 @@ impl JsonSchema for Message {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MessageContent {
-    /// One text.
+    /// A single text.
     Text(String),
     /// Content blocks.
     Blocks(Vec<Block>),
@@ -238,12 +239,12 @@ impl Block {
         self.str("type").unwrap_or_default()
     }
 
-    /// Creates a field that is a string.
+    /// Returns the value of a string field.
     pub fn str(&self, field: &str) -> Option<&str> {
         self.0.get(field).and_then(Value::as_str)
     }
 
-    /// Returns whether this is a text of nothing but white space.
+    /// Returns whether this is a text block of white space only.
     pub(crate) fn is_blank_text(&self) -> bool {
         self.kind() == "text" && self.str("text").is_some_and(|text| text.trim().is_empty())
     }

@@ -1,4 +1,4 @@
-//! [`RawArguments`]: the arguments of a call as they were sent.
+//! [`RawArguments`]: the unparsed arguments of a call.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::wire::depth;
 
-/// Arguments as they were sent, borrowed or owned: text that should be JSON, a JSON value, or bytes that should be text.
+/// Unparsed arguments, borrowed or owned: text that should be JSON, a JSON value, or bytes that should be text.
 ///
-/// Every function that takes arguments takes `impl Into<RawArguments<'_>>`: text, a [`Value`], bytes, or a reference to one
-/// of them. Nothing is copied before a call has to own its arguments.
+/// Every function with arguments takes `impl Into<RawArguments<'_>>`: text, a [`Value`], bytes, or a reference to one
+/// of these. The arguments are not copied until a call has to own them.
 ///
 /// ```
 /// use tool_runtime::{RawArguments, ToolRegistry, ToolResult, serde_json::json};
@@ -34,22 +34,22 @@ use crate::wire::depth;
 /// # }
 /// ```
 ///
-/// In a function that is not `async`, the lifetime has a name: `fn f<'a>(input: impl Into<RawArguments<'a>>)`.
+/// In a function that is not `async`, name the lifetime: `fn f<'a>(input: impl Into<RawArguments<'a>>)`.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RawArguments<'a> {
-    /// JSON text, not yet parsed. The best form, since it keeps the text of numbers.
+    /// JSON text, not yet parsed. The best form, since the text of numbers is kept.
     Text(Cow<'a, str>),
     /// A parsed value. The text of its numbers is lost: `1.50` is `1.5`.
     Value(Cow<'a, Value>),
-    /// Bytes, for instance from a socket; an error unless they are UTF-8.
+    /// Bytes, for instance from a socket; invalid UTF-8 is an error.
     Bytes(Cow<'a, [u8]>),
 }
 
 impl RawArguments<'_> {
     /// Converts into arguments that own their data.
     ///
-    /// A value that is nested too deep is copied only in part, so that the copy is too deep as well.
+    /// A value that is nested too deep is copied only in part; the copy is too deep as well.
     #[must_use]
     pub fn into_owned(mut self) -> RawArguments<'static> {
         match &mut self {
@@ -69,13 +69,13 @@ impl RawArguments<'_> {
         }
     }
 
-    /// Takes the arguments, and leaves an empty text.
+    /// Takes the arguments, leaving an empty text.
     #[inline]
     pub(crate) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Text(Cow::Borrowed("")))
     }
 
-    /// Frees an owned value, which is not nested too deep, since it was read.
+    /// Drops an owned value. The value was read, so it is not nested too deep.
     #[inline]
     pub(crate) fn free(&mut self) {
         if let Self::Value(Cow::Owned(value)) = self {
@@ -107,7 +107,7 @@ impl Drop for RawArguments<'_> {
     }
 }
 
-/// Text as it is, a value as JSON, bytes as lossy UTF-8.
+/// Displays text unchanged, a value as JSON, bytes as lossy UTF-8.
 impl std::fmt::Display for RawArguments<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -118,7 +118,7 @@ impl std::fmt::Display for RawArguments<'_> {
     }
 }
 
-/// Text as a string, a value as itself, bytes as lossy UTF-8.
+/// Serializes text as a string, a value unchanged, bytes as lossy UTF-8.
 impl Serialize for RawArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::wire::issue::Issue;
 use crate::wire::message::Block;
 
-/// The result of one `tool_use`, exactly as the Messages API takes it.
+/// Result of one `tool_use`, in the form of the Messages API.
 ///
-/// `is_error` is written only if it is `true`; `tool_use_id` is always that of the call.
+/// `is_error` is serialized only if it is `true`; `tool_use_id` is always the call's id.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult};
@@ -32,8 +32,8 @@ pub struct ToolResult {
     pub content: Content,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The [structured value](ToolOutput::structured), which is not in this API's form; the host and its layers see it, and MCP's
-    /// form has it as `structuredContent`.
+    /// The [structured value](ToolOutput::structured). This API's form does not have it; the host and its layers see
+    /// it, and MCP's form has it as `structuredContent`.
     pub structured: Option<Box<Value>>,
 }
 
@@ -50,14 +50,14 @@ impl ToolResult {
         result
     }
 
-    /// Removes empty text blocks, and adds a text to a failure without one: Anthropic's API refuses both with status 400, in every later
-    /// request of the conversation, too.
+    /// Removes empty text blocks, and adds a text to a failure without text. Anthropic's API refuses both with status
+    /// 400, also in every later request of the conversation.
     #[inline]
     pub(crate) fn replace_empty_content(&mut self, tool: Option<&str>) {
         if let Content::Blocks(blocks) = &mut self.content {
             blocks.retain(|block| block.kind() != "text" || block.str("text") != Some(""));
             if blocks.iter().all(Block::is_blank_text) {
-                // White space is refused, too, unless other text is beside it.
+                // The API refuses white space, too, unless other text is beside it.
                 blocks.clear();
             }
         }
@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// Returns whether there is nothing but white space.
+    /// Returns whether the content is nothing but white space.
     fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// Appends a note, as a paragraph or as a block.
+    /// Appends a note as a paragraph or a block.
     fn add_note(&mut self, note: &str) {
         match self {
             Self::Text(text) if text.is_empty() => note.clone_into(text),
@@ -180,7 +180,7 @@ impl Content {
     }
 }
 
-/// Returns the text for the model about a failure without one.
+/// Returns the text for the model about a failure without a message.
 #[cold]
 fn failed_without_message(tool: Option<&str>) -> String {
     match tool {
@@ -247,7 +247,8 @@ impl<'de> Deserialize<'de> for Content {
 
 /// The output of a function, without the id of the call.
 ///
-/// A function that decides at run time whether it failed returns this; all others return a `Result`, or plain data.
+/// Return this from a function that decides at run time whether it failed; other functions return a `Result`, or
+/// plain data.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, testing, tool};
@@ -272,10 +273,10 @@ pub struct ToolOutput {
     pub content: Content,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The value that the text says, for programs that call the tool; a success with it comes from [`Structured`](crate::Structured),
-    /// or is made by hand with [`with_structured`](Self::with_structured). The model reads the content alone.
+    /// The value that the text describes, for programs that call the tool. [`Structured`](crate::Structured) or
+    /// [`with_structured`](Self::with_structured) sets it on a success. The model reads only the content.
     pub structured: Option<Box<Value>>,
-    /// Whether it failed for a passing reason.
+    /// Whether the failure is transient.
     pub(crate) is_retryable: bool,
 }
 
@@ -290,8 +291,8 @@ impl ToolOutput {
         }
     }
 
-    /// Creates a failure; the text says what the model should do instead. Without one, the model reads that the tool
-    /// failed without a message.
+    /// Creates a failure; the text tells the model how to proceed. An empty text becomes a note that the tool failed
+    /// without a message.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -301,8 +302,8 @@ impl ToolOutput {
         }
     }
 
-    /// Creates a failure for a passing reason, as [`ToolError::retry`](crate::ToolError::retry): the model reads,
-    /// below the text, that another attempt may succeed.
+    /// Creates a transient failure, as [`ToolError::retry`](crate::ToolError::retry) does: a line below the text
+    /// tells the model that another attempt may succeed.
     pub fn retry(text: impl Into<String>) -> Self {
         let mut output = Self::error(text);
         if output.content.is_blank() {
@@ -313,7 +314,7 @@ impl ToolOutput {
         output
     }
 
-    /// Returns the failure that it is, if it is one.
+    /// Returns the kind of failure; `None` for a success.
     #[inline]
     pub(crate) fn failure(&self) -> Option<Failure> {
         let failure = if self.is_retryable {
@@ -334,8 +335,8 @@ impl ToolOutput {
         }
     }
 
-    /// This output with a structured value beside the content, for tools whose definition has an
-    /// [`output_schema`](crate::ToolDefinition::output_schema) from elsewhere. A function whose value has a type returns
+    /// Adds a structured value beside the content, for tools whose definition has an external
+    /// [`output_schema`](crate::ToolDefinition::output_schema). A function with a typed value returns
     /// [`Structured`](crate::Structured).
     ///
     /// ```
@@ -362,7 +363,7 @@ impl ToolOutput {
 /// The line below the text of a transient error, for the model.
 const RETRY_NOTE: &str = "This may succeed when it is tried again.";
 
-/// A success with text or content blocks.
+/// Creates a success with text or content blocks.
 impl<C: Into<Content>> From<C> for ToolOutput {
     fn from(content: C) -> Self {
         Self {
@@ -434,20 +435,21 @@ impl FromIterator<Block> for Blocks {
 pub struct ToolOutcome {
     /// The result for the model.
     pub result: ToolResult,
-    /// Arguments that were changed, ignored, or kept although the schema does not declare them; the call continued.
+    /// Arguments that were changed, ignored, or kept although the schema does not declare them. The call continued.
     pub warnings: Vec<Issue>,
-    /// Errors for which the arguments were rejected; empty if the function ran.
+    /// Errors that rejected the arguments; empty if the function ran.
     pub errors: Vec<Issue>,
     /// The duration of the call, layers included.
     pub duration: Duration,
-    /// The failure; `None` if there is none, or if a layer returned its own outcome without one. With a successful result,
-    /// `TimedOut` or `Cancelled` means that the result is late: the tool did its work, so do not repeat the call.
+    /// The failure; `None` for a success, or if a layer returned its own outcome without a failure. With a successful
+    /// result, `TimedOut` or `Cancelled` means that the result is late: the tool completed its work, so do not repeat
+    /// the call.
     pub failure: Option<Failure>,
-    /// Notes for the model after the result, for example
-    /// [the warnings](crate::ToolRegistry::with_warnings_in_results). Layers see them apart from [`result`](Self::result) and
-    /// may add their own; they are appended to it after the outermost layer.
+    /// Notes for the model after the result, for example [the
+    /// warnings](crate::ToolRegistry::with_warnings_in_results). Layers see the notes apart from
+    /// [`result`](Self::result) and may add more. Outside the outermost layer, all notes are appended to the result.
     pub notes: Vec<String>,
-    /// The number of notes that were appended to the result.
+    /// Number of notes that were appended to the result.
     joined: usize,
 }
 
@@ -487,8 +489,9 @@ impl ToolOutcome {
     }
 }
 
-/// The reason why a call failed. The result is the function's own with [`Failed`](Self::Failed), and if it still returned within the
-/// grace period ([`TimedOut`](Self::TimedOut), [`Cancelled`](Self::Cancelled)). [`faults`](crate::faults) lists all cases.
+/// Reason why a call failed. [`Failed`](Self::Failed) comes with the function's own result, and so do
+/// [`TimedOut`](Self::TimedOut) and [`Cancelled`](Self::Cancelled) if the function returned within the grace period.
+/// [`faults`](crate::faults) lists all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(usize)] // as one byte inside a `Result`, it makes the compiler move an output in parts: 5 % of a call
@@ -501,7 +504,7 @@ pub enum Failure {
     HostValue,
     /// The function returned an error.
     Failed,
-    /// The function returned an error that passes: [`ToolError::retry`](crate::ToolError::retry).
+    /// The function returned a transient error: [`ToolError::retry`](crate::ToolError::retry).
     Retryable,
     /// The function panicked.
     Panicked,
@@ -513,12 +516,12 @@ pub enum Failure {
     Layer,
     /// The call was [denied](crate::permission::Decision::Deny); the function did not run.
     Denied,
-    /// The call [needs an approval](crate::permission::Decision::Interrupt) that it does not have; the function did not run.
+    /// The call [needs an approval](crate::permission::Decision::Interrupt); the function did not run.
     Interrupted,
 }
 
 impl Failure {
-    /// Returns the value of the span's `error.type`.
+    /// Returns the text for the span's `error.type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "tool_not_found",

@@ -1,4 +1,4 @@
-//! The errors of tools: the text for the model, and the causes, which are logged.
+//! Errors of tools: the text for the model, and the logged causes.
 
 use std::any::Any;
 use std::error::Error;
@@ -17,14 +17,16 @@ pub trait ErrorText {
     /// Returns the text for the model.
     fn text(&self) -> String;
 
-    /// Returns the causes that are not in `text`, the error's own.
+    /// Returns the causes that the error's own `text` does not contain.
     fn causes(&self, text: &str) -> String;
 
-    /// Returns whether it passes: it, or one of its sources, is a [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
+    /// Returns whether the error is transient: the error or one of its sources is a
+    /// [`ToolError::retry`](crate::tool::tool_error::ToolError::retry).
     fn is_retryable(&self) -> bool;
 }
 
-/// Every `Display` type. The causes are the sources of a boxed error, or what `{:#}` adds (as for `anyhow::Error`).
+/// Implementation for every `Display` type. The causes are the sources of a boxed error, or the additional text of
+/// `{:#}` (as for `anyhow::Error`).
 #[diagnostic::do_not_recommend]
 impl<E: fmt::Display + 'static> ErrorText for E {
     fn text(&self) -> String {
@@ -46,7 +48,7 @@ impl<E: fmt::Display + 'static> ErrorText for E {
     }
 }
 
-/// Returns the error, if it is a boxed one.
+/// Returns the error if it is a boxed [`Error`].
 fn boxed(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = error.downcast_ref::<Box<dyn Error + Send + Sync>>() {
         return Some(&**error);
@@ -61,7 +63,8 @@ fn is_retryable(error: &(dyn Error + 'static)) -> bool {
         .any(<dyn Error>::is::<Retryable>)
 }
 
-/// Returns whether an error is transient, in `{:#}`: an `anyhow::Error` is no [`Error`], and its type is not known here.
+/// Returns whether the text of `{:#}` shows a transient cause: an `anyhow::Error` is not an [`Error`], and its type
+/// is not known here.
 fn has_retryable_cause(alternate: &str, text: &str) -> bool {
     strip_text(text, alternate)
         .and_then(|causes| causes.strip_suffix(Retryable::TEXT))
@@ -86,7 +89,7 @@ impl<E: Error + 'static> ErrorText for WithSources<E> {
     }
 }
 
-/// The return type of a function that can fail.
+/// Return type of a function that can fail.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no causes to show",
     label = "`causes` is for a tool that returns a `Result`",
@@ -96,7 +99,7 @@ pub trait Fallible {}
 
 impl<T, E> Fallible for Result<T, E> {}
 
-/// An error that a dynamic tool's handler may return. Finding its causes without a macro takes more than `Display`.
+/// Error type for handlers of dynamic tools. Without a macro, `Display` is not enough to find its causes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a dynamic tool's handler",
     label = "neither a `std::error::Error` that is `Send` and `Sync` nor a string",
@@ -107,10 +110,10 @@ pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {}
 #[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
 
-/// The maximum number of causes, in case a chain is cyclic.
+/// Maximum number of causes, in case a chain is cyclic.
 const MAX_CAUSES: usize = 32;
 
-/// Returns the chain of sources, without those that the text contains: many errors include their source in their own text.
+/// Returns the chain of sources, without sources in the error's text: many errors include the text of their source.
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
     let mut chain_text = text.to_owned();
@@ -124,7 +127,7 @@ fn sources(error: &dyn Error, text: &str) -> String {
     strip_text(text, &chain_text).unwrap_or_default().to_owned()
 }
 
-/// Returns the causes in `{:#}`, if it continues `{}` as a chain: `text: cause: cause`.
+/// Returns the causes from the text of `{:#}`, if it continues the text of `{}` as a chain: `text: cause: cause`.
 fn alternate(alternate: &str, text: &str) -> String {
     let alternate = if has_retryable_cause(alternate, text) {
         let causes = alternate.strip_suffix(Retryable::TEXT).unwrap_or(alternate);
@@ -138,7 +141,7 @@ fn alternate(alternate: &str, text: &str) -> String {
     }
 }
 
-/// Returns whether a text contains a cause as whole words: `row 10` does not mention `1`.
+/// Returns whether a text contains a cause as whole words: `row 10` does not contain `1`.
 fn mentions(text: &str, cause: &str) -> bool {
     let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let mut places = text.match_indices(cause);
@@ -177,7 +180,7 @@ fn without_repetitions(causes: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Texts, each the source of the one before.
+    /// Errors that are each the source of the previous one.
     #[derive(Debug)]
     struct Chain(&'static [&'static str], Option<Box<Chain>>);
 
@@ -200,7 +203,7 @@ mod tests {
         }
     }
 
-    /// As `anyhow::Error` is displayed.
+    /// Error that is displayed as `anyhow::Error` is.
     struct Any(&'static [&'static str]);
 
     impl fmt::Display for Any {
@@ -222,7 +225,7 @@ mod tests {
         (&["a", "a", "b"], "b"),
         (&["a: a", "b"], "b"),
         (&["a", "left: 1, right: 1", "b"], "left: 1, right: 1: b"),
-        // Words that a text contains by chance.
+        // Words that occur in a text by chance.
         (&["row 10 is bad", "1", "disk full"], "1: disk full"),
         (&["invalid input", "in"], "in"),
         (&["cannot open list 12", "2", "list 1"], "2: list 1"),

@@ -49,7 +49,7 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
     note = "inside of a `Structured<T>` it also needs `tool_runtime::schemars::JsonSchema` in its `#[derive(..)]`, and `#[schemars(crate = \"tool_runtime::schemars\")]`"
 )]
 pub trait IntoToolOutput {
-    /// Converts into the output. A value that cannot be serialized becomes an error.
+    /// Converts the value into the output. A serialization error becomes an error output.
     fn into_tool_output(self) -> ToolOutput;
 }
 
@@ -74,16 +74,16 @@ impl<T: Serialize + 'static> IntoToolOutput for T {
     }
 }
 
-/// Returns the output for a value that is not JSON.
+/// Returns the output for a value that cannot be serialized.
 pub(crate) fn not_serializable(error: &serde_json::Error) -> ToolOutput {
     ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
 }
 
-/// The maximum depth of a result: deeper than any sensible one, and far from a stack overflow.
+/// Maximum depth of a result: deeper than any reasonable one, and far from a stack overflow.
 const MAX_DEPTH: usize = 512;
 
-/// Takes the text of a string type, which is not written as JSON.
-// The type is known at compile time, so that only one branch remains.
+/// Takes the text of a string type, which is returned verbatim and not as JSON.
+// The type is known at compile time, so only one branch remains.
 #[inline]
 fn verbatim(value: &mut dyn Any) -> Option<String> {
     if let Some(text) = value.downcast_mut::<String>() {
@@ -107,7 +107,7 @@ fn verbatim(value: &mut dyn Any) -> Option<String> {
     value.is::<()>().then(String::new)
 }
 
-/// Returns the text in a `T`, or in an `Option<T>`.
+/// Returns the text in a `T`, or in an `Option<T>`, by reference.
 #[inline]
 fn borrowed<T: Deref<Target = str> + 'static>(value: &dyn Any) -> Option<&str> {
     let text = value.downcast_ref::<T>();
@@ -129,7 +129,8 @@ impl IntoToolOutput for Blocks {
     }
 }
 
-/// Returns the output, unless its blocks are nested so deep that writing or dropping them would overflow the stack.
+/// Returns the output, or an error if its blocks are nested so deep that serializing or dropping them would overflow
+/// the stack.
 fn within_depth(mut output: ToolOutput) -> ToolOutput {
     if let Some(value) = &mut output.structured
         && depth::is_deeper_than(MAX_DEPTH, value)
@@ -156,7 +157,7 @@ pub(crate) fn too_deep() -> ToolOutput {
     ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
 }
 
-/// The output of a function that returns a `T`, or a `Result` of it: [`Output::respond`] makes it.
+/// Output of a function that returns a `T`, or a `Result` of it, created by [`Output::respond`].
 #[derive(Debug)]
 pub struct OutputOf<T> {
     pub(crate) output: ToolOutput,
@@ -173,11 +174,11 @@ impl<T> From<ToolOutput> for OutputOf<T> {
     }
 }
 
-/// The return value of a function.
+/// Return value of a function.
 ///
-/// `impl<T: Serialize> IntoToolOutput for T` beside one for `Result` would be E0119, so [`respond`](Self::respond)
-/// is selected by method resolution: the inherent one for `Result`, [`Respond`]'s for other types. That works with aliases,
-/// too. [`with_sources`](Self::with_sources) is selected in the same way.
+/// `impl<T: Serialize> IntoToolOutput for T` beside an implementation for `Result` would be E0119, so method
+/// resolution selects [`respond`](Self::respond): the inherent method for `Result`, and [`Respond`]'s for other
+/// types, also through aliases. [`with_sources`](Self::with_sources) is selected in the same way.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
@@ -191,12 +192,12 @@ impl<T, E: Error + 'static> Output<Result<T, E>> {
 
 // The bounds are on the method: on the `impl`, an `E` without `Display` would fall through to `Respond`.
 impl<T, E> Output<Result<T, E>> {
-    /// `causes`: includes the causes in the text for the model.
+    /// Includes the causes of the error in the text for the model: the key `causes`.
     pub fn causes(self) -> WithCauses<T, E> {
         WithCauses(self.0)
     }
 
-    /// Returns the output of the value, or of the error's text.
+    /// Converts the value, or the text of the error.
     pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
@@ -228,7 +229,7 @@ fn error_output(text: String, error: &dyn ErrorText) -> ToolOutput {
 pub struct WithCauses<T, E>(Result<T, E>);
 
 impl<T, E> WithCauses<T, E> {
-    /// Returns the output of the value, or of the error's text with its causes.
+    /// Converts the value, or the text of the error with its causes.
     pub fn respond(self) -> OutputOf<T>
     where
         T: IntoToolOutput,
@@ -245,7 +246,7 @@ impl<T, E> WithCauses<T, E> {
     }
 }
 
-/// Returns the text and the causes of an error. Logs the causes.
+/// Returns the text and the causes of an error, and logs the causes.
 #[cold]
 fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
     let text = error.text();
@@ -256,16 +257,16 @@ fn text_and_causes(error: &dyn ErrorText) -> (String, String) {
     (text, causes)
 }
 
-/// [`Output::respond`] for other types than `Result`.
+/// [`Output::respond`] for all types except `Result`.
 pub trait Respond {
-    /// The return type.
+    /// Return type of the function.
     type Returned;
 
-    /// Returns `self`: there is no error, or one without `source()`.
+    /// Returns `self`: the value is not an error, or is an error without `source()`.
     #[must_use]
     fn with_sources(self) -> Self;
 
-    /// Never callable: the type has no error, so it has no causes.
+    /// Never callable: a type without an error has no causes.
     #[must_use]
     fn causes(self) -> Self
     where
@@ -300,19 +301,19 @@ impl<T> Respond for Output<T> {
     }
 }
 
-/// Types that the handler of a dynamic tool may return: a `Result` of any [`IntoToolOutput`], or one of the types listed here.
+/// Return types for handlers of dynamic tools: a `Result` of any [`IntoToolOutput`], or one of the types listed here.
 /// The error of the `Result` converts into a `Box<dyn Error + Send + Sync>`, for instance an error, a string or a
 /// [`ToolError`](crate::ToolError); its causes are logged.
 ///
-/// The other types are a list, since an implementation for every [`Serialize`] would conflict with that for `Result`.
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
+/// The other types are a list, since an implementation for every [`Serialize`] would conflict with the implementation
+/// for `Result`. [`register_dynamic`](crate::ToolRegistry::register_dynamic) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a dynamic tool's handler",
     note = "any value that is `Serialize` can be the `Ok` of a `Result`: write `Ok::<_, String>(..)`",
     note = "without a `Result`, return a `String`, a `serde_json::Value`, `Blocks`, `Structured`, `ToolOutput` or `()`"
 )]
 pub trait HandlerOutput {
-    /// Converts into the output.
+    /// Converts the value into the output.
     fn into_tool_output(self) -> ToolOutput;
 }
 

@@ -1,4 +1,4 @@
-//! Output of functions: [`IntoToolOutput`](convert::IntoToolOutput) makes the answer of the return value.
+//! Output of functions: [`IntoToolOutput`](convert::IntoToolOutput) converts return values.
 
 pub(crate) mod causes;
 pub(crate) mod convert;

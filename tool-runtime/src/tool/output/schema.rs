@@ -13,16 +13,16 @@ use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// The compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool, as that of an object with one property: arguments are objects,
-/// and a result may be any value.
+/// Compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool, as the only property of an object
+/// schema: compiled schemas are for objects, and a result may be any value.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSchema(Arc<CompiledSchema>);
 
-/// The property.
+/// Name of the property.
 const RESULT: &str = "result";
 
 impl OutputSchema {
-    /// Compiles the schema of a tool's results; `None` if it has no such schema.
+    /// Compiles the schema of a tool's results; `None` if the tool has no such schema.
     pub(crate) fn compile(
         tool: &ToolName,
         schema: Option<&Value>,
@@ -36,7 +36,7 @@ impl OutputSchema {
             path: path.to_owned(),
             reason,
         };
-        // Too deep to be copied, and refused in any case.
+        // The schema is too deep to be copied, and is rejected in any case.
         if depth::is_too_deep(schema) {
             let refused = CompiledSchema::compile_with_formats(schema, formats).err();
             return refused.map_or(Ok(None), |error| Err(invalid(&error.path, error.reason)));
@@ -52,12 +52,12 @@ impl OutputSchema {
                 .unwrap_or(&error.path);
             invalid(path, error.reason)
         })?;
-        // A tool may answer with an empty text, which a model would only send for a missing argument.
+        // A tool may return an empty text for a format, which would be a missing argument from a model.
         compiled.ignore_formats();
         Ok(Some(Self(Arc::new(compiled))))
     }
 
-    /// Returns the error of a value.
+    /// Returns the error of a value, if it is invalid.
     pub(crate) fn error(&self, value: &Value) -> Option<String> {
         let object = Map::from_iter([(RESULT.to_owned(), value.clone())]);
         let mut input = RawArguments::from(Value::Object(object));
@@ -74,7 +74,7 @@ impl OutputSchema {
     }
 }
 
-/// Changes references from the root of a schema into those from the root of the object that has it as a property.
+/// Changes references from the root of a schema into references from the root of the enclosing object.
 fn lead_into_property(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
@@ -87,7 +87,7 @@ fn lead_into_property(schema: &mut Value) {
                             *reference = format!("#/properties/{RESULT}{pointer}");
                         }
                     }
-                    // Data, which may have members of this name.
+                    // Data may have members with this name.
                     _ if matches!(name.as_str(), "const" | "enum" | "default" | "examples") => {}
                     value => lead_into_property(value),
                 }

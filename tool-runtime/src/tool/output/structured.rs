@@ -1,4 +1,4 @@
-//! [`Structured`]: a return value that programs read as a value, and models as text.
+//! [`Structured`]: a return value for programs as a value, and for models as text.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -11,15 +11,16 @@ use crate::schema::generate::variants::Enums;
 use crate::tool::output::convert::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
-/// A structured answer: what a function returns, or the `Ok` of its `Result`, if programs read the answer as well as models.
+/// A structured answer, for programs as well as models: the return type of a function, or the `Ok` of its `Result`.
 ///
-/// The definition of the tool has the schema of `T` as its [`output_schema`](crate::ToolDefinition::output_schema), and the result has
-/// the [value](crate::ToolResult::structured) beside the text, which is the same as compact JSON. MCP's forms have both
-/// (`outputSchema`, `structuredContent`); Anthropic's and OpenAI's have the text alone. Layers see the value.
+/// The definition of the tool has the schema of `T` as its [`output_schema`](crate::ToolDefinition::output_schema).
+/// The result has the [value](crate::ToolResult::structured), and the same value as compact JSON text. MCP's forms
+/// have both (`outputSchema`, `structuredContent`); Anthropic's and OpenAI's have only the text. Layers see the
+/// value.
 ///
-/// The schema is schemars' for serialization. The value may be of any type; revisions of MCP before 2026-07-28 take objects only, so
-/// their [form](crate::format::mcp) leaves out the schema and the value of any other type: a list that older clients are to read as a value
-/// goes into a field.
+/// The schema is schemars' for serialization. The value may be of any type. Revisions of MCP before 2026-07-28 allow
+/// only objects, so their [form](crate::format::mcp) omits the schema and the value of any other type: wrap a list in
+/// a struct if older clients need the value.
 ///
 /// ```
 /// use tool_runtime::schemars::JsonSchema;
@@ -58,8 +59,8 @@ use crate::wire::result::ToolOutput;
 ///
 /// # Errors
 ///
-/// A value that does not match the schema, which needs a `Serialize` written by
-/// hand, is an error in the log of a debug build, and fails in [`testing`](crate::testing).
+/// A value that does not match the schema, which requires a hand-written `Serialize`, is logged as an error in debug
+/// builds, and fails in [`testing`](crate::testing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Structured<T>(pub T);
 
@@ -70,7 +71,7 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
             Ok(text) => text,
             Err(error) => return convert::not_serializable(&error),
         };
-        // Read from the text, so that both say the same: an `f32` has other digits as a value.
+        // Parsed from the text, so that value and text are equal: an `f32` converted directly has other digits.
         match serde_json::from_str(&text) {
             Ok(value) => ToolOutput::text(text).with_structured(value),
             Err(_) => convert::too_deep(),
@@ -78,14 +79,14 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
     }
 }
 
-/// Returns the schema of what is written for a `T`, with the marks of
-/// [`schema::keywords::marks`](crate::schema::keywords::marks) still in it.
+/// Returns the schema of a serialized `T`, with the marks of
+/// [`schema::keywords::marks`](crate::schema::keywords::marks).
 pub(crate) fn marked_schema<T: JsonSchema>() -> Value {
     let settings = || SchemaSettings::draft2020_12().for_serialize();
     let generate =
         |settings: SchemaSettings| Value::from(settings.into_generator().into_root_schema_for::<T>());
     let mut schema = generate(settings());
-    // Nothing but a check of results lacks the attributes of types that are too large.
+    // If the types are too large to restore their attributes, only the check of results is weaker.
     let _ = field_attributes::restore(&mut schema, || {
         generate(settings().with(|settings| settings.inline_subschemas = true))
     });
