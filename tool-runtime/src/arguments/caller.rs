@@ -1,12 +1,12 @@
-//! [`Caller`]: the side that writes arguments. Models copy envelopes and names of tools into them.
+//! [`Caller`]: the author of arguments. Models copy envelopes and names of tools into them.
 
-/// The side that wrote some arguments.
+/// The author of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller<'a> {
-    /// A model, which calls the tool by this name.
+    /// A model that calls the tool by this name.
     Model(&'a str),
-    /// A model, which calls the tool by a name that is not known.
+    /// A model that calls the tool by an unknown name.
     AnyModel,
-    /// The host: examples, defaults and results.
+    /// The host, for examples, defaults and results.
     Host,
 }

@@ -1,4 +1,4 @@
-//! Checks the limits of the schema, after coercion.
+//! Limits of the schema, which are checked after coercion.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,16 +14,17 @@ use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{TextLimits, Values};
 use crate::wire::issue::excerpt;
 
-/// Whether a value is one of the allowed ones.
+/// Membership of a value in the allowed values.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Membership<'s> {
     Is,
-    /// It is, but for its spelling (see [`resemble`](crate::schema::compiled::spelling::resemble)); this is the declared one.
+    /// The value differs only in spelling (see [`resemble`](crate::schema::compiled::spelling::resemble)) from this
+    /// declared one.
     Resembles(&'s str),
     IsNot,
 }
 
-/// Looks a value up among the allowed ones; `respells` lets the spelling differ.
+/// Looks a value up in the allowed values; `respells` ignores differences in spelling.
 pub(crate) fn membership<'s>(values: &'s Values, node: &Node<'_>, respells: bool) -> Membership<'s> {
     let is = match node {
         Node::Text(text) => values.has_text(text),
@@ -69,10 +70,10 @@ fn same(node: &Node<'_>, value: &Value) -> bool {
     }
 }
 
-/// Returns the expected value for the first violated constraint of a string. A `format` is named instead of its `pattern`, because a
-/// reader understands it better.
+/// Returns the expected value for the first violated constraint of a string. A `format` is named in place of its
+/// `pattern`, which is harder to understand.
 pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
-    // A character has 1 to 4 bytes: characters are counted only if the number of bytes does not decide.
+    // A character takes 1 to 4 bytes: characters are counted only if the number of bytes does not decide.
     let bytes = text.len() as u64;
     let length = || text.chars().count() as u64;
     if let Some(min) = limits.min
@@ -98,7 +99,7 @@ pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &st
             format => matching(format, broken),
         });
     }
-    // The registry decides whether a `format` is enforced, but no format allows a null word such as `"null"`.
+    // The registry decides whether a `format` is enforced, but no format allows a null word.
     let known = limits.format.filter(|_| rules::is_null_word(text))?;
     Some(format.map_or_else(|| known.description().to_string(), ToString::to_string))
 }
@@ -166,7 +167,7 @@ fn counted(count: u64, one: &str) -> String {
     }
 }
 
-/// Returns the positions of equal items, the first and a later one, for `uniqueItems` of JSON Schema.
+/// Returns the positions of equal items, each with the position of the first one, for `uniqueItems`.
 pub(crate) fn repeated_items(items: &[Node<'_>]) -> Vec<(usize, usize)> {
     let mut known = HashMap::with_capacity(items.len());
     let mut texts = HashMap::new();
@@ -188,7 +189,7 @@ pub(crate) fn is_same(one: &Node<'_>, other: &Node<'_>) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 
-/// Returns a text that is the same for equal values and for no others.
+/// Returns a text that is equal exactly for equal values.
 fn canonical(node: &Node<'_>) -> String {
     let mut text = String::new();
     match node {

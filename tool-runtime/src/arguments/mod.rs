@@ -35,13 +35,13 @@ use report::path::Path;
 use report::{CoercedKeys, Report, advice, messages};
 use root::wrapped::{Envelope, Layout};
 
-/// A reader of the arguments of one call.
+/// Reader of the arguments of one call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentReader<'a> {
     pub(crate) compiled: &'a CompiledSchema,
     pub(crate) policy: Policy,
     pub(crate) caller: Caller<'a>,
-    /// Whether arguments that conform to the letter may skip coercion. The result is the same without it.
+    /// Whether arguments that conform exactly may skip coercion. The result does not depend on this.
     pub(crate) has_fast_path: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Says in errors of a call whether a value may be left out.
+    /// Adds to the errors whether a value can be left out.
     fn advise(&self, issues: &mut [Issue]) {
         if self.caller != Caller::Host {
             advice::add(self.compiled, issues);
@@ -63,8 +63,8 @@ impl<'a> ArgumentReader<'a> {
     }
 }
 
-/// Reads the arguments of a typed tool; `None` when one of the issues is an error. The findings replace `issues`,
-/// once all is read.
+/// Reads the arguments of a typed tool; `None` if an issue is an error. The findings replace `issues` after
+/// everything is read.
 #[inline]
 pub(crate) fn read<P: Params>(
     reader: &ArgumentReader<'_>,
@@ -103,7 +103,7 @@ fn read_coerced<P: Params>(
         *issues = found;
         return None;
     };
-    // The types are asked even when the schema has said no: the model learns all its mistakes at once.
+    // Types are deserialized even if the schema has errors, so that the model sees all errors at once.
     let mut refused = Vec::new();
     let arguments = Arguments::from_tree(compiled, &object);
     let values = params.read_values(&&arguments, host, &mut |name, error| {
@@ -113,7 +113,7 @@ fn read_coerced<P: Params>(
         add(&mut found, refused, compiled, &coerced_keys);
     }
     if let Some(validation) = compiled.validation() {
-        // A type does not get unknown keys, and JSON Schema judges them, too.
+        // Types do not get unknown keys, but JSON Schema validates them.
         let whole = coerce_object(reader, input, true);
         if let Some(whole) = whole.object.filter(|_| !whole.is_stopped) {
             let is_strict = policy == Policy::Strict;
@@ -121,15 +121,15 @@ fn read_coerced<P: Params>(
         }
     }
     reader.advise(&mut found);
-    // Not before the types are done: one that panics leaves nothing that could be read as warnings.
+    // Set last: if a type panics, no findings may look like warnings.
     *issues = found;
     values.filter(|_| !issues.iter().any(Issue::is_error))
 }
 
-/// Adds the errors of types to those of the schema, unless they are about the same values.
+/// Adds the errors of types to the errors of the schema, unless both are about the same value.
 fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema, coerced_keys: &CoercedKeys) {
     for mut issue in refused {
-        // In a set, the items after a removed one have other indices than those that were sent.
+        // In a set, the items after a removed one have other indices than in the input.
         let mut removed = issues
             .iter()
             .filter(|known| known.code == Code::DuplicateItemsRemoved && issue.path.len() > known.path.len());
@@ -140,7 +140,7 @@ fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema, 
         if errors.any(|known| pointer::overlap(&known.path, &issue.path)) {
             continue;
         }
-        // A key that the type rejects is the one that was sent, whatever it was read as.
+        // The error about a key has its original spelling, even if the key was coerced.
         if issue.code == Code::InvalidMapKey
             && let Some(sent) = coerced_keys.sent(&issue.path)
             && let Some((map, _)) = issue.path.rsplit_once('/')
@@ -155,15 +155,15 @@ fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema, 
     issues.sort_by_cached_key(|issue| compiled.rank(&issue.path));
 }
 
-/// The findings of the coercion.
+/// Result of a coercion.
 #[derive(Debug)]
 pub(crate) struct Coerced {
-    /// The arguments: coerced, unknown ones kept, refused ones as they were sent.
+    /// Arguments: coerced, with unknown keys; rejected values are unchanged.
     pub(crate) arguments: Map<String, Value>,
     pub(crate) issues: Vec<Issue>,
 }
 
-/// Coerces the arguments of a tool that is known by its schema.
+/// Coerces the arguments of a tool that has a schema and no types.
 pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -> Coerced {
     let compiled = reader.compiled;
     if reader.has_fast_path
@@ -183,7 +183,7 @@ pub(crate) fn coerce(reader: ArgumentReader<'_>, input: &mut RawArguments<'_>) -
     Coerced { arguments, issues }
 }
 
-/// Returns the arguments as an object, with their unknown keys.
+/// Coerces and validates the arguments as an object, with unknown keys.
 fn coerce_and_validate<'a>(
     reader: &ArgumentReader<'_>,
     input: &'a RawArguments<'_>,
@@ -207,7 +207,7 @@ fn coerce_and_validate<'a>(
     (node, issues)
 }
 
-/// As [`coerce()`], with the arguments as JSON text, too, in which numbers are written as they were sent.
+/// Coerces as [`coerce()`] does, and also returns JSON text with the original text of numbers.
 pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_>) -> (Coerced, String) {
     let (object, issues) = coerce_and_validate(&reader, input);
     let mut text = String::new();
@@ -221,11 +221,11 @@ pub(crate) fn coerce_to_text(reader: ArgumentReader<'_>, input: &RawArguments<'_
 }
 
 struct CoercedObject<'a> {
-    /// The arguments, if they are an object.
+    /// Arguments, if they are an object.
     object: Option<node::Members<'a>>,
     issues: Vec<Issue>,
     coerced_keys: CoercedKeys,
-    /// Whether they were not read to their end.
+    /// Whether reading was aborted.
     is_stopped: bool,
 }
 
@@ -285,7 +285,7 @@ fn coerce_object<'a>(
         issues.extend(stopped);
     }
     if let Some(refused) = refused {
-        // Its keys are unknown as well: the error says more.
+        // The keys inside are unknown, too; the error about the outer key is more useful.
         issues.retain(|issue| {
             issue.code != Code::UnknownParameter
                 || refused.code != Code::ToolNameMismatch && !pointer::overlap(&issue.path, &refused.path)
@@ -304,7 +304,7 @@ fn coerce_object<'a>(
     }
 }
 
-/// As many values as there can be: in text, each takes a byte and another to part it from the next.
+/// Returns an upper bound for the number of values: in text, each takes a byte and a separator.
 fn most_values(input: &RawArguments<'_>) -> usize {
     match input {
         RawArguments::Text(text) => text.len() / 2 + 1,
@@ -316,7 +316,7 @@ fn most_values(input: &RawArguments<'_>) -> usize {
     }
 }
 
-/// Returns the number of values in a node, itself included; it is not too deep.
+/// Returns the number of values in a node, which is not too deep, including the node.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -325,7 +325,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Arguments that the schema allows and the parameter's type rejects.
+/// Rejects arguments that the schema allows and the type does not.
 fn invalid(
     compiled: &CompiledSchema,
     object: &node::Members<'_>,
@@ -337,7 +337,7 @@ fn invalid(
     let steps: Vec<&str> = std::iter::once(name).chain(error.steps()).collect();
     let format = compiled.format_at(steps.iter().copied());
     let wanted = format.map(|(schema, format)| or_null(schema, format.to_string()));
-    // A type may well repeat what it was sent.
+    // A type's message may repeat the value.
     let said = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
     let path = error.path(&pointer::join("", name));
     let mut issue = match sent {
@@ -352,7 +352,7 @@ fn invalid(
     issue
 }
 
-/// Maximum number of characters of a type's own error message.
+/// Maximum number of characters of a type's error message.
 const MAX_TYPE_ERROR: usize = 256;
 
 #[cfg(test)]

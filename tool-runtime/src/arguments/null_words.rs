@@ -1,4 +1,4 @@
-//! Schemas that accept a word for nothing, such as `"null"`, as a string or as a listed item.
+//! Schemas that accept a null word, such as `"null"`, as a string or as a listed item.
 
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::limits::{self, Membership};
@@ -7,8 +7,8 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// Returns whether a schema accepts a null word such as `"null"`, as a string or as a listed value of its items. With `respells`,
-    /// listed values may have another spelling.
+    /// Returns whether a schema accepts a null word such as `"null"`, as a string or as a listed value of its items.
+    /// With `respells`, listed values may differ in spelling.
     pub(in crate::arguments) fn accepts_null_word(
         &self,
         text: &str,
@@ -18,7 +18,7 @@ impl CompiledSchema {
         self.accepts_word(text, schema, respells, MAX_LEVELS)
     }
 
-    /// Returns whether a list has a text among the values that are listed for its items.
+    /// Returns whether the items of a list have a text among their listed values.
     pub(in crate::arguments) fn has_item(&self, text: &str, list: &Schema, respells: bool) -> bool {
         let item = || list.plain()?.list.as_ref()?.item(0);
         list.types.has(Types::ARRAY)
@@ -29,7 +29,7 @@ impl CompiledSchema {
         let respells = respells && !schema.case_sensitive;
         let each = |inner: &SchemaId| match levels.checked_sub(1) {
             Some(levels) => self.accepts_word(text, self.schema(*inner), respells, levels),
-            // The limit is reached, as in a recursive schema: the word counts as accepted.
+            // At the depth limit, as in a recursive schema, the word counts as accepted.
             None => true,
         };
         match &schema.kind {
@@ -51,7 +51,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns whether a schema lists a text among its values, in one of its alternatives or one of its parts.
+    /// Returns whether a schema, one of its alternatives or one of its parts lists a text as a value.
     fn lists_word(&self, text: &str, schema: SchemaId, respells: bool, levels: usize) -> bool {
         let each = |inner: &SchemaId| match levels.checked_sub(1) {
             Some(levels) => self.lists_word(text, *inner, respells, levels),
@@ -68,5 +68,5 @@ impl CompiledSchema {
     }
 }
 
-/// Maximum depth of nested unions and conjunctions that are looked into.
+/// Maximum depth of nested unions and conjunctions in the search.
 const MAX_LEVELS: usize = 4;

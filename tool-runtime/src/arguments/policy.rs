@@ -1,14 +1,14 @@
-//! The policies: how lenient coercion is.
+//! Policies: the leniency of coercion.
 
-/// The leniency with which arguments are coerced to the schema. `docs/coercion.md` has the table; in short:
+/// Leniency with which arguments are coerced to the schema. `docs/coercion.md` has the full table; for example:
 ///
 /// | sent for an integer | `Lenient` | `Lossless` | `Strict` |
 /// |---|---|---|---|
 /// | `"42"` | 42, with a warning | 42, with a warning | an error |
 /// | `3.14` | 3, with a warning | an error | an error |
 ///
-/// Set for a [registry](crate::ToolRegistry::with_policy), for one of its
-/// [tools](crate::ToolRegistry::set_policy) or for a [call](crate::ToolCall::with_policy); the narrowest one counts.
+/// Set for a [registry](crate::ToolRegistry::with_policy), for one of its [tools](crate::ToolRegistry::set_policy) or
+/// for a [call](crate::ToolCall::with_policy); the most specific policy applies.
 ///
 /// ```
 /// use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
@@ -36,10 +36,10 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Everything that can be understood is, with a warning for each change.
+    /// Values are coerced whenever their meaning is clear, with a warning for each change.
     #[default]
     Lenient,
-    /// As `Lenient`, but what would lose information is an error.
+    /// As `Lenient`, but a change that would lose information is an error.
     Lossless,
     /// Types must match.
     Strict,

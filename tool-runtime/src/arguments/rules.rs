@@ -1,4 +1,4 @@
-//! The scalar rows of the table in `coercion.md`: one function per expected type, one arm per row.
+//! Scalar rows of the table in `coercion.md`: a function for each expected type, an arm for each row.
 
 use crate::arguments::input::tree::node::{Node, Number};
 use crate::arguments::policy::Policy;
@@ -6,20 +6,20 @@ use crate::schema::compiled::bounds::Width;
 use crate::schema::compiled::decimal::Decimal;
 use crate::wire::issue::Code;
 
-/// The leniency of a coercion: the policies, and modes for comparisons.
+/// Leniency of a coercion: the policies, and modes for comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     Lenient,
     Lossless,
     Strict,
-    /// The rules of JSON Schema: for values that must conform as they were sent.
+    /// The rules of JSON Schema, for values that must conform unchanged.
     Schema,
-    /// Nothing but what is taken in silence: for telling alternatives apart.
+    /// Only values that need no warning, for distinguishing alternatives.
     Exact,
 }
 
 impl Mode {
-    /// Whether values of another type are read.
+    /// Returns whether values of other types are coerced.
     pub(crate) fn coerces(self) -> bool {
         matches!(self, Self::Lenient | Self::Lossless)
     }
@@ -35,7 +35,7 @@ impl From<Policy> for Mode {
     }
 }
 
-/// The outcome of a row for a value.
+/// Outcome of a row for a value.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Coercion<'a> {
     AsSent,
@@ -45,7 +45,7 @@ pub(crate) enum Coercion<'a> {
     Refused(Code),
 }
 
-/// Whether a change loses something, so that `Lossless` refuses it.
+/// Returns whether a change loses information, so that `Lossless` rejects it.
 pub(crate) fn loses(sent: &Node<'_>, code: Code) -> bool {
     match sent {
         Node::Number(number) => {
@@ -56,7 +56,7 @@ pub(crate) fn loses(sent: &Node<'_>, code: Code) -> bool {
     }
 }
 
-/// An integer is wanted.
+/// Coerces a value to an integer.
 pub(crate) fn integer<'a>(sent: &Node<'a>, width: Option<Width>, mode: Mode) -> Coercion<'a> {
     match sent {
         Node::Number(number) => number_as_integer(number, width, mode),
@@ -87,7 +87,7 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, mode: Mode) 
     match (mode, value.is_integer()) {
         (Mode::Strict | Mode::Schema, true) => {
             match coerced_integer(&value, width, Code::NumberCoercedToInteger) {
-                // What a float could not hold is not left to become one.
+                // An integer that a float could not hold is kept as an integer.
                 Coercion::Changed(node, _) if number.text.len() > 15 => Coercion::Rewritten(node),
                 Coercion::Changed(..) => Coercion::AsSent,
                 refused => refused,
@@ -107,7 +107,7 @@ fn number_as_integer<'a>(number: &Number<'a>, width: Option<Width>, mode: Mode) 
     }
 }
 
-/// An integer, if the type can hold it.
+/// Returns the coerced integer, if the type can hold it.
 fn coerced_integer<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) -> Coercion<'a> {
     let width = width.unwrap_or(SIXTY_FOUR_BITS);
     let fits = |text: &String| {
@@ -123,14 +123,14 @@ fn coerced_integer<'a>(value: &Decimal<'_>, width: Option<Width>, code: Code) ->
     }
 }
 
-/// The range of an integer of unknown type: 64 bits, of either sign.
+/// Range of an integer of unknown type: 64 bits, of either sign.
 pub(crate) const SIXTY_FOUR_BITS: Width = Width {
     min_text: "-9223372036854775808",
     max_text: "18446744073709551615",
     range: (i64::MIN as i128, u64::MAX as i128),
 };
 
-/// A number is wanted.
+/// Coerces a value to a number.
 pub(crate) fn number<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     match sent {
         Node::Number(number) if number.is_finite() => Coercion::AsSent,
@@ -144,7 +144,7 @@ pub(crate) fn number<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     }
 }
 
-/// A number as JSON has it: no `+`, no zeros in front, digits on both sides of the point.
+/// Rewrites a number in JSON syntax: no `+`, no leading zeros, digits on both sides of the point.
 fn number_text(text: &str) -> Option<String> {
     Decimal::parse(text)?;
     let (sign, unsigned) = match text.strip_prefix('-') {
@@ -162,7 +162,7 @@ fn number_text(text: &str) -> Option<String> {
     Some([sign, whole, point, fraction, exponent].concat())
 }
 
-/// A boolean is wanted.
+/// Coerces a value to a boolean.
 pub(crate) fn boolean<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     let read = match sent {
         Node::Bool(_) => return Coercion::AsSent,
@@ -186,7 +186,7 @@ pub(crate) fn boolean<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     }
 }
 
-/// A string is wanted.
+/// Coerces a value to a string.
 pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     match sent {
         Node::Text(_) => Coercion::AsSent,
@@ -201,7 +201,7 @@ pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     }
 }
 
-/// The words that models write for nothing.
+/// Returns whether a text is a null word: a word that models write for nothing.
 pub(crate) fn is_null_word(text: &str) -> bool {
     // Most texts begin with another letter.
     if text.starts_with(|first: char| first.is_ascii_graphic() && !matches!(first, 'n' | 'N' | 'u' | 'U')) {
@@ -223,7 +223,8 @@ mod tests {
 
     type Row = fn(&Node<'static>, Mode) -> Coercion<'static>;
 
-    /// The result of a row for JSON text under the three policies: the new text or the code, and the code of a change.
+    /// Returns the results of a row for JSON text under the three policies: the new text or the code, and the code of
+    /// a change.
     fn under(row: Row, sent: &'static str) -> [String; 3] {
         let sent = parse(sent, 4).unwrap();
         MODES.map(|mode| match row(&sent, mode) {

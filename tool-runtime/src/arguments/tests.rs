@@ -1,4 +1,4 @@
-//! The rules of `coercion.md` in their order, with dynamic schemas.
+//! Tests of the rules of `coercion.md`, in order, with dynamic schemas.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::arguments::policy::Policy;
 use crate::schema::CompiledSchema;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Coerces the value of the only property `x`; what comes out, and the codes with their paths below it.
+/// Coerces the value of the only property `x`; returns the value, and the codes with their paths below `x`.
 fn under(policy: Policy, schema: &Value, sent: &str) -> (Value, Vec<String>) {
     let schema =
         json!({ "type": "object", "properties": { "x": schema }, "required": ["x"], "$defs": defs() });
@@ -270,7 +270,7 @@ fn parameter_names_are_normalized() {
         issues(r#"{"pattern":"a","maxResults":1,"max-results":2}"#).1,
         ["unknown_parameter /maxResults", "unknown_parameter /max-results"]
     );
-    // A name that is required is right as it is, declared or not.
+    // A required name is kept, declared or not.
     let schema = json!({ "type": "object", "properties": { "X": { "type": "integer" } }, "required": ["x"] });
     let kept = all(Policy::Lenient, &schema, r#"{"x":"2"}"#);
     assert_eq!(
@@ -386,7 +386,7 @@ fn unions_in_unions_take_linear_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// Of `{"n": "1", …}` the first alternative alone can be made; of what it makes, the second with less ado.
+/// For `{"n": "1", …}` only the first alternative can be coerced; its result matches the second better.
 #[test]
 fn values_whose_coercion_is_unstable_are_ambiguous() {
     let closed = json!({ "properties": { "n": { "type": "integer" } }, "additionalProperties": false });

@@ -15,42 +15,43 @@ use crate::schema::compiled::SchemaId;
 use crate::schema::compiled::types::Types;
 use crate::wire::depth;
 
-/// One of the things a value may be.
+/// A possible schema of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::arguments) enum Trial {
     Schema(SchemaId),
-    /// One type of a schema that allows several.
+    /// A single type of a schema with several.
     Type(SchemaId, Types),
 }
 
 /// The alternatives of a choice.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) struct Among<'t> {
-    /// The schema whose alternatives they are.
+    /// Schema of these alternatives.
     pub(in crate::arguments) owner: SchemaId,
     pub(in crate::arguments) trials: &'t [Trial],
-    /// `oneOf`: only one may fit.
+    /// `oneOf`: at most one may match.
     pub(in crate::arguments) exclusive: bool,
 }
 
-/// The result of a trial.
+/// Outcome of a trial.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Outcome<'a> {
     pub(in crate::arguments) counts: IssueCounts,
-    /// `None` when it stays as it was sent.
+    /// `None` if the value is unchanged.
     pub(in crate::arguments) value: Option<Node<'a>>,
 }
 
-/// Which alternative a value is read as.
+/// Chosen alternative of a value.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::arguments) enum Choice {
     Match(Trial),
     Several,
-    /// None does; this one comes closest.
+    /// No alternative matches; this one is the closest.
     None(Trial),
 }
 
-/// A result that may be a failure. A failure at some depth is one at greater depths, too: there, fewer alternatives fit.
+/// A result that may be a failure. A failure at some depth is also a failure at greater depths, where fewer
+/// alternatives match.
 pub(in crate::arguments) trait MayFail: Clone {
     fn fails(&self) -> bool;
 }
@@ -67,13 +68,13 @@ impl MayFail for Choice {
     }
 }
 
-/// The results of a trial. One value may stand at several depths: by itself, and in lists that are made for it.
+/// Results of a trial. A value may be read at several depths: alone, and in lists that wrap it.
 #[derive(Debug)]
 pub(in crate::arguments) struct Cached<T> {
-    /// The result where nothing is too deep, and the depth that it needs below its own.
+    /// The result below the depth limit, and the depth that it needs below its own.
     unlimited: Option<(Depth, T)>,
-    /// The results where something is too deep, for each depth: at a smaller one more fits, at a greater one less. So failures are
-    /// those of all greater depths.
+    /// Results at the depth limit, by depth. At a smaller depth more may match, at a greater one less: a failure
+    /// holds at all greater depths.
     limited: Vec<(Depth, T)>,
 }
 
@@ -87,7 +88,7 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T: MayFail> Cached<T> {
-    /// The result there, if it is known.
+    /// Returns the result at a path, if it is known.
     pub(in crate::arguments) fn get(&self, at: &Path<'_>, budget: &mut Budget) -> Option<T> {
         let here = Depth::new(at, budget);
         if let Some((below, result)) = &self.unlimited
@@ -105,7 +106,7 @@ impl<T: MayFail> Cached<T> {
         Some(result.clone())
     }
 
-    /// Adds the result of the trial that ends there. `outer` is the depth that the trial around it had reached.
+    /// Adds the result of the trial that ends at a path. `outer` is the depth that the enclosing trial had reached.
     pub(in crate::arguments) fn add(&mut self, result: T, at: &Path<'_>, outer: Depth, budget: &mut Budget) {
         let here = Depth::new(at, budget);
         if budget.reached.is_allowed() {
@@ -117,7 +118,7 @@ impl<T: MayFail> Cached<T> {
     }
 }
 
-/// In how many lists and objects a value is, and in how many unions and conjunctions.
+/// Number of lists and objects around a value, and of unions and conjunctions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::arguments) struct Depth {
     pub(in crate::arguments) levels: usize,
@@ -145,7 +146,7 @@ impl Depth {
         self.levels <= other.levels && self.composites <= other.composites
     }
 
-    /// The deeper one in each respect.
+    /// Returns the maximum of both depths, separately.
     pub(in crate::arguments) fn max(self, other: Self) -> Self {
         Self {
             levels: self.levels.max(other.levels),
@@ -177,24 +178,24 @@ impl Sub for Depth {
     }
 }
 
-/// The value that a text holds, and its depth. Whether that is too deep depends on where it stands.
+/// The value that a text contains, and its depth. The position of the text decides whether that is too deep.
 pub(in crate::arguments) type Decoded<'a> = (usize, Rc<Read<'a>>);
 
-/// The known facts about the nodes of one tree. The keys are addresses, so the tree must outlive it; the trees that it
-/// decoded it owns.
+/// Known facts about the nodes of one tree. The keys are addresses, so the tree must outlive the cache; decoded trees
+/// are owned by it.
 #[derive(Debug, Default)]
 pub(in crate::arguments) struct Cache<'a> {
     pub(in crate::arguments) outcomes: HashMap<(usize, Trial, CoercionContext), Cached<Outcome<'a>>>,
     pub(in crate::arguments) choices: HashMap<(usize, SchemaId, CoercionContext), Cached<Choice>>,
-    /// The lists and objects that texts hold, and of how many levels these are; `None` for a text that holds neither, an
-    /// error for one of more than so many levels.
+    /// Lists and objects in texts, with their depth; `None` for a text without either, an error with the depth limit
+    /// that a text exceeded.
     pub(in crate::arguments) decoded: HashMap<usize, Result<Option<Decoded<'a>>, usize>>,
-    /// Of subschemas with keywords that coercion does not enforce.
+    /// Verdicts on subschemas with keywords that coercion does not enforce.
     pub(in crate::arguments) verdicts: Verdicts,
 }
 
 impl Cache<'_> {
-    /// Forgets what was worked out. Decoded values stay: nodes inside of it are keys, as long as this lives.
+    /// Removes all results except decoded values, whose nodes are keys as long as the cache lives.
     pub(in crate::arguments) fn forget(&mut self) {
         self.outcomes = HashMap::new();
         self.choices = HashMap::new();
@@ -202,7 +203,7 @@ impl Cache<'_> {
     }
 }
 
-/// The key of a node.
+/// Returns the cache key of a node.
 pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()
 }

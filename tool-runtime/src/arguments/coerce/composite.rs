@@ -1,5 +1,5 @@
-//! Rules that unions and conjunctions share: a limit of their nesting, and the rule that a coerced value, coerced again, does not
-//! change.
+//! Rules for unions and conjunctions: a limit for nesting them, and the rule that coercing a coerced value does not
+//! change it.
 
 use super::cache::Outcome;
 use super::{Coercer, MOST_COMPOSITES};
@@ -8,14 +8,14 @@ use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
 use crate::arguments::report::path::Path;
 
-/// A value where a union or a conjunction is wanted, and what it was coerced to.
+/// A value for a union or a conjunction, and its coerced form.
 pub(in crate::arguments) struct CompositeReading<'n, 'a> {
     pub(in crate::arguments) node: &'n Node<'a>,
     pub(in crate::arguments) taken: Option<Node<'a>>,
 }
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// Enters a union or a conjunction, where the stack has space for it.
+    /// Enters a union or a conjunction, if the stack has space for it.
     pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
         if self.budget.composites >= MOST_COMPOSITES {
             self.report_too_deep(at, messages::too_many_unions);
@@ -27,15 +27,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(self.report.mark())
     }
 
-    /// Whether the union or conjunction that is being read stands in no other.
+    /// Returns whether the open union or conjunction is not inside another one.
     pub(in crate::arguments) fn is_outermost(&self) -> bool {
         self.budget.composites == 1 && !self.budget.rereads
     }
 
-    /// Leaves it with what was made of a value. Of the outermost one, that is read again, since several ways of reading
-    /// may lead from one to the next: where they do, none is taken. Inner readings are part of it, but for a
-    /// conjunction in an alternative, which answers for itself: were its result not its own reading, another
-    /// alternative might take that.
+    /// Leaves a union or a conjunction with the coerced value. The result of the outermost one is coerced again,
+    /// since one reading may lead to another: an unstable result is rejected. The check includes inner results,
+    /// except for a conjunction in an alternative, which is checked separately: another alternative might accept its
+    /// unstable result.
     pub(in crate::arguments) fn leave_composite(
         &mut self,
         entered: Mark,
@@ -49,13 +49,15 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.budget.composites -= 1;
         self.budget.rereads |= is_outermost;
         let has_errors = self.report.counts.errors > entered.counts.errors;
-        let has_overlooked = self.report.counts.overlooked > entered.counts.overlooked;
+        let has_unknown_keys = self.report.counts.unknown_keys > entered.counts.unknown_keys;
         let is_refused = (is_outermost || answers)
             && !has_errors
             && (taken
                 .as_ref()
                 .is_some_and(|taken| !self.is_stable(node, taken, &read))
-                || is_outermost && (taken.is_some() || has_overlooked) && !self.is_given_whole(node, &read));
+                || is_outermost
+                    && (taken.is_some() || has_unknown_keys)
+                    && !self.keeps_all_keys(node, &read));
         if is_outermost {
             self.budget.rereads = false;
             self.cache.forget();
@@ -68,14 +70,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         taken
     }
 
-    /// Whether what was made of a value is read as just that again.
+    /// Returns whether coercing a coerced value again does not change it.
     fn is_stable(
         &mut self,
         node: &Node<'a>,
         taken: &Node<'a>,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
     ) -> bool {
-        // With the keys that a type is not given: what is passed on has them.
+        // Includes unknown keys: types do not get them, but forwarded values have them.
         let kept = (!self.keeps_unknown)
             .then(|| self.in_trial(|this| read(this, node)).value)
             .flatten();
@@ -84,8 +86,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         counts.is_unchanged() && value.is_none_or(|again| again == *taken)
     }
 
-    /// Whether serde, which takes the first alternative that matches, keeps all the keys, except for those that were reported.
-    fn is_given_whole(
+    /// Returns whether serde, which chooses the first matching alternative, keeps all keys except for reported ones.
+    fn keeps_all_keys(
         &mut self,
         node: &Node<'a>,
         read: impl Fn(&mut Coercer<'s, 'a, '_>, &Node<'a>) -> Option<Node<'a>>,
@@ -96,7 +98,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let given = self.with_own_cache(|this| this.attempt_as_given(|this| read(this, node)));
         given.value.is_none_or(|value| {
             let again = self.with_own_cache(|this| this.in_trial(|this| read(this, &value)));
-            again.counts.overlooked <= given.counts.left
+            again.counts.unknown_keys <= given.counts.left
         })
     }
 }

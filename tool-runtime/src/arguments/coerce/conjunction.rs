@@ -1,4 +1,4 @@
-//! Conjunctions (`allOf`) whose parts could not be merged into one schema: a value has to conform to all of them.
+//! Conjunctions (`allOf`) whose parts could not be merged into one schema: a value has to conform to all parts.
 
 use super::Coercer;
 use super::cache::{Trial, address};
@@ -9,12 +9,13 @@ use crate::arguments::report::Mark;
 use crate::arguments::report::path::Path;
 use crate::schema::compiled::SchemaId;
 
-/// The work of reading a conjunction with its issues, in trials. Nested conjunctions are reported once for each path to them.
+/// Work of reading a conjunction with its issues, in trials. Nested conjunctions are reported once for each path to
+/// them.
 const REPORTING_WORK: usize = 8;
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// A value where a conjunction is wanted. Its parts may each read the same values inside, which are conjunctions
-    /// again: in a trial, each is read once.
+    /// Coerces a value to a conjunction. Several parts may read the same inner values, which can be conjunctions
+    /// again: a trial reads each of them once.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn conjunction(
         &mut self,
@@ -49,7 +50,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         outcome.value
     }
 
-    /// All of several: each sees what the ones before made of the value.
+    /// Coerces a value to all parts in order; each part reads the result of the parts before.
     pub(in crate::arguments) fn parts(
         &mut self,
         node: &Node<'a>,
@@ -89,8 +90,9 @@ impl<'a> Coercer<'_, 'a, '_> {
         taken
     }
 
-    /// Reports the unknown keys of the coerced value instead of those of the value that was sent: a key that one part does not know may
-    /// have been renamed or removed by another. The remaining ones are removed from the value that a type is given.
+    /// Reports the unknown keys of the coerced value in place of the original value's: another part may have renamed
+    /// or removed a key that one part does not know. The remaining unknown keys are removed from the value for a
+    /// type.
     #[inline(never)] // not on the stack of the whole walk
     fn finalize_unknown_keys(
         &mut self,
@@ -102,15 +104,15 @@ impl<'a> Coercer<'_, 'a, '_> {
     ) -> Option<Node<'a>> {
         let CompositeReading { node, taken } = reading;
         let is_failed_trial = self.report.is_trial && self.report.counts.errors > mark.counts.errors;
-        let has_overlooked = self.report.counts.overlooked > mark.counts.overlooked;
-        if is_failed_trial || !has_overlooked || (taken.is_none() && self.keeps_unknown) {
+        let has_unknown_keys = self.report.counts.unknown_keys > mark.counts.unknown_keys;
+        if is_failed_trial || !has_unknown_keys || (taken.is_none() && self.keeps_unknown) {
             return taken;
         }
-        self.report.forget_overlooked(mark);
+        self.report.remove_unknown_keys(mark);
         let mark = self.report.mark();
         let coerced = taken.as_ref().unwrap_or(node);
         let given = self.with_own_cache(|this| this.parts(coerced, parts, at, context));
-        self.report.keep_overlooked(mark);
+        self.report.keep_only_unknown_keys(mark);
         given.or(taken)
     }
 }

@@ -1,41 +1,42 @@
-//! The context that a value inherits from the schemas around it.
+//! Context that a value inherits from the enclosing schemas.
 
 use crate::arguments::rules::Mode;
 use crate::schema::compiled::{Schema, SchemaId};
 
-/// The circumstances of a coercion, beyond value and schema.
+/// Context of a coercion, beyond value and schema.
 #[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CoercionContext {
     pub(in crate::arguments) mode: Mode,
-    /// Whether enum values, enum keys of maps and tags have one spelling only.
+    /// Whether enum values, enum keys of maps and tags must have their exact spelling.
     pub(in crate::arguments) case_sensitive: bool,
-    /// Whether a key that the schema denies is an error: the call is strict, not only a parameter of it.
+    /// Whether a key that the schema denies is an error: the call is strict, not only a parameter.
     pub(in crate::arguments) denies: bool,
-    /// Whether one value may stand for a list: it is the value of a property or of an entry.
+    /// Whether a single value may be wrapped into a list: it is the value of a property or of an entry.
     pub(in crate::arguments) wraps: bool,
-    /// The conjunction whose keys are all known; or the union that serde reads, each of whose keys may be another
-    /// alternative's.
+    /// The conjunction whose parts know each other's keys, or the union in which serde may use another alternative's
+    /// keys.
     pub(in crate::arguments) within: Option<SchemaId>,
     pub(in crate::arguments) stability: Stability,
-    /// Whether it is a key of a map whose assertions (`not`, `if` …) the validation judges later, with a message. If a match of
-    /// an alternative is asked for, they count at once.
+    /// Whether the value is a key of a map, with assertions (`not`, `if` …) that the validation checks later, with a
+    /// message. When alternatives are matched, the assertions apply at once.
     pub(in crate::arguments) defers_assertions: bool,
 }
 
-/// Who sees to it that what a conjunction makes of a value is read as just that again.
+/// The check that coercing the result of a conjunction again does not change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Stability {
-    /// The conjunction itself: another alternative that takes it would hide that this one does not.
+    /// The conjunction checks its own result: another alternative that accepts the result would hide that this one
+    /// does not.
     Own,
-    /// The one that it is a part of.
+    /// The enclosing conjunction checks the result.
     OfWhole,
-    /// No caller: the value is read again to see whether the result is the same.
+    /// There is no check: this is the second coercion, which checks the first.
     Unchecked,
 }
 
 impl CoercionContext {
-    /// The arguments as a whole.
+    /// Returns the context of the root.
     pub(crate) fn all(mode: Mode) -> Self {
         Self {
             mode,
@@ -48,7 +49,7 @@ impl CoercionContext {
         }
     }
 
-    /// An alternative of a union.
+    /// Returns the context of an alternative of a union.
     pub(in crate::arguments) fn alternative(self) -> Self {
         let stability = match self.stability {
             Stability::Own | Stability::OfWhole => Stability::Own,
@@ -57,7 +58,7 @@ impl CoercionContext {
         Self { stability, ..self }
     }
 
-    /// A part of a conjunction.
+    /// Returns the context of a part of a conjunction.
     pub(in crate::arguments) fn part(self) -> Self {
         let stability = match self.stability {
             Stability::Own | Stability::OfWhole => Stability::OfWhole,
@@ -66,7 +67,7 @@ impl CoercionContext {
         Self { stability, ..self }
     }
 
-    /// The context in which a coerced value is read again.
+    /// Returns the context for coercing a coerced value again.
     pub(in crate::arguments) fn again(self) -> Self {
         Self {
             stability: Stability::Unchecked,
@@ -74,7 +75,7 @@ impl CoercionContext {
         }
     }
 
-    /// The value of a property or of a map's entry.
+    /// Returns the context of the value of a property or of a map's entry.
     pub(in crate::arguments) fn entry(self) -> Self {
         Self {
             wraps: true,
@@ -83,7 +84,7 @@ impl CoercionContext {
         }
     }
 
-    /// A key of a map.
+    /// Returns the context of a key of a map.
     pub(in crate::arguments) fn key(self) -> Self {
         Self {
             defers_assertions: !matches!(self.mode, Mode::Schema | Mode::Exact),
@@ -91,7 +92,7 @@ impl CoercionContext {
         }
     }
 
-    /// An item of a list.
+    /// Returns the context of an item of a list.
     pub(in crate::arguments) fn item(self) -> Self {
         Self {
             wraps: false,
@@ -105,7 +106,7 @@ impl CoercionContext {
         Self { mode, ..self }
     }
 
-    /// As JSON Schema has it: `3.0` is an integer, and a key that is denied is a mistake.
+    /// Returns the context for the rules of JSON Schema: `3.0` is an integer, and a denied key is an error.
     pub(in crate::arguments) fn with_schema_rules(self) -> Self {
         Self {
             denies: true,
@@ -127,7 +128,7 @@ impl CoercionContext {
         }
     }
 
-    /// Whether an allowed value may come in another spelling.
+    /// Returns whether an allowed value may have another spelling.
     pub(in crate::arguments) fn respells(self) -> bool {
         self.mode.coerces() && !self.case_sensitive
     }

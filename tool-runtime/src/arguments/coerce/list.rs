@@ -48,12 +48,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.refuse(at, || ambiguous(items, &tuple));
             return None;
         }
-        // In a tuple, the items after a removed one would move.
+        // In a tuple, removing an item would move the items after it.
         let removes_repeated = list.unique && !list.is_tuple() && context.mode == Mode::Lenient;
-        // Beside an invalid item all are kept, with the indices that the errors have.
+        // With an invalid item all items are kept, since the errors have their indices.
         if removes_repeated && self.report.counts.errors == mark.counts.errors {
             changed = self
-                .each_once(changed.as_deref().unwrap_or(items), at)
+                .without_duplicates(changed.as_deref().unwrap_or(items), at)
                 .or(changed);
         }
         let taken = changed.as_deref().unwrap_or(items);
@@ -64,8 +64,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         changed.map(|items| Node::List(Rc::new(items)))
     }
 
-    /// The items of a set without those that come again; `None` when there are none.
-    fn each_once(&mut self, items: &[Node<'a>], at: &Path<'_>) -> Option<Vec<Node<'a>>> {
+    /// Removes duplicate items; `None` if there are none.
+    fn without_duplicates(&mut self, items: &[Node<'a>], at: &Path<'_>) -> Option<Vec<Node<'a>>> {
         let repeated = limits::repeated_items(items);
         let (first, again) = *repeated.first()?;
         self.report.lose();
@@ -87,7 +87,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(kept.map(|(_, item)| item.clone()).collect())
     }
 
-    /// Whether what came for a list of lists has no list in it: it can be read as the only item.
+    /// Returns whether a list for a list of lists has no list in it, so that it can be read as the only item.
     fn is_only_item(&self, items: &[Node<'_>], list: &List, context: CoercionContext) -> bool {
         let nested = match list.additional {
             Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
@@ -100,7 +100,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             && !items.iter().any(|item| matches!(item, Node::List(_)))
     }
 
-    /// Rule 5: one value stands for a list.
+    /// Wraps a single value into a list (rule 5).
     pub(in crate::arguments) fn wrapped(
         &mut self,
         node: &Node<'a>,
@@ -118,7 +118,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             None
         };
         if self.report.counts.errors > mark.counts.errors {
-            // No item either: then it is the list that is missing.
+            // The value is not an item either, so the list is missing.
             let counts = self.report.counts;
             let is_beyond_limit = counts.limits > mark.counts.limits && counts.losses == mark.counts.losses;
             self.report.roll_back(mark);
@@ -139,7 +139,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             );
             Issue::warning(Code::ScalarCoercedToList, "", message)
         });
-        // The list before its item.
+        // The warning about the list comes before its item's.
         let found = self.report.since(mark);
         found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {
@@ -177,7 +177,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The schema of a value by its number, for messages.
+    /// Returns the description of a schema, for messages.
     pub(in crate::arguments) fn wanted(&self, schema: SchemaId) -> Expected<'s> {
         Expected(self.compiled, schema)
     }

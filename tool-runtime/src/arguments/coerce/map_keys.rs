@@ -1,4 +1,4 @@
-//! Rule 9: the keys of maps. Each key conforms, is coerced, or is an error.
+//! Rule 9: keys of maps. Each key conforms, is coerced, or is an error.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,19 +15,19 @@ use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{CompiledSchema, Object, SchemaId};
 
-/// The kind of a map's key.
+/// Reading of a map's key.
 #[derive(Debug)]
 pub(in crate::arguments) enum KeyReading {
     AsSent,
     /// Another spelling of this key.
     Coerced(String),
-    /// One of several that are read as this key.
+    /// One of several keys that are read as this key.
     Shared(String),
     Refused,
 }
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// Reads the keys of a map, in the order of the members; a coerced key takes the place of the property it names.
+    /// Reads the keys of a map in order; a coerced key takes the place of the property that it names.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn map_keys(
         &mut self,
@@ -73,7 +73,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         keys
     }
 
-    /// Tells what was done about a key; its name, if the value after it is to be read.
+    /// Reports the reading of a key, and returns its name if its value is to be read.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn report_key<'k>(
         &mut self,
@@ -104,7 +104,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     fn map_key(&mut self, key: &str, object: &Object, at: &Path<'_>, context: CoercionContext) -> KeyReading {
-        // What `propertyNames` exclude, no other part can allow.
+        // No other part can allow a key that `propertyNames` excludes.
         let is_known_elsewhere = object.names.is_none() && !context.denies && self.is_known(key, context);
         if self.matches_map(key, object, at, context) || is_known_elsewhere {
             return KeyReading::AsSent;
@@ -122,10 +122,10 @@ impl<'a> Coercer<'_, 'a, '_> {
         }
     }
 
-    /// Whether a key is one that the schema has.
+    /// Returns whether the schema of a map allows a key.
     fn matches_map(&mut self, key: &str, object: &Object, at: &Path<'_>, context: CoercionContext) -> bool {
         let matches = |pattern: &Pattern| {
-            // To serde, `-0` is no spelling of an integer: it would hide `0`.
+            // serde does not read `-0` as an integer, which would hide `0`.
             let is_other_zero = key == "-0" && self.compiled.is_typed() && pattern.as_str() == INTEGERS;
             !is_other_zero && pattern.is_match(key)
         };
@@ -138,8 +138,8 @@ impl<'a> Coercer<'_, 'a, '_> {
             })
     }
 
-    /// The candidates that a key can be coerced to: the key without outer space, the integer that it spells (unless only the length
-    /// of keys is constrained), the only declared key or allowed name that it resembles.
+    /// Returns the candidates for coercing a key: the key without surrounding space, its integer (unless only the
+    /// length of keys is constrained), and the only declared key or allowed name that resembles it.
     fn key_candidates(
         &mut self,
         key: &str,
@@ -165,13 +165,13 @@ impl<'a> Coercer<'_, 'a, '_> {
         .collect()
     }
 
-    /// Whether the keys are listed.
+    /// Returns whether the allowed keys are listed.
     fn has_enum_keys(&self, object: &Object) -> bool {
         let names = object.names.and_then(|names| self.compiled.schema(names).plain());
         object.is_enum_map || names.is_some_and(|names| names.values.is_some())
     }
 
-    /// Whether keys may be integers. Keys that only have limits of length are texts.
+    /// Returns whether keys may be integers. Keys with only length limits are texts.
     fn may_have_integer_keys(&self, object: &Object) -> bool {
         let is_any_text = |names| {
             let plain = self.compiled.schema(names).plain();
@@ -182,7 +182,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         !object.names.is_some_and(is_any_text)
     }
 
-    /// A name as `propertyNames` reads it in the context of a key, unless it refuses it.
+    /// Returns a name as `propertyNames` coerces it, unless it is rejected.
     fn name_read(
         &mut self,
         key: &str,
@@ -199,13 +199,13 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// Whether a key was read as this one, alone or beside others.
+/// Returns whether a key was read as this name, alone or with others.
 pub(in crate::arguments) fn is_among(name: &str, keys: &[KeyReading]) -> bool {
     keys.iter()
         .any(|key| matches!(key, KeyReading::Coerced(read) | KeyReading::Shared(read) if read == name))
 }
 
-/// The places of the keys that were read as others, and these.
+/// Returns the positions of the coerced keys, each with its new key.
 pub(in crate::arguments) fn coerced<'a>(
     keys: Vec<KeyReading>,
 ) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
@@ -215,10 +215,10 @@ pub(in crate::arguments) fn coerced<'a>(
     })
 }
 
-/// The pattern of the keys of a map of Rust's whose keys are signed integers.
+/// Pattern for the keys of a Rust map with signed integer keys.
 const INTEGERS: &str = r"^-?\d+$";
 
-/// The expected key, for messages.
+/// Describes the expected keys, for messages.
 fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String {
     let mut declared = object
         .properties
@@ -248,7 +248,7 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
     }
 }
 
-/// The integer that a key spells. `07` is none: it would hide `7`.
+/// Parses a key as an integer. `07` is not one: it would hide `7`.
 fn integer(key: &str) -> Option<String> {
     let digits = key.trim_start_matches(['+', '-']);
     let has_zeros = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");

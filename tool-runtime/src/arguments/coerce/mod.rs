@@ -1,8 +1,8 @@
 //! Coerces a tree to a schema, with a warning for each change and an error for each value that does not conform.
 //!
 //! The tree is not modified: a changed value is a new one, and its parents are copied. The files of this folder are
-//! mutually recursive, as schemas are: `Coercer::coerce` calls the method for a scalar, a list, an object, a union or a conjunction, each in
-//! a file of its name, which calls `coerce` for the values inside.
+//! mutually recursive, as schemas are: `Coercer::coerce` calls the method for a scalar, a list, an object, a union or
+//! a conjunction, each in its own file, and these call `coerce` for inner values.
 
 pub(super) mod context;
 pub(super) mod cache;
@@ -39,44 +39,44 @@ use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
 use cache::{Among, Cache, Depth, Outcome, Trial, address};
 use context::CoercionContext;
-use stand_in::may_be_meant;
+use stand_in::may_be_string;
 
-/// Coerces values to schemas. It is a value that is passed down: a trial has another report, and what is read from a tree
-/// made on the way has another cache.
+/// Coerces values to schemas. Passed by value: a trial has a separate report, and a temporary tree has a separate
+/// cache.
 #[derive(Debug)]
 pub(crate) struct Coercer<'s, 'a, 'c> {
     pub(crate) compiled: &'s CompiledSchema,
-    /// Whether keys that the schema does not know stay in the result: they do in JSON that is passed on. A type does
-    /// not get them, it might know them all the same (`#[schemars(skip)]`, `#[serde(alias)]`).
+    /// Whether unknown keys are kept in the result, as in forwarded JSON. A type does not get unknown keys, since it
+    /// might know some of them (`#[schemars(skip)]`, `#[serde(alias)]`).
     pub(crate) keeps_unknown: bool,
-    /// Whether this is a trial of what a type is given.
+    /// Whether this is a trial of the value that a type gets.
     pub(crate) gives: bool,
     pub(crate) report: &'c mut Report,
     pub(crate) cache: &'c mut Cache<'a>,
     pub(crate) budget: &'c mut Budget,
 }
 
-/// More unions and conjunctions, one in the other, than honest arguments need. With [`depth::MAX_DEPTH`]
-/// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB in another.
+/// Maximum number of nested unions and conjunctions, more than honest arguments need. With [`depth::MAX_DEPTH`]
+/// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB otherwise.
 pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
 
-/// The budget of one coercion, with all its trials.
+/// Budget of one coercion, with all its trials.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Number of trials that are left.
+    /// Remaining number of trials.
     work: usize,
-    /// Depth of the unions and conjunctions that are being read.
+    /// Number of open unions and conjunctions.
     composites: usize,
     /// Whether the outermost of them is being read again.
     rereads: bool,
-    /// The greatest depth in the trial that is being made.
+    /// Greatest depth in the current trial.
     reached: Depth,
-    /// The reason why the arguments were not read to their end. Then no other finding is reported.
+    /// Reason why reading the arguments was aborted. No other finding is reported then.
     pub(crate) stopped: Option<Issue>,
 }
 
 impl Budget {
-    /// For arguments of so many values.
+    /// Creates the budget for arguments with this number of values.
     pub(crate) fn new(size: usize) -> Self {
         Self {
             work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
@@ -88,13 +88,13 @@ impl Budget {
     }
 }
 
-/// More trials than honest arguments need: about a second's work.
+/// Maximum number of trials, more than honest arguments need: about a second of work.
 const MOST_WORK: usize = 2_000_000;
 
-/// Number of items or members that take as long as a trial.
+/// Number of items or members that cost as much as a trial.
 const PARTS_PER_WORK: usize = 8;
 
-/// Additional trials of large arguments, for each value in them.
+/// Additional trials for each value in large arguments.
 const WORK_PER_VALUE: usize = 16;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
@@ -103,7 +103,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.trial(self.gives, read)
     }
 
-    /// Coerces on trial, to the value that a type is given.
+    /// Coerces in a trial to the value that a type gets.
     fn attempt_as_given(
         &mut self,
         read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
@@ -131,7 +131,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Reads nodes that do not live as long as those that the cache knows.
+    /// Reads nodes that do not outlive the cache, with a separate cache.
     fn with_own_cache<R>(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> R) -> R {
         read(&mut Coercer {
             compiled: self.compiled,
@@ -143,7 +143,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         })
     }
 
-    /// Coerces a value to a schema: `None` when it stays as it was sent, also because it was refused.
+    /// Coerces a value to a schema; `None` if the value is unchanged, which includes rejected values.
     pub(crate) fn coerce(
         &mut self,
         node: &Node<'a>,
@@ -168,10 +168,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 return None;
             }
             Node::Text(text)
-                if schema.types.has(Types::NULL) && self.stands_for_nothing(text, schema, context) =>
+                if schema.types.has(Types::NULL) && self.reads_as_null(text, schema, context) =>
             {
                 let code = Code::EmptyStringTreatedAsNull;
-                if may_be_meant(schema) {
+                if may_be_string(schema) {
                     self.report.lose();
                 }
                 self.report
@@ -209,7 +209,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a value as it was sent satisfies keywords that coercion does not enforce: rule 2 asks for what is valid by all keywords.
+    /// Returns whether an unchanged value satisfies keywords that coercion does not enforce: rule 2 requires all
+    /// keywords.
     #[inline(never)] // not on the stack of the whole walk
     fn assertions_hold(&mut self, node: &Node<'a>, assertions: &[SubschemaId], at: &Path<'_>) -> bool {
         let Some(validation) = self.compiled.validation() else {
@@ -232,8 +233,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         holds
     }
 
-    /// Whether the parts of a list or an object in that place are read: not where the result would be too deep, be it
-    /// by what was wrapped or decoded on the way.
+    /// Returns whether the parts of a list or an object may be read: not if the result would be too deep, including
+    /// wrapped and decoded levels.
     pub(in crate::arguments) fn may_open(&mut self, parts: usize, at: &Path<'_>) -> bool {
         let levels = at.depth() + 1;
         if levels > depth::MAX_DEPTH {
@@ -241,7 +242,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return false;
         }
         self.budget.reached.levels = self.budget.reached.levels.max(levels);
-        // Conjunctions of unions read the same parts again and again, without a trial for each.
+        // Conjunctions of unions read the same parts repeatedly, without a trial for each.
         let work = if self.budget.composites > 0 {
             parts / PARTS_PER_WORK
         } else {
@@ -250,7 +251,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.may_work(work, at)
     }
 
-    /// Refuses a value that nests too deeply. In a trial, that alternative does not fit; another one may.
+    /// Rejects a value that nests too deeply. In a trial, only that alternative does not match.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn report_too_deep(&mut self, at: &Path<'_>, why: fn() -> Issue) {
         if self.report.is_trial {
@@ -261,7 +262,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether so many trials more may be made.
+    /// Returns whether the budget allows more trials.
     pub(in crate::arguments) fn may_work(&mut self, trials: usize, at: &Path<'_>) -> bool {
         let left = self.budget.work.checked_sub(trials);
         match left {
@@ -271,13 +272,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         left.is_some()
     }
 
-    /// Gives the reading up, be it in a trial: nothing is known of the alternatives that were not tried.
+    /// Aborts the reading, also in a trial: the alternatives that were not tried are unknown.
     pub(in crate::arguments) fn abort(&mut self, at: &Path<'_>, why: fn() -> Issue) {
         self.budget.stopped.get_or_insert_with(|| at.issue(why()));
         self.report.refuse(at, why);
     }
 
-    /// A value that anything may be: only what cannot be passed on is refused.
+    /// Checks a value without a schema: only a value that cannot be represented is rejected.
     pub(in crate::arguments) fn free(&mut self, node: &Node<'_>, at: &Path<'_>) {
         match node {
             Node::Number(number) if !number.is_finite() => {
@@ -350,7 +351,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// A value where one type is wanted, be it the value's own or not.
+    /// Coerces a value to a single type, its own or another one.
     pub(in crate::arguments) fn typed(
         &mut self,
         node: &Node<'a>,
@@ -380,7 +381,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         changed
     }
 
-    /// A list or an object is wanted, and something else came.
+    /// Rejects a value that is not the expected list or object.
     fn reject_type(
         &mut self,
         node: &Node<'a>,
@@ -410,7 +411,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         None
     }
 
-    /// Rule 4b: the list or object that is wanted and that a string holds, unless it is more likely a string.
+    /// Decodes the expected list or object in a string, unless it is more likely a string (rule 4b).
     #[inline(never)] // not on the stack of the whole walk
     fn readable(
         &mut self,
@@ -430,21 +431,21 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if want == Types::ARRAY && wanted.schema.lists_of_strings {
             let exact = context.with(Mode::Exact);
             let trial = self.in_trial(|this| this.typed(&read.node, want, wanted, at, exact));
-            if !trial.counts.is_silent() {
+            if !trial.counts.has_no_findings() {
                 return None;
             }
         }
         Some(read)
     }
 
-    /// Whether the items of a list are neither lists nor objects: what nests deeper is no such list, but may be the text
-    /// of an item.
+    /// Returns whether the items of a list are neither lists nor objects: a deeper value is not such a list, but may
+    /// be the text of an item.
     fn has_flat_items(&self, plain: &Plain) -> bool {
         let rest = plain.list.as_ref().map(|list| list.additional);
         matches!(rest, Some(Additional::Of(item)) if !self.compiled.schema(item).types.overlaps(Types::ARRAY | Types::OBJECT))
     }
 
-    /// The list or object that a text holds, whole, in JSON or as Python writes it.
+    /// Decodes a text that is a whole list or object, in JSON or Python syntax.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn decode(
         &mut self,
@@ -461,7 +462,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let allowed = depth::MAX_DEPTH.saturating_sub(at.depth());
         let known = self.cache.decoded.get(&address(node));
         let decoded = match known {
-            // One that was too deep may fit in here.
+            // A text that was too deep elsewhere may be allowed here.
             Some(Err(levels)) if *levels < allowed => None,
             known => known.cloned(),
         };
@@ -480,7 +481,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The changes that led to the value in a string.
+    /// Reports the decoding of a string, with the changes to its text.
     pub(in crate::arguments) fn report_decoded(
         &mut self,
         Read { node, repaired, .. }: &Read<'a>,
@@ -497,7 +498,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// Whether a text begins as a list or an object does, whichever is wanted.
+/// Returns whether a text begins like the expected list or object.
 pub(in crate::arguments) fn opens(text: &str, want: Types) -> bool {
     let begins = |brackets: &[char]| text.trim_start().starts_with(brackets);
     want.has(Types::ARRAY) && begins(&['[', '(']) || want.has(Types::OBJECT) && begins(&['{'])
@@ -553,7 +554,7 @@ mod tests {
         }
     }
 
-    /// `coercion.md` states these numbers.
+    /// The numbers are stated in `coercion.md`.
     #[test]
     fn alternative_takes_about_five_trials_for_each_value() {
         assert_eq!(Budget::new(0).work, 2_000_000);

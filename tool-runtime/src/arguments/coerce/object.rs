@@ -1,4 +1,4 @@
-//! Objects: maps keys to properties, and reports missing and unknown ones.
+//! Objects: maps keys to properties, and reports missing and unknown keys.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use super::Coercer;
 use super::context::{CoercionContext, Stability};
 use super::map_keys::{KeyReading, coerced, is_among};
 use super::slots::Slots;
-use super::stand_in::may_be_meant;
+use super::stand_in::may_be_string;
 use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
 use crate::arguments::report::expected::or_null;
@@ -20,31 +20,32 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, AllOf, Kind, Object, Property, Schema, SchemaId};
 use crate::wire::issue::Code;
 
-/// The outcome of one member.
+/// Outcome of a member.
 enum Slot<'a> {
     AsSent,
     Changed(Node<'a>),
     /// Read as a missing key.
     Missing,
-    /// An unknown key, left out.
+    /// An unknown key, which is left out.
     Unknown,
 }
 
-/// The changes to the members of one object; no memory is taken before the first.
+/// Changes to the members of an object; allocates only for the first change.
 #[derive(Default)]
 struct Edits<'a> {
     slots: Vec<(usize, Slot<'a>)>,
     names: Vec<(usize, Cow<'a, str>)>,
-    /// Properties that were read from a key in another spelling: the member that has the name and holds a placeholder.
+    /// Properties that were read from another spelling of their key, each with the member of that name that is
+    /// ignored.
     replaced: Vec<(usize, usize)>,
 }
 
-/// A key that is no declared property's.
+/// A key without a declared property.
 #[derive(Clone, Copy)]
 struct ExtraKey<'k> {
-    /// Its position among the members.
+    /// Position among the members.
     place: usize,
-    /// Its reading, if the keys of the object are constrained.
+    /// Reading of the key, if the keys of the object are constrained.
     reading: Option<&'k KeyReading>,
 }
 
@@ -116,7 +117,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         edits.apply(members)
     }
 
-    /// The required keys that no property has.
+    /// Reports missing required keys that no property declares.
     #[inline(never)] // not on the stack of the whole walk
     fn require_undeclared(
         &mut self,
@@ -134,7 +135,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps the stack of the walk small
     fn limit_object(
         &mut self,
         members: &Members<'a>,
@@ -151,7 +152,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Rule 7: names that differ in case, `_` and `-` only.
+    /// Renames keys that differ from a declared name only in case, `_` and `-` (rule 7).
     #[inline(never)] // not on the stack of the whole walk
     fn respell(
         &self,
@@ -182,7 +183,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 && places
                     .get(position)
                     .is_some_and(|place| self.is_free(*place, members, property, context))
-                // Where other keys are welcome, this one may be one of them.
+                // An object that allows other keys may mean this one.
                 && match object.additional {
                     Additional::Unspecified | Additional::Denied => true,
                     Additional::Any => property.required,
@@ -211,8 +212,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         extras.retain(|extra| !claims.iter().any(|(_, place)| place == extra));
     }
 
-    /// Whether nothing came under a property's own name: no member, or one that is as if it had not been sent. Were
-    /// such a one to keep other spellings out, they would be let in once it is gone and the rest is read again.
+    /// Returns whether no member has a property's own name, or only a member that is read as missing. If such a
+    /// member excluded other spellings, removing it would admit them on the next reading.
     fn is_free(
         &self,
         place: Option<usize>,
@@ -226,7 +227,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a value of a declared property is as if it had not been sent.
+    /// Returns whether the value of a declared property is read as missing.
     fn is_absence(&self, node: &Node<'_>, property: &Property, context: CoercionContext) -> bool {
         let schema = self.compiled.schema(property.schema);
         let context = context.under(schema);
@@ -235,17 +236,17 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
         match node {
             Node::Null => match context.mode {
-                // To serde null may be absence, to JSON Schema it is not.
+                // `null` may be a missing value for serde, but not for JSON Schema.
                 Mode::Schema | Mode::Exact if !self.compiled.is_typed() => false,
                 Mode::Schema | Mode::Strict => !property.has_default,
                 Mode::Lenient | Mode::Lossless | Mode::Exact => true,
             },
-            Node::Text(text) => self.stands_for_nothing(text, schema, context),
+            Node::Text(text) => self.reads_as_null(text, schema, context),
             _ => false,
         }
     }
 
-    /// The value of a declared property.
+    /// Coerces the value of a declared property.
     fn property(
         &mut self,
         node: &Node<'a>,
@@ -265,7 +266,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The schema that refuses `null`, or a text for it, for a key of a map whose keys are an enum, if the key may be left out.
+    /// Returns the schema of an optional enum key of a map that rejects `null` or a null word as its value.
     fn missing_entry(
         &self,
         key: &str,
@@ -273,7 +274,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         object: &Object,
         context: CoercionContext,
     ) -> Option<SchemaId> {
-        // The keys of a Rust enum are declared.
+        // The variants of a Rust enum are the declared keys.
         let names = || self.compiled.schema(object.names?).plain()?.values.as_ref();
         let is_required = || object.also_required.iter().any(|name| **name == *key);
         if !matches!(node, Node::Null | Node::Text(_)) || names().is_none() || is_required() {
@@ -283,7 +284,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             let schema = self.compiled.schema(*schema);
             let context = context.entry().under(schema);
             let is_null = match node {
-                Node::Text(text) => self.stands_for_nothing(text, schema, context),
+                Node::Text(text) => self.reads_as_null(text, schema, context),
                 _ => context.mode.coerces(),
             };
             is_null && !schema.types.has(Types::NULL)
@@ -301,9 +302,9 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Reports a value, `null` or a text for it, that was read as a missing key.
+    /// Reports a `null` or a null word that was read as a missing key.
     fn report_missing(&mut self, node: &Node<'_>, schema: SchemaId, at: &Path<'_>) {
-        if matches!(node, Node::Text(_)) && may_be_meant(self.compiled.schema(schema)) {
+        if matches!(node, Node::Text(_)) && may_be_string(self.compiled.schema(schema)) {
             self.report.lose();
         }
         let code = match node {
@@ -313,7 +314,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.report.warn(at, || messages::missing_value(code, node));
     }
 
-    /// A key that is no declared property's.
+    /// Coerces the value of a key without a declared property.
     fn extra(
         &mut self,
         members: &Members<'a>,
@@ -351,7 +352,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Additional::Unspecified if object.is_unconstrained && !top => self.free(node, &at),
             Additional::Unspecified if self.is_known(key, context) => {}
             rest => {
-                // In JSON Schema, `false` rejects keys that another part of the conjunction declares, too; Lenient and Lossless only warn.
+                // In JSON Schema, `false` rejects keys that another part of the conjunction declares, too; Lenient
+                // and Lossless only warn.
                 let is_known = self.is_known(key, context);
                 self.free(node, &at);
                 let code = if top {
@@ -380,7 +382,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The value of a key that `patternProperties` speak of: all that match have a say.
+    /// Coerces the value of a key to all `patternProperties` that match the key.
     fn patterned(
         &mut self,
         key: &str,
@@ -394,7 +396,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             .iter()
             .filter(|(pattern, _)| pattern.is_match(key));
         let mut schemas: Vec<SchemaId> = matching.map(|(_, schema)| *schema).collect();
-        // What is the same twice holds when it does once.
+        // Equal schemas are applied once.
         let mut seen = HashSet::new();
         schemas.retain(|schema| seen.insert(*schema));
         let changed = match schemas.as_slice() {
@@ -405,17 +407,19 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(changed.map_or(Slot::AsSent, Slot::Changed))
     }
 
-    /// Whether another part of the same conjunction knows the key.
+    /// Returns whether another part of the same conjunction knows the key.
     pub(in crate::arguments) fn is_known(&self, key: &str, context: CoercionContext) -> bool {
         self.all_of(context).is_some_and(|all_of| all_of.keys.has(key))
     }
 
-    /// Whether another part of the same conjunction may rename an unknown key: the parts have not all been read.
+    /// Returns whether another part of the same conjunction may rename an unknown key, since some parts are not read
+    /// yet.
     fn may_be_renamed(&self, context: CoercionContext) -> bool {
         self.is_in_conjunction(context) && context.stability != Stability::Unchecked
     }
 
-    /// Whether another alternative knows the key: one that serde takes where a type refuses what its schema allows.
+    /// Returns whether another alternative knows the key: serde uses it if a type rejects a value that its schema
+    /// allows.
     fn may_be_of_another(&self, key: &str, context: CoercionContext) -> bool {
         context
             .within
@@ -425,12 +429,12 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             })
     }
 
-    /// Whether the value stands in a conjunction, whose parts leave each other their keys.
+    /// Returns whether the value is in a conjunction, whose parts keep each other's keys.
     pub(in crate::arguments) fn is_in_conjunction(&self, context: CoercionContext) -> bool {
         self.all_of(context).is_some()
     }
 
-    /// The conjunction that the value stands in.
+    /// Returns the conjunction that contains the value.
     fn all_of(&self, context: CoercionContext) -> Option<&'s AllOf> {
         match &self.compiled.schema(context.within?).kind {
             Kind::AllOf(all_of) => Some(all_of),
@@ -447,7 +451,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// The names of an object's properties, and those that other parts of the same conjunction know.
+/// Returns the names of an object's properties, and the names that other parts of the conjunction know.
 fn known_names<'n>(object: &'n Object, others: &'n [Box<str>]) -> impl Iterator<Item = &'n str> {
     let own = object.properties.iter().map(|property| &*property.name);
     let others = others.iter().map(|name| &**name);
@@ -455,7 +459,7 @@ fn known_names<'n>(object: &'n Object, others: &'n [Box<str>]) -> impl Iterator<
 }
 
 impl<'a> Edits<'a> {
-    /// Gives a member another key.
+    /// Renames the key of a member.
     fn rename(&mut self, place: usize, name: Cow<'a, str>) {
         self.names.push((place, name));
     }
@@ -471,7 +475,7 @@ impl<'a> Edits<'a> {
         self.slots.iter().filter(is_missing).count()
     }
 
-    /// The member that has a property's name and does not count.
+    /// Returns the ignored member with a property's own name.
     fn replaced_by(&self, position: usize) -> Option<usize> {
         let mut replaced = self.replaced.iter();
         replaced

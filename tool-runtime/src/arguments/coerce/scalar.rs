@@ -17,7 +17,7 @@ use crate::schema::compiled::types::Types;
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// A value where a scalar is wanted.
+    /// Coerces a value to a scalar.
     pub(in crate::arguments) fn scalar(
         &mut self,
         node: &Node<'a>,
@@ -41,7 +41,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             Coercion::Changed(taken, code) => (Some(taken), Some(code)),
             Coercion::Refused(code) => {
                 let expected = Expected(self.compiled, id);
-                // The range of a Rust type is a limit as `maximum` is.
+                // The range of a Rust type is a limit, as `maximum` is.
                 if code == Code::IntegerOutOfRange && (width.is_some() || exceeded(node, plain).is_some()) {
                     self.report.limit();
                 }
@@ -89,7 +89,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         changed
     }
 
-    /// Writes `3.0` as `3` for an integer type. Messages have the text that was sent.
+    /// Rewrites `3.0` as `3` for an integer type. Messages keep the original text.
     fn plainly(&self, node: &Node<'a>, want: Types) -> Option<Node<'a>> {
         match node {
             Node::Number(number)
@@ -104,7 +104,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The declared spelling of an allowed value, where it is another one.
+    /// Returns the declared spelling of an allowed value, if it differs.
     fn canonical_spelling(
         node: &Node<'a>,
         plain: &'s Plain,
@@ -128,7 +128,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Checks the limits of a coerced value. The message has the value as it was `sent`.
+    /// Checks the limits of a coerced value. The message has the value as `sent`.
     fn limit(
         &mut self,
         taken: &Node<'_>,
@@ -163,7 +163,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// The limits of a number, if it is beyond one of them.
+/// Returns the limits of a number that exceeds one of them.
 fn exceeded<'s>(node: &Node<'_>, plain: &'s Plain) -> Option<&'s NumberLimits> {
     let Node::Number(number) = node else { return None };
     let limits = plain.number.as_ref()?;

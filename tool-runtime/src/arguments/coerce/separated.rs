@@ -1,4 +1,4 @@
-//! Lists that came as text with commas: `"red, blue"` for a list of colours.
+//! Lists in the form of text with commas: `"red, blue"` for a list of colours.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -16,7 +16,8 @@ use crate::schema::compiled::{Additional, Schema};
 use crate::wire::issue::{Code, Issue};
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// The list that a text with commas holds, if its pieces are items and it is none: a comma may be part of a plain string.
+    /// Reads a text with commas as a list, if its pieces are items and the whole text is not: a plain string may
+    /// contain commas.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn separated(
         &mut self,
@@ -56,7 +57,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 }
 
 impl Schema {
-    /// The items in a text, at least two: quoted strings; what the schema lists or a `format` describes; or numbers.
+    /// Splits a text into at least two items: quoted strings, values that the schema lists or a `format` describes,
+    /// or numbers.
     fn pieces<'a>(&self, text: &str, context: CoercionContext) -> Option<Vec<Node<'a>>> {
         let plain = self.plain();
         if self.types.has(Types::STRING) {
@@ -85,7 +87,7 @@ impl Schema {
         if !self.types.overlaps(Types::NUMBER) {
             return None;
         }
-        // Without a space after it, a comma may be part of a number: `1,000`, `3,14`.
+        // A comma without a space after it may be part of a number: `1,000`, `3,14`.
         let pieces: Option<Vec<_>> = text
             .trim()
             .split(", ")
@@ -95,7 +97,7 @@ impl Schema {
     }
 }
 
-/// A number as JSON has it, so that no piece is a part of one.
+/// Parses a number in JSON syntax, so that no piece is part of a number.
 fn number<'a>(text: &str) -> Option<Node<'a>> {
     let digits = text.trim_start_matches('-');
     let has_zeros = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
@@ -108,7 +110,7 @@ fn number<'a>(text: &str) -> Option<Node<'a>> {
     }))
 }
 
-/// The strings in a text that is nothing but quoted strings with commas between; none of them is escaped.
+/// Parses a text of quoted strings that are separated by commas and have no escapes.
 fn quoted(text: &str) -> Option<Vec<&str>> {
     let mut rest = text.trim();
     let mut strings = Vec::new();

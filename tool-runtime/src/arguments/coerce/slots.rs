@@ -1,15 +1,15 @@
-//! The positions of an object's properties among the members that were sent.
+//! Positions of an object's properties among its members.
 
 use crate::arguments::input::tree::node::Members;
 use crate::schema::compiled::Object;
 
-/// One place for each property. Of few, they take no memory of their own.
+/// A slot for each property; a few slots need no allocation.
 pub(in crate::arguments) enum Slots {
     Few([Option<usize>; FEW], usize),
     Many(Vec<Option<usize>>),
 }
 
-/// More properties than these take memory.
+/// Maximum number of properties without an allocation.
 const FEW: usize = 6;
 
 impl Slots {
@@ -27,7 +27,7 @@ impl Slots {
         }
     }
 
-    /// Gives the members to the properties of exactly their names; the places of the others are returned.
+    /// Assigns members to the properties with exactly their names, and returns the positions of all other members.
     pub(in crate::arguments) fn assign(&mut self, members: &Members<'_>, object: &Object) -> Vec<usize> {
         let places = self.as_mut();
         let mut extras = Vec::new();

@@ -1,4 +1,4 @@
-//! Texts that stand for nothing, such as `""` and `"null"`: where they are read as `null` or as a missing value.
+//! Null words, such as `""` and `"null"`: whether they are read as `null` or as a missing value.
 
 use super::Coercer;
 use super::context::CoercionContext;
@@ -8,13 +8,14 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Schema, SchemaId};
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// Rule 4: whether a text is read as `null` or as a missing value where one of these is allowed.
+    /// Returns whether a text is read as `null` or as a missing value, if one of these is allowed (rule 4).
     ///
-    /// If the schema has no strings, such a text has no other reading. A string, or the item of a list, could be meant: then the schema
-    /// has to refuse it, and only Lenient reads it so. For a `Patch`, `null` and a missing value differ, and a tool that destroys data may do
-    /// more without an argument than with it: both keep the error.
+    /// If the schema has no strings, such a text has no other reading. If a string or a list item is possible, the
+    /// schema has to reject the text, and only Lenient reads it as null. For a `Patch`, `null` and a missing value
+    /// differ, and a tool that destroys data may do more without an argument than with it: in both cases the text is
+    /// an error.
     #[inline(never)] // not on the stack of the whole walk
-    pub(in crate::arguments) fn stands_for_nothing(
+    pub(in crate::arguments) fn reads_as_null(
         &self,
         text: &str,
         schema: &Schema,
@@ -23,7 +24,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         if !context.mode.coerces() || !rules::is_null_word(text) {
             return false;
         }
-        if !may_be_meant(schema) {
+        if !may_be_string(schema) {
             return true;
         }
         context.mode == Mode::Lenient
@@ -34,7 +35,7 @@ impl<'a> Coercer<'_, 'a, '_> {
                 .accepts_null_word(text, schema, context.under(schema).respells())
     }
 
-    /// Whether a text stands for nothing, so that it is not wrapped into a list of strings.
+    /// Returns whether a text is a null word, which is not wrapped into a list of strings.
     pub(in crate::arguments) fn is_no_item(
         &self,
         node: &Node<'a>,
@@ -48,7 +49,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// Whether a text that could stand for nothing may be meant as a string, or as an item.
-pub(in crate::arguments) fn may_be_meant(schema: &Schema) -> bool {
+/// Returns whether a null word may be meant as a string or an item.
+pub(in crate::arguments) fn may_be_string(schema: &Schema) -> bool {
     schema.types.has(Types::STRING) || schema.lists_of_strings
 }

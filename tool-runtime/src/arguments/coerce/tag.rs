@@ -16,7 +16,7 @@ use crate::schema::compiled::{Additional, SchemaId, Tag, Values};
 use crate::wire::issue::Code;
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// The schema that an object's tag names; when it names none that is reported.
+    /// Returns the schema that an object's tag selects; reports an unknown tag.
     pub(in crate::arguments) fn tagged(
         &mut self,
         members: &Members<'_>,
@@ -37,7 +37,7 @@ impl<'a> Coercer<'_, 'a, '_> {
                 let allowed = || Values::from_texts(values.iter().map(|(value, _)| value.clone()).collect());
                 let Some(sent) = member(members, name, folded, context.mode) else {
                     self.report.refuse(&at, || {
-                        // `{"circle": …}` for `{"type": "circle", …}`.
+                        // Reads `{"circle": …}` as `{"type": "circle", …}`.
                         let schemas = || values.iter().map(|(_, schema)| *schema);
                         let mut keys = members.entries.iter();
                         let hint = keys.find_map(|(key, _)| SchemaHint::named(self.compiled, schemas(), key));
@@ -72,8 +72,8 @@ impl<'a> Coercer<'_, 'a, '_> {
         }
     }
 
-    /// Whether an object with the keys of several alternatives may match one of them: over the wire, other keys are allowed
-    /// unless `additionalProperties` is `false`.
+    /// Returns whether an object with the keys of several alternatives may match one of them: on the wire, other keys
+    /// are allowed unless `additionalProperties` is `false`.
     pub(in crate::arguments) fn may_match_with_other_keys(&self, members: &Members<'_>, tag: &Tag) -> bool {
         let Tag::Key(keys) = tag else { return false };
         let mut sent = keys.iter().filter(|(key, _)| members.get(key).is_some());
@@ -84,7 +84,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         !self.compiled.is_typed() && sent.clone().count() > 1 && sent.any(is_open)
     }
 
-    /// For a type, an object without all keys but the tag: serde takes a variant whose key is the only one.
+    /// Returns an object with only the key that is its tag, for a type: serde selects the variant by the only key.
     pub(in crate::arguments) fn only_variant(
         &self,
         node: Node<'a>,
@@ -131,7 +131,7 @@ impl<'a> Coercer<'_, 'a, '_> {
             } else {
                 Code::AmbiguousValue
             };
-            // `{"type": "circle", …}` for `{"circle": …}`.
+            // Reads `{"type": "circle", …}` as `{"circle": …}`.
             let texts = members.entries.iter().filter_map(|(_, node)| match node {
                 Node::Text(text) => Some(text),
                 _ => None,
@@ -147,7 +147,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// A member by its name or, if the mode coerces, by a spelling of it.
+/// Returns a member by its name or, if the mode coerces, by another spelling.
 fn member<'m, 'a>(members: &'m Members<'a>, name: &str, folded: &str, mode: Mode) -> Option<&'m Node<'a>> {
     members.get(name).or_else(|| {
         let mut candidates = members

@@ -1,8 +1,9 @@
-//! Unions: which alternative a value is coerced to.
+//! Unions: chooses the alternative that a value is coerced to.
 //!
-//! Of `anyOf`, the first alternative that the value conforms to without an issue, else the first that it conforms to (rule 2); of
-//! `oneOf`, the only one. Otherwise the alternative that the tag selects, else the one with the best [`Score`] (rule 6). The
-//! outcome of each trial is cached, so that nested unions take linear time.
+//! For `anyOf`, this is the first alternative that the value conforms to without an issue, otherwise the first that
+//! it conforms to (rule 2); for `oneOf`, the only such alternative. If the value conforms to none, the tag selects
+//! the alternative, or else the best [`Score`] (rule 6). The outcome of each trial is cached, so nested unions take
+//! linear time.
 
 use super::cache::{Among, Choice, Outcome, Trial, address};
 use super::context::CoercionContext;
@@ -21,7 +22,7 @@ use crate::schema::compiled::{SchemaId, Tag, Values};
 use crate::wire::issue::Code;
 
 impl<'s, 'a> Coercer<'s, 'a, '_> {
-    /// A value where one of several schemas is wanted.
+    /// Coerces a value to one of several schemas.
     pub(in crate::arguments) fn alternatives(
         &mut self,
         node: &Node<'a>,
@@ -89,7 +90,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         })
     }
 
-    /// Of a union that serde reads, each alternative's keys may be another's.
+    /// Returns the context for a union in which serde may use another alternative's keys.
     fn in_union(
         &self,
         UnionSchema { id, alternatives, .. }: UnionSchema<'_>,
@@ -102,8 +103,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Whether a string can be taken as a string. The JSON text of a tagged object is read as that object, unless an alternative
-    /// accepts the string.
+    /// Returns whether a string may stay a string. The JSON text of a tagged object is read as that object, unless an
+    /// alternative accepts the string.
     fn may_be_text(
         &mut self,
         node: &Node<'a>,
@@ -119,11 +120,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 || alternatives.schemas.iter().any(|schema| {
                     self.outcome(node, Trial::Schema(*schema), at, exact)
                         .counts
-                        .is_silent()
+                        .has_no_findings()
                 }))
     }
 
-    /// Tries each alternative and takes the one that fits.
+    /// Tries the alternatives and coerces to the chosen one.
     pub(in crate::arguments) fn choose(
         &mut self,
         node: &Node<'a>,
@@ -178,11 +179,11 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let mark = self.report.mark();
         let closest = hint.map_or(closest, |hint| Trial::Schema(hint.schema()));
         self.take(node, closest, at, context);
-        // The value stays as it was sent, so there are no warnings about changes.
-        self.report.forget_warnings(mark);
+        // The value is unchanged, so there are no warnings about changes.
+        self.report.remove_warnings(mark);
     }
 
-    /// The object that a text was written for.
+    /// Returns the hint for the object that a text was written for.
     fn hint(&self, node: &Node<'a>, trials: &[Trial]) -> Option<SchemaHint<'s>> {
         let Node::Text(text) = node else { return None };
         let schemas = trials.iter().filter_map(|trial| match trial {
@@ -218,7 +219,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         choice
     }
 
-    /// Rule 2: what conforms as it was sent is not read in any other way.
+    /// Chooses the alternative that an unchanged value conforms to (rule 2).
     fn conforming(
         &mut self,
         node: &Node<'a>,
@@ -241,25 +242,30 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             };
         }
         let exact = context.with(Mode::Exact);
-        // serde does not mind keys that an alternative does not know.
+        // serde accepts keys that an alternative does not know.
         let reads_in_order = self.compiled.picks_first_match(exclusive);
         let mut as_sent = trials.iter().filter_map(|trial| {
             let counts = self.outcome(node, *trial, at, exact).counts;
-            let is_match = counts.is_silent() || (reads_in_order && counts.is_unchanged());
+            let is_match = counts.has_no_findings() || (reads_in_order && counts.is_unchanged());
             is_match.then_some((*trial, counts))
         });
         let as_sent = as_sent.next();
         if let Some((trial, counts)) = as_sent
-            && (counts.is_silent() || context.mode == Mode::Exact)
+            && (counts.has_no_findings() || context.mode == Mode::Exact)
         {
             return Some(Choice::Match(trial));
         }
         let first = conforming
             .find(|trial| conforms(self, *trial) && self.keeps_conforming(node, *trial, among, at, context));
-        // To serde, `3.0` is no integer: what it takes as sent may come after the first match, and know fewer keys.
+        // serde does not read `3.0` as an integer: the alternative that it accepts may come after the first match,
+        // and know fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
-                if self.outcome(node, first, at, by_schema).counts.overlooked_at > counts.overlooked_at =>
+                if self
+                    .outcome(node, first, at, by_schema)
+                    .counts
+                    .unknown_keys_by_depth
+                    > counts.unknown_keys_by_depth =>
             {
                 Some(trial)
             }
@@ -268,8 +274,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         found.map(Choice::Match)
     }
 
-    /// Whether an alternative that a value conforms to, but for keys that it does not know, still takes it without loss when
-    /// rule 7 has given these keys their names. serde takes it as it is.
+    /// Returns whether an alternative that a value conforms to, apart from unknown keys, still accepts it without
+    /// loss when rule 7 has renamed these keys. serde accepts such a value unchanged.
     fn keeps_conforming(
         &mut self,
         node: &Node<'a>,
@@ -284,7 +290,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         if self
             .outcome(node, trial, at, context.with_schema_rules())
             .counts
-            .overlooked
+            .unknown_keys
             == 0
         {
             return true;
@@ -293,7 +299,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         counts.errors == 0 && counts.losses == 0
     }
 
-    /// Rule 6: the alternative that takes the value with the least ado.
+    /// Chooses the alternative with the best score (rule 6).
     fn score(
         &mut self,
         node: &Node<'a>,
@@ -305,10 +311,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return Choice::None(limited);
         }
         let mut scores: Vec<(Score, Trial)> = Vec::with_capacity(among.trials.len());
-        // An object that is taken as one, with keys too many, is not wrapped into a list instead. Where nothing is lost
-        // it need not be tried either.
+        // An object that matches with unknown keys is not wrapped into a list. If nothing is lost, wrapping need not
+        // be tried.
         for wraps in [false, true] {
-            if wraps && self.is_taken_whole(node, &scores, among, at, context) {
+            if wraps && self.is_lossless_match(node, &scores, among, at, context) {
                 break;
             }
             for trial in among.trials {
@@ -321,7 +327,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let fits = |scores: &[(Score, Trial)]| scores.iter().any(|(score, _)| score.0 == 0);
         let has_fitted = fits(&scores);
         scores.retain(|(score, trial)| {
-            score.0 > 0 || !self.is_read_otherwise(node, *trial, among, at, context)
+            score.0 > 0 || !self.matches_earlier_alternative(node, *trial, among, at, context)
         });
         if has_fitted && !fits(&scores) {
             return Choice::Several;
@@ -334,7 +340,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             let closest = scores.iter().min_by_key(distance);
             return Choice::None(closest.map_or(*first, |(_, trial)| *trial));
         }
-        // Ways that lead to the same value, as JSON Schema has it, are one way.
+        // Alternatives with equal results, by JSON Schema's equality, count as one.
         let value = self.outcome(node, *first, at, context).value;
         let value = value.as_ref().unwrap_or(node);
         let mut equal = scores
@@ -351,8 +357,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// The alternative that a value would match but for numbers that are beyond their limits. As texts or as items of a list they
-    /// would evade these.
+    /// Returns the alternative that a value would match if its numbers were within their limits. Reading the numbers
+    /// as texts or list items would evade the limits.
     fn limited(
         &mut self,
         node: &Node<'a>,
@@ -368,7 +374,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 if let Some(limited) = trials.clone().find(is_beyond) {
                     return Some(limited);
                 }
-                // As the only item of a list.
+                // The value may be the only item of a list.
                 trials.find(|trial| {
                     let counts = self.outcome(node, *trial, at, context).counts;
                     !self.takes(*trial, node) && counts.limits > 0 && counts.errors == counts.limits
@@ -388,8 +394,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         (!is_within_another).then_some(limited)
     }
 
-    /// Whether an alternative takes a value with nothing lost, and serde reads the result as that alternative.
-    fn is_taken_whole(
+    /// Returns whether an alternative accepts a value without loss, and serde reads the result as that alternative.
+    fn is_lossless_match(
         &mut self,
         node: &Node<'a>,
         scores: &[(Score, Trial)],
@@ -399,12 +405,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     ) -> bool {
         is_composite(node)
             && scores.iter().any(|((errors, loses, ..), trial)| {
-                *errors == 0 && !loses && !self.is_read_otherwise(node, *trial, among, at, context)
+                *errors == 0 && !loses && !self.matches_earlier_alternative(node, *trial, among, at, context)
             })
     }
 
-    /// Whether serde would read what an alternative makes of a value as an earlier one, which does not know all its keys.
-    fn is_read_otherwise(
+    /// Returns whether serde would read the result of an alternative as an earlier alternative that does not know all
+    /// keys.
+    fn matches_earlier_alternative(
         &mut self,
         node: &Node<'a>,
         trial: Trial,
@@ -421,13 +428,13 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         };
         self.with_own_cache(|this| match this.conforming(&made, among, at, context) {
             Some(Choice::Match(read)) if read != trial => {
-                this.outcome(&made, read, at, context).counts.overlooked > 0
+                this.outcome(&made, read, at, context).counts.unknown_keys > 0
             }
             _ => false,
         })
     }
 
-    /// Whether a value is of a type that is wanted.
+    /// Returns whether a value has an expected type.
     fn takes(&self, trial: Trial, node: &Node<'a>) -> bool {
         let types = match trial {
             Trial::Schema(schema) => self.compiled.schema(schema).types,
@@ -436,7 +443,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         types.overlaps(node.types())
     }
 
-    /// The outcome of a trial.
+    /// Returns the outcome of a trial.
     fn outcome(
         &mut self,
         node: &Node<'a>,
@@ -465,7 +472,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         outcome
     }
 
-    /// Reads a value as a way has it: in a trial by what is known of it, else to tell what is found.
+    /// Reads a value as one alternative: a trial uses the cached outcome, otherwise the issues are reported.
     fn take(
         &mut self,
         node: &Node<'a>,
@@ -499,7 +506,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// Whether the numbers of a value are still numbers in what was made of it, alone or as the only item of a list.
+/// Returns whether all numbers of a value are still numbers in the result, alone or as the only item of a list.
 fn keeps_numbers(sent: &Node<'_>, made: &Node<'_>) -> bool {
     match (sent, made) {
         (Node::Number(_), Node::Number(_)) => true,
@@ -519,8 +526,8 @@ fn keeps_numbers(sent: &Node<'_>, made: &Node<'_>) -> bool {
     }
 }
 
-/// Score of an alternative for a value, the lower the better: its errors, whether `Lossless` refuses it, whether it wraps, the keys
-/// that it leaves out, its warnings, and all that it says.
+/// Score of an alternative for a value, lower is better: errors, whether `Lossless` rejects it, whether it wraps,
+/// unknown keys, warnings, and all counts.
 type Score = (usize, bool, bool, CountsByDepth, usize, IssueCounts);
 
 fn score(counts: IssueCounts, wraps: bool) -> Score {
@@ -529,7 +536,7 @@ fn score(counts: IssueCounts, wraps: bool) -> Score {
         counts.errors,
         loses,
         wraps,
-        counts.overlooked_at,
+        counts.unknown_keys_by_depth,
         counts.warnings,
         counts,
     )

@@ -1,8 +1,8 @@
-//! [`PlainSchema`], [`UnionSchema`]: a wanted schema of one kind, with its id.
+//! [`PlainSchema`], [`UnionSchema`]: an expected schema of one kind, with its id.
 
 use crate::schema::compiled::{Plain, Schema, SchemaId, Union};
 
-/// A wanted schema that states types and limits.
+/// An expected schema with types and limits.
 #[derive(Clone, Copy)]
 pub(in crate::arguments) struct PlainSchema<'s> {
     pub(in crate::arguments) id: SchemaId,
@@ -10,7 +10,7 @@ pub(in crate::arguments) struct PlainSchema<'s> {
     pub(in crate::arguments) plain: &'s Plain,
 }
 
-/// A wanted schema with alternatives.
+/// An expected schema with alternatives.
 #[derive(Clone, Copy)]
 pub(in crate::arguments) struct UnionSchema<'s> {
     pub(in crate::arguments) id: SchemaId,

@@ -1,4 +1,4 @@
-//! [`Arguments`]: what was sent, by parameter; as text, as values, or as a part of the tree.
+//! [`Arguments`]: the argument of each parameter, as text, as a value, or as a part of the tree.
 
 use serde::de::{Deserializer, Visitor};
 use serde_json::Value;
@@ -11,20 +11,20 @@ use crate::arguments::input::tree::node::{self, Node};
 use crate::param::params::ArgumentSource;
 use crate::schema::CompiledSchema;
 
-/// The argument of one parameter, by reference.
+/// Argument of a parameter, by reference.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Argument<'a> {
-    /// A scalar in JSON text that conforms to the letter.
+    /// A conforming scalar in JSON text.
     Scalar(Scalar<'a>),
-    /// Other JSON text that conforms to the letter, and where it ends.
+    /// Other conforming JSON text, and its end.
     Json(Tokens<'a>, usize),
-    /// A JSON value that conforms to the letter.
+    /// A conforming JSON value.
     Value(&'a Value),
     /// A part of a coerced tree.
     Tree(&'a Node<'a>),
 }
 
-/// Returns text has to be read to its end: a type that ignores the error of another may have stopped in the middle.
+/// Deserializes text, which must be read to its end: a type that ignores an inner error may have stopped early.
 #[inline]
 fn text<'a, T>(
     mut text: Tokens<'a>,
@@ -67,7 +67,7 @@ macro_rules! forward_to_reader {
     };
 }
 
-/// By reference, so that nothing is moved for each parameter.
+/// Implemented for a reference, so that parameters move nothing.
 impl<'de> Deserializer<'de> for &Argument<'de> {
     type Error = DeserializeError;
 
@@ -85,20 +85,20 @@ impl<'de> Deserializer<'de> for &Argument<'de> {
     }
 }
 
-/// The properties of the arguments, as far as there are parameters for them.
+/// Arguments by the index of their parameter.
 #[derive(Debug)]
 pub(in crate::arguments) struct Arguments<'a> {
     compiled: &'a CompiledSchema,
     slots: [Option<Argument<'a>>; MAX_PARAMETERS],
-    /// Whether texts are left where they are, to be moved in the end.
+    /// Whether strings stay in place, to be moved last.
     pub(in crate::arguments) moves_texts: bool,
 }
 
-/// The most parameters that a function can have.
+/// Maximum number of parameters of a function.
 const MAX_PARAMETERS: usize = 16;
 
 impl<'a> Arguments<'a> {
-    /// None yet.
+    /// Creates a list without arguments.
     pub(in crate::arguments) fn new(compiled: &'a CompiledSchema) -> Self {
         Self {
             compiled,
@@ -107,7 +107,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// All that came, in a tree.
+    /// Creates the list of all arguments in a tree.
     pub(in crate::arguments) fn from_tree(compiled: &'a CompiledSchema, tree: &'a node::Members<'a>) -> Self {
         let mut arguments = Self::new(compiled);
         for (place, property) in compiled.properties().iter().enumerate() {

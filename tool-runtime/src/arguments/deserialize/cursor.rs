@@ -1,4 +1,4 @@
-//! A cursor over JSON that is read once, part by part: text, a `serde_json::Value`, or the tree.
+//! A cursor over JSON that is read once: text, a `serde_json::Value`, or the tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,44 +13,44 @@ use crate::arguments::input::tree::node::Node;
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::types::Types;
 
-/// A place before a value. In text, reading the value moves it after the value.
+/// Position before a value. In text, reading the value moves the cursor behind it.
 pub(in crate::arguments) trait Cursor<'de>: Copy {
-    /// Whether errors have to say what is wrong; those of the fast path are never read.
+    /// Whether errors need messages; errors of the fast path are never read.
     const EXPLAINS: bool;
-    /// The rest of a list.
+    /// Remaining items of a list.
     type Items;
-    /// The rest of an object.
+    /// Remaining entries of an object.
     type Entries;
 
     /// Returns the type of the value; any number is a `NUMBER`.
     fn types(&mut self) -> Result<Types, DeserializeError>;
 
-    /// Reads a scalar, opens a list or an object.
+    /// Reads a scalar, or enters a list or an object.
     fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError>;
 
-    /// Moves before the next item; `false` when there is none.
+    /// Moves to the next item; `false` at the end.
     fn next_item(&mut self, items: &mut Self::Items) -> Result<bool, DeserializeError>;
 
-    /// Moves before the next key; `false` when there is none.
+    /// Moves to the next key; `false` at the end.
     fn next_entry(&mut self, entries: &mut Self::Entries) -> Result<bool, DeserializeError>;
 
-    /// Reads the key, moves before its value.
+    /// Reads the key and moves to its value.
     fn key(&mut self, entries: &Self::Entries) -> Result<&'de str, DeserializeError>;
 
-    /// Reads a value of which nothing is wanted.
+    /// Skips a value.
     fn skip(&mut self) -> Result<(), DeserializeError>;
 
-    /// Reads a value as its text.
+    /// Returns the text of a value.
     fn raw(&mut self) -> Result<String, DeserializeError>;
 }
 
-/// A value, as far as one look at it goes.
+/// A scalar, or the beginning of a list or an object.
 pub(in crate::arguments) enum Json<'de, C: Cursor<'de>> {
     Null,
     Bool(bool),
     Number(NumberToken<'de>),
     Text(Cow<'de, str>),
-    /// With the count of its items, where that is known.
+    /// A list with the number of its items, if known.
     List(C::Items, Option<usize>),
     Object(C::Entries, Option<usize>),
 }
@@ -68,13 +68,13 @@ impl<'de, C: Cursor<'de>> Json<'de, C> {
     }
 }
 
-/// A number as `serde_json` gives it: an integer if 64 bits hold it (and there is no `-0`), otherwise a float.
+/// A number as in `serde_json`: an integer if 64 bits can hold it (`-0` is a float), otherwise a float.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NumberToken<'de> {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    /// A number that is not parsed yet, or an integer of more than 64 bits.
+    /// A number that is not parsed, or an integer of more than 64 bits.
     Text(&'de str),
 }
 
@@ -100,7 +100,7 @@ impl<'de> NumberToken<'de> {
         }
     }
 
-    /// Returns the integer that it is, however it is written.
+    /// Returns the value if it is an integer in any notation.
     #[inline]
     pub(super) fn integer<T: FromStr + TryFrom<u64> + TryFrom<i64>>(self) -> Option<T> {
         match self {
@@ -136,7 +136,7 @@ impl<'de> NumberToken<'de> {
     }
 }
 
-/// The rest of a list or an object in text.
+/// Position in a list or an object in text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) enum Left {
     All,
@@ -145,7 +145,7 @@ pub(in crate::arguments) enum Left {
 }
 
 impl Left {
-    /// Moves after the comma before the next part, or after the bracket that closes.
+    /// Moves after the comma before the next part, or after the closing bracket.
     #[inline]
     fn next(&mut self, text: &mut Tokens<'_>, close: u8) -> Result<bool, DeserializeError> {
         if *self == Self::Nothing {
@@ -225,7 +225,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
         entries.next(self, b'}')
     }
 
-    /// Without escapes: the fast path takes no others.
+    /// The key has no escapes: the fast path allows none.
     #[inline]
     fn key(&mut self, _: &Left) -> Result<&'de str, DeserializeError> {
         let key = self.plain_string().ok_or_else(DeserializeError::fall_back)?;
@@ -265,7 +265,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     }
 }
 
-/// The remaining entries of an object, and the key that was read last.
+/// The remaining entries of an object, and the last key.
 pub(crate) struct KeyedEntries<'de, I> {
     entries: I,
     key: &'de str,
@@ -302,7 +302,7 @@ impl<'de> Cursor<'de> for &'de Value {
             Value::Bool(is) => Json::Bool(*is),
             Value::Number(number) => Json::Number(if let Some(value) = number.as_u64() {
                 NumberToken::Unsigned(value)
-            // With `arbitrary_precision` it may be the 0 of `-0`, which is a float.
+            // With `arbitrary_precision` this may be the 0 of `-0`, which is a float.
             } else if let Some(value) = number.as_i64().filter(|value| *value != 0) {
                 NumberToken::Signed(value)
             } else {
@@ -403,7 +403,7 @@ impl<'de, 'a> Cursor<'de> for &'de Node<'a> {
     }
 }
 
-/// A scalar that was read from text before, where it is written without escapes.
+/// A scalar that was already read from text, without escapes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scalar<'de> {
     Null,

@@ -1,4 +1,4 @@
-//! The error of types that reject a value which the schema allows.
+//! Error of a type that rejects a value allowed by the schema.
 
 use std::fmt::{self, Display};
 
@@ -7,22 +7,22 @@ use serde::de::Error;
 use crate::arguments::input::tokens::Fault;
 use crate::schema::keywords::pointer;
 
-/// The error of a type that rejects a value: its message and the path. Boxed, so that the results of values stay small, of which
-/// hardly one is an error.
+/// Error of a type that rejects a value: the message and the path. Boxed, so that results stay small; few of them are
+/// errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeserializeError(Box<Rejection>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rejection {
     message: String,
-    /// The steps to the value, the last first.
+    /// Steps to the value, innermost first.
     steps: Vec<String>,
-    /// Whether it is the key in the last step that is refused, and not what stands after it.
+    /// Whether the error is about the key in the last step, not about its value.
     is_of_key: bool,
 }
 
 impl DeserializeError {
-    /// Leaves the arguments to the tree, which has the message.
+    /// Leaves the arguments to the tree, which produces the message.
     #[cold]
     pub(super) fn fall_back() -> Self {
         Self::custom("")
@@ -33,7 +33,7 @@ impl DeserializeError {
         &self.0.message
     }
 
-    /// Returns the path to the value below the pointer given.
+    /// Returns the path to the value, below the path of the root.
     pub(crate) fn path(&self, root: &str) -> String {
         let mut path = root.to_owned();
         for step in self.steps() {
@@ -42,7 +42,7 @@ impl DeserializeError {
         path
     }
 
-    /// Returns the steps to the value, the first first.
+    /// Returns the steps to the value, outermost first.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
         self.0.steps.iter().rev().map(String::as_str)
     }
@@ -58,7 +58,7 @@ impl DeserializeError {
         self
     }
 
-    /// Marks it as the error of a map's key.
+    /// Marks the error as one of a map's key.
     #[cold]
     pub(super) fn at_key(mut self, key: &str) -> Self {
         self.0.is_of_key = true;

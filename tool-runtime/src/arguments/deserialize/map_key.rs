@@ -11,10 +11,10 @@ use super::error::DeserializeError;
 use crate::arguments::input::tree::json::parse;
 use crate::arguments::input::tree::node::Node;
 
-/// A key: text that may have to be a number or a boolean, as in a map with integer keys.
+/// A key: text that can be parsed as a number or a boolean, as in a map with integer keys.
 pub(super) struct MapKeyDeserializer<'de> {
     pub(super) text: &'de str,
-    /// Whether an error has to say what is wrong.
+    /// Whether errors need a message.
     pub(super) explains: bool,
 }
 
@@ -32,12 +32,12 @@ macro_rules! integer_keys {
     };
 }
 
-/// An integer in its own spelling: with `7` and `07` in one map, one would take the other's place.
+/// Parses an integer in canonical spelling: in a map with `7` and `07`, one would replace the other.
 fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
     key.parse().ok().filter(|value: &T| value.to_string() == key)
 }
 
-/// The expected integer, for a type whose error says only that a text is not one.
+/// Adds the expected integer to the error of a type, which only says that a text is not an integer.
 fn wanted_integer<T: Display>(error: DeserializeError, hint: Option<T>, min: T, max: T) -> DeserializeError {
     if !error.message().starts_with("invalid type: string") {
         return error;
@@ -48,7 +48,7 @@ fn wanted_integer<T: Display>(error: DeserializeError, hint: Option<T>, min: T, 
     }
 }
 
-/// A number as JSON writes it; Rust reads `inf` as well.
+/// Parses a number in JSON syntax; Rust would accept `inf` as well.
 fn float(key: &str) -> Option<f64> {
     let Ok(Node::Number(number)) = parse(key, 0) else {
         return None;
@@ -99,7 +99,7 @@ impl<'de> Deserializer<'de> for MapKeyDeserializer<'de> {
         }
     }
 
-    /// A type that parses text mostly says what is wrong with it, and not what it wants.
+    /// A type that parses text usually reports the fault, not the expected text.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let wanted = self.explains.then(|| (&visitor as &dyn Expected).to_string());
         let read = visitor.visit_borrowed_str(self.text);

@@ -1,5 +1,5 @@
-//! Arguments as a serde `Deserializer`. There is one, over whatever they stand in at the end: a coerced tree, or text or a value
-//! that is known to conform.
+//! Arguments as a serde `Deserializer`: a single implementation for a coerced tree, and for text or a value that
+//! conforms.
 
 pub(super) mod error;
 pub(super) mod cursor;

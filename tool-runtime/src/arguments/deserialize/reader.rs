@@ -1,4 +1,4 @@
-//! The serde `Deserializer`. It is strict, and its errors have the path of the value that a type rejected.
+//! The serde `Deserializer`: strict, with the path of the rejected value in its errors.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::error::DeserializeError;
 use super::map_key::MapKeyDeserializer;
 use crate::schema::compiled::types::Types;
 
-/// The value that a cursor stands before.
+/// Reads the value at a cursor.
 pub(in crate::arguments) struct ValueReader<'c, C>(pub(in crate::arguments) &'c mut C);
 
 impl<'de, C: Cursor<'de>> ValueReader<'_, C> {
@@ -94,7 +94,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.0.read()? {
-            // By way of a float of 64 bits it would be rounded twice.
+            // Conversion through a 64-bit float would round twice.
             Json::Number(number @ (NumberToken::Unsigned(_) | NumberToken::Signed(_)))
                 if number.float().abs() >= EXACT_BELOW =>
             {
@@ -185,16 +185,16 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
     }
 }
 
-/// `serde_json` takes an object with such a key for raw text, or for an exact number.
+/// Prefix of keys that `serde_json` reads as raw text, or as an exact number.
 pub(in crate::arguments) const PRIVATE: &str = "$serde_json::private::";
 
-/// The name by which `serde_json::value::RawValue` asks for JSON text; private to it and stable for years.
+/// Name by which `serde_json::value::RawValue` asks for JSON text: private, but stable for years.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// From here on neighbouring floats are more than one apart.
+/// Above this, neighbouring floats are more than one apart.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// Returns whether a float of 32 bits can hold it, rounded: the text of the largest is above the largest.
+/// Returns whether a 32-bit float can hold the rounded value: the text of the largest float exceeds its value.
 #[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
 fn is_single(float: f64) -> bool {
     (float as f32).is_finite()
@@ -233,7 +233,7 @@ impl<'de, C: Cursor<'de>> SeqAccess<'de> for ItemAccess<'_, 'de, C> {
 struct EntryAccess<'c, 'de, C: Cursor<'de>> {
     cursor: &'c mut C,
     entries: C::Entries,
-    /// The key whose value comes next.
+    /// Key of the next value.
     key: Option<&'de str>,
     left: Option<usize>,
 }
@@ -276,7 +276,7 @@ impl<'de, C: Cursor<'de>> MapAccess<'de> for EntryAccess<'_, 'de, C> {
     }
 }
 
-/// An externally tagged variant, with its content if it came as an object.
+/// An externally tagged variant, with its content if it is an object.
 struct Variant<'n, 'c, C> {
     name: &'n str,
     content: Option<&'c mut C>,
@@ -395,7 +395,7 @@ mod tests {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Wrapper(Option<i32>);
 
-    /// A map of one entry whose key is a number.
+    /// A map with one entry, whose key is a number.
     #[derive(Debug, PartialEq)]
     struct FloatKey(f64, u8);
 
@@ -418,7 +418,7 @@ mod tests {
         }
     }
 
-    /// Everything that `serde_json` reads, it reads to the same value.
+    /// Asserts that every text is read to the same value as by `serde_json`.
     fn agree<T: DeserializeOwned + PartialEq + fmt::Debug>(texts: &[&str]) {
         for text in texts {
             let node = parse(text, depth::MAX_DEPTH).unwrap();

@@ -61,20 +61,20 @@ fn has_no_values(schema: &Schema) -> bool {
     plain(schema).is_some_and(|plain| plain.values.is_none())
 }
 
-/// Returns the limits for arrays; `None` when telling takes more than a look at each item.
+/// Returns the limits of a list; `None` if checking it takes more than a look at each item.
 pub(super) fn list(schema: &Schema) -> Option<&List> {
     let plain = plain(schema).filter(|_| schema.types.has(Types::ARRAY))?;
     let list = plain.list.as_ref().unwrap_or(List::unlimited());
     (plain.values.is_none() && !list.unique).then_some(list)
 }
 
-/// Returns whether so many items conform.
+/// Returns whether the number of items conforms.
 pub(super) fn count(list: &List, count: usize) -> bool {
     let count = count as u64;
     list.min.is_none_or(|min| min <= count) && list.max.is_none_or(|max| count <= max)
 }
 
-/// Returns the limits of a schema; `None` when telling takes more than a look.
+/// Returns the limits of a schema; `None` if checking a value takes more than these.
 pub(super) fn plain(schema: &Schema) -> Option<&Plain> {
     match &schema.kind {
         Kind::Plain(plain) => Some(plain),
@@ -95,13 +95,13 @@ fn holds(limits: &NumberLimits, value: i128) -> bool {
     fits && limits.check_integer(value) == Some(true)
 }
 
-/// Returns the limits of an integer without keywords.
+/// Returns whether an integer without keywords is within 64 bits.
 fn has_64_bits(value: i128) -> bool {
     i64::try_from(value).is_ok() || u64::try_from(value).is_ok()
 }
 
-/// Limits are compared exactly, by their texts. A float that is close to a limit does not say on which side its
-/// text was.
+/// Returns whether a float is within the limits and not close to one. Limits are compared exactly, by text, and
+/// rounding may move a float to the other side of a close limit.
 fn is_clearly_within(limits: &NumberLimits, value: f64) -> bool {
     let NumberLimits {
         min,

@@ -1,4 +1,4 @@
-//! The keys of one object on the fast path: each is known and unique, and all required ones are there.
+//! Keys of an object on the fast path: each key is known and unique, and no required key is missing.
 
 use super::conform;
 use crate::arguments::deserialize::reader::PRIVATE;
@@ -6,26 +6,26 @@ use crate::schema::compiled::name::KeyPrefix;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema};
 
-/// The keys that were read so far.
+/// The keys of an object that were read so far.
 pub(super) struct Keys<'s, 't> {
     compiled: &'s CompiledSchema,
-    /// The arguments as a whole: there, a key that is not declared is always worth a word.
+    /// Whether the object is the root: an undeclared key of the root always has a warning.
     is_root: bool,
     object: Option<&'s Object>,
-    /// The property of each key.
+    /// Schema of the keys.
     names: Option<&'s Schema>,
-    /// One bit for each declared property that came.
+    /// A bit for each declared property that was read.
     seen: u64,
     /// Position of the next expected property: models mostly write in declared order.
     expected: usize,
-    /// The declared property that the last key is.
+    /// The declared property of the last key.
     pub(super) property: Option<usize>,
     /// Keys without a property; most objects have none.
     others: Vec<&'t str>,
 }
 
 impl<'s, 't> Keys<'s, 't> {
-    /// `None` when telling takes more than a look at each key.
+    /// Creates the keys of an object; `None` if checking the keys takes more than a lookup.
     pub(super) fn new(compiled: &'s CompiledSchema, schema: &'s Schema, is_root: bool) -> Option<Self> {
         let plain = conform::plain(schema).filter(|_| schema.types.has(Types::OBJECT))?;
         if plain.values.is_some() {
@@ -52,20 +52,20 @@ impl<'s, 't> Keys<'s, 't> {
         })
     }
 
-    /// Returns the key that most likely comes next, as it is written.
+    /// Returns the text of the most likely next key.
     #[inline]
     pub(super) fn expected(&self) -> Option<&'s KeyPrefix> {
         let property = self.object?.properties.get(self.expected)?;
         Some(&property.key_prefix)
     }
 
-    /// Takes the expected one.
+    /// Takes the expected key.
     #[inline]
     pub(super) fn take_expected(&mut self) -> Option<&'s Schema> {
         self.take(self.object?, self.expected)
     }
 
-    /// Returns the schema of the value after a key; `None` when the key should not be there.
+    /// Returns the schema of the value after a key; `None` if the key is invalid.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -78,7 +78,7 @@ impl<'s, 't> Keys<'s, 't> {
         }
     }
 
-    #[inline(never)] // not on the way of keys in declared order
+    #[inline(never)] // keeps the path of keys in declared order short
     fn find(&mut self, key: &'t str) -> Option<&'s Schema> {
         let Some(object) = self.object else {
             return self.take_other(key, (!self.is_root).then_some(&Schema::ANY)?);
@@ -116,7 +116,7 @@ impl<'s, 't> Keys<'s, 't> {
         Some(self.compiled.schema(property.schema))
     }
 
-    /// Returns whether each came once, everything that is required came, and neither too few nor too many.
+    /// Returns whether each key is unique, all required keys were read, and the number of keys is allowed.
     #[inline]
     pub(super) fn are_complete(mut self) -> bool {
         if !self.others.is_empty() && !self.are_others_unique() {
@@ -137,5 +137,5 @@ impl<'s, 't> Keys<'s, 't> {
     }
 }
 
-/// As many properties as `seen` has bits.
+/// Maximum number of properties: the bits of `seen`.
 const MAX_PROPERTIES: usize = 64;

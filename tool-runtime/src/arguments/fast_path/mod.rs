@@ -1,9 +1,9 @@
 //! The fast path: arguments that conform exactly are deserialized without a tree.
 //!
-//! One walk checks them against the [`CompiledSchema`], without knowledge of types; then each type reads its own part.
-//! Nothing is coerced and nothing is reported. The contract: there are no false positives, so what the fast path reads the tree
-//! would read as the same value without an issue (`tests/properties` compares the two); a negative falls back to the tree and
-//! may be given for any reason. The rest of the crate works without this folder.
+//! A single walk checks the arguments against the [`CompiledSchema`], without knowledge of types; then each type
+//! deserializes its own part. The fast path coerces nothing and reports nothing. Its contract: there are no false
+//! positives, so the tree would read the same value without an issue (`tests/properties` compares the two). A
+//! negative, for any reason, falls back to the tree. The rest of the crate works without this folder.
 
 mod conform;
 mod keys;
@@ -32,9 +32,9 @@ pub(super) fn read<P: Params>(
     host: &Host<'_>,
 ) -> Option<P::Values> {
     let mut arguments = Arguments::new(compiled);
-    look(compiled, input, &mut arguments)?;
+    check(compiled, input, &mut arguments)?;
     arguments.moves_texts = matches!(input, RawArguments::Value(Cow::Owned(_)));
-    // What a type has to say against it, it says again of the tree, where its words are heard.
+    // Errors of types are dropped here; reading the tree produces them again, with paths.
     let mut values = params.read_values(&&arguments, host, &mut |_, _| ())?;
     if let RawArguments::Value(Cow::Owned(Value::Object(given))) = input {
         P::move_strings(&mut values, &mut |parameter, text| {
@@ -42,7 +42,7 @@ pub(super) fn read<P: Params>(
             let property = place.and_then(|place| compiled.properties().get(place));
             let is_its = |key: &String| property.is_some_and(|property| is_same(key, &property.name));
             if let Some((_, Value::String(given))) = given.iter_mut().find(|(key, _)| is_its(key)) {
-                debug_assert!(text.is_empty(), "read, and left where it was");
+                debug_assert!(text.is_empty(), "the string was not moved before");
                 std::mem::swap(text, given);
             }
         });
@@ -50,8 +50,8 @@ pub(super) fn read<P: Params>(
     Some(values)
 }
 
-/// Looks at the arguments, keeps what came for each parameter.
-fn look<'a>(
+/// Checks the arguments, and returns the argument of each parameter.
+fn check<'a>(
     compiled: &CompiledSchema,
     input: &'a RawArguments<'_>,
     arguments: &mut Arguments<'a>,
@@ -63,9 +63,9 @@ fn look<'a>(
     }
 }
 
-/// Returns the arguments as a map, if they conform to the letter.
+/// Returns the arguments as a map, if they conform exactly.
 pub(super) fn map(compiled: &CompiledSchema, input: &mut RawArguments<'_>) -> Option<Map<String, Value>> {
-    look(compiled, input, &mut Arguments::new(compiled))?;
+    check(compiled, input, &mut Arguments::new(compiled))?;
     match input {
         RawArguments::Text(text) => Map::deserialize(ValueReader(&mut Tokens::new(text))).ok(),
         RawArguments::Value(Cow::Borrowed(value)) => value.as_object().cloned(),

@@ -1,4 +1,5 @@
-//! Inputs that the fast path and the tree could read differently. Both give the same values, without issues, under every policy.
+//! Inputs that the fast path and the tree could read differently. Both must return the same values, without issues,
+//! under every policy.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ fn compiled(schema: &Value) -> CompiledSchema {
     }
 }
 
-/// The difference between the paths, if there is one.
+/// Returns the inputs for which the paths differ.
 fn differences(schema: &Value, texts: &[String]) -> Vec<String> {
     let compiled = compiled(schema);
     let mut found = Vec::new();
@@ -43,7 +44,7 @@ fn assert_none(differences: &[String]) {
 }
 
 fn difference(compiled: &CompiledSchema, input: &RawArguments<'_>) -> Option<String> {
-    // By their texts: `-0.0` is not `0`.
+    // Compared by text: `-0.0` is not `0`.
     let fast = Value::Object(fast_path::map(compiled, &mut input.borrowed())?).to_string();
     if let RawArguments::Value(_) = input {
         let moved = fast_path::map(compiled, &mut input.clone().into_owned());
@@ -67,7 +68,7 @@ fn difference(compiled: &CompiledSchema, input: &RawArguments<'_>) -> Option<Str
     None
 }
 
-/// An object that has this for its only property, in each of several shapes.
+/// Wraps a schema as the only property of several kinds of objects.
 fn context(schema: &Value) -> [Value; 5] {
     [
         json!({ "type": "object", "properties": { "it": schema }, "required": ["it"] }),
@@ -78,7 +79,7 @@ fn context(schema: &Value) -> [Value; 5] {
     ]
 }
 
-/// Values as they may come, not all of them JSON.
+/// Possible values, not all of them JSON.
 #[rustfmt::skip]
 const VALUES: &[&str] = &[
     "null", "true", "false", "tru", "nulll", "0", "-0", "-0.0", "0.0", "1", "-1", "1.0", "01", "-", "+1", ".5",
@@ -218,7 +219,7 @@ fn unions() -> Vec<Value> {
     ]
 }
 
-/// So many properties, the last being `a`.
+/// Returns an object schema with `count` properties, the last of them `a`.
 fn wide(count: usize) -> Value {
     let name = |place| {
         if place + 1 == count {
@@ -288,7 +289,7 @@ fn fast_path_agrees_on_depth() {
     assert_none(&found);
 }
 
-/// Unions inside of unions on every level, and what is deepest fits.
+/// Unions are nested in unions on every level, and the deepest value matches.
 #[test]
 fn nested_unions_do_not_overflow_the_stack() {
     let mut defs = serde_json::Map::new();
@@ -330,7 +331,7 @@ fn missing_tags_take_linear_time() {
     assert!(clock.elapsed() < Duration::from_secs(20), "{:?}", clock.elapsed());
 }
 
-/// Nested unions take linear time, too: a union inside of a union inside of a union, around a string that is long to look at.
+/// Nested unions take linear time, too: three nested unions around a long string.
 #[test]
 fn nested_unions_take_linear_time() {
     let next = json!({ "$ref": "#/$defs/it" });

@@ -15,16 +15,16 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Schema, SchemaId, Tag, Union};
 use crate::wire::depth;
 
-/// Looks at JSON text.
+/// Checks JSON text.
 pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, found: &mut Arguments<'a>) -> Option<()> {
-    // Of large texts, more is worth a look.
+    // Long texts get a larger limit.
     let work = MOST_WORK.saturating_add(text.len().saturating_mul(WORK_PER_BYTE));
     let mut text = arguments(compiled, Tokens::new(text), work, found)?;
     text.skip_space();
     text.is_at_end().then_some(())
 }
 
-/// Looks at a value.
+/// Checks a value.
 pub(super) fn value<'a>(
     compiled: &CompiledSchema,
     value: &'a Value,
@@ -33,31 +33,31 @@ pub(super) fn value<'a>(
     arguments(compiled, value, MOST_WORK, found).map(drop)
 }
 
-/// More than unions need that are worth a look.
+/// Maximum work of a walk: unions that need more are left to the tree.
 const MOST_WORK: usize = 100_000;
 
-/// Work for each byte of text.
+/// Additional work for each byte of text.
 const WORK_PER_BYTE: usize = 8;
 
 /// Input of the walk: text or a value.
 trait Source<'a>: Cursor<'a> {
-    /// Takes a key with its colon, if it is written like this.
+    /// Takes a key with its colon, if it is spelled exactly like this.
     fn take_key(&mut self, written: &KeyPrefix) -> bool;
 
-    /// A scalar that was read, if it costs something to read it again.
+    /// Returns a scalar that was read, if reading it again would cost time.
     fn scalar(read: Scalar<'a>) -> Option<Scalar<'a>>;
 
-    /// The value between two places, which may be a scalar.
+    /// Returns the value between two positions, which may be a scalar.
     fn until(self, end: Self, scalar: Option<Scalar<'a>>) -> Argument<'a>;
 
-    /// Work between two positions.
+    /// Returns the work between two positions.
     fn work(self, end: Self) -> usize;
 }
 
 impl<'a> Source<'a> for Tokens<'a> {
     #[inline]
     fn take_key(&mut self, written: &KeyPrefix) -> bool {
-        self.take_written(written)
+        self.take_key_text(written)
     }
 
     #[inline]
@@ -96,7 +96,7 @@ impl<'a> Source<'a> for &'a Value {
     }
 }
 
-/// The arguments as a whole; what is after them.
+/// Checks the root of the arguments, and returns the position after it.
 fn arguments<'a, C: Source<'a>>(
     compiled: &CompiledSchema,
     json: C,
@@ -123,15 +123,15 @@ fn arguments<'a, C: Source<'a>>(
 struct FastPathWalk<'s, 'a, C> {
     compiled: &'s CompiledSchema,
     json: C,
-    /// The last value, if it is a scalar in text: a parameter's need not be read again.
+    /// Last value, if it is a scalar in text: a parameter need not read it again.
     scalar: Option<Scalar<'a>>,
-    /// Number of levels that may still be opened.
+    /// Number of levels that may still be entered.
     levels: usize,
-    /// Number of unions that may still be nested: no more than the tree takes.
+    /// Number of unions that may still be nested: the limit of the tree.
     composites: usize,
-    /// In how many unions that are tried out this is.
+    /// Number of open unions whose alternatives are being tried.
     unions: usize,
-    /// Number of values, bytes of strings and keys that may still be looked at again for the sake of unions.
+    /// Number of values, bytes of strings and keys that may still be visited again because of unions.
     work: usize,
 }
 
@@ -179,7 +179,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
             Json::Number(number) => {
                 self.scalar = C::scalar(Scalar::Number(number));
                 if self.unions > 0 && is_zero_with_sign(number) {
-                    // To an alternative that takes integers it is `0`, to others it is not: no trial may end with it.
+                    // Alternatives of integers read it as `0`, others do not: no trial may end with it.
                     self.work = 0;
                 }
                 self::number(schema, number)
@@ -188,7 +188,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
         conforms.then_some(())
     }
 
-    /// An object that was opened; what came for the arguments as a whole is kept.
+    /// Checks an object after its opening bracket; the arguments of the root are kept.
     fn object(
         &mut self,
         schema: &'s Schema,
@@ -231,7 +231,8 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
         conform::count(list, count).then_some(())
     }
 
-    /// Whatever the tree would take as it was sent: `null`, what the tag names, the first that conforms.
+    /// Checks the alternative that the tree would choose for an unchanged value: `null`, the tag's, or the first that
+    /// conforms.
     fn alternatives(&mut self, alternatives: &'s Union) -> Option<()> {
         self.composites = self.composites.checked_sub(1)?;
         match (self.json.types().ok()?, &alternatives.tag) {
@@ -248,7 +249,8 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
 
     fn first(&mut self, alternatives: &'s Union, types: Types) -> Option<()> {
         let mut taken = None;
-        // A no is not final. Of these none but one may conform, or an earlier one counts although it does not know a key.
+        // A mismatch may be a false negative. Then a second alternative of an exclusive union could match, or serde
+        // could choose an earlier one that does not know a key.
         let is_no_final = !(alternatives.exclusive
             || self.compiled.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
         for schema in &alternatives.schemas {
@@ -269,7 +271,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
         Some(())
     }
 
-    /// Looks at what is looked at again; a yes does not count when that happened too often.
+    /// Runs a trial, whose values are visited again; a match does not count if there were too many such visits.
     fn trial<T>(&mut self, look: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let mut trial = Self {
             unions: self.unions + 1,
@@ -280,13 +282,13 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
         found.filter(|_| self.work > 0)
     }
 
-    /// Counts what is looked at again.
+    /// Counts repeated visits.
     fn work(&mut self, work: usize) -> Option<()> {
         self.work = self.work.saturating_sub(work);
         (self.work > 0).then_some(())
     }
 
-    /// The schema that an object's tag names.
+    /// Returns the schema of an object's tag.
     fn tagged(&mut self, tag: &Tag) -> Option<SchemaId> {
         let Ok(Json::Object(mut entries, _)) = self.json.read() else {
             return None;
@@ -318,7 +320,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
     }
 }
 
-/// The schema of the item in that place; `None` when there is none to be.
+/// Returns the schema of the item at a position; `None` if no item is allowed there.
 fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&'s Schema> {
     match (list.item(place), list.additional) {
         (Some(schema), _) => Some(compiled.schema(schema)),
@@ -327,7 +329,7 @@ fn item<'s>(compiled: &'s CompiledSchema, list: &List, place: usize) -> Option<&
     }
 }
 
-/// Whether a number may be `-0`, which not every `Value` distinguishes from `0.0`.
+/// Returns whether a number may be `-0`, which not every `Value` distinguishes from `0.0`.
 fn is_zero_with_sign(number: NumberToken<'_>) -> bool {
     match number {
         NumberToken::Float(value) => value == 0.0,
@@ -336,7 +338,7 @@ fn is_zero_with_sign(number: NumberToken<'_>) -> bool {
     }
 }
 
-/// Whether a number conforms.
+/// Returns whether a number conforms.
 #[inline]
 fn number(schema: &Schema, number: NumberToken<'_>) -> bool {
     let whole = match number {
@@ -352,7 +354,7 @@ fn number(schema: &Schema, number: NumberToken<'_>) -> bool {
 fn uncommon(schema: &Schema, number: NumberToken<'_>) -> bool {
     let text = match number {
         NumberToken::Text(text) => text,
-        // From there on a float may be what became of an integer; without a fraction, it may be one.
+        // A larger float may come from an integer, and a float without a fraction may be one.
         number => return number.float().abs() < SURE && conform::float(schema, || number.float()),
     };
     if text != "-0" && !text.contains(['.', 'e', 'E']) {

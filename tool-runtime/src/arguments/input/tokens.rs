@@ -1,4 +1,4 @@
-//! A strict JSON tokenizer (RFC 8259). The tree, the fast path and the deserializer are built on it.
+//! A strict JSON tokenizer (RFC 8259), for the tree, the fast path and the deserializer.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use tool_repair::plain;
 
 use crate::schema::compiled::name::KeyPrefix;
 
-/// A text and how far it was read.
+/// A text, and the position of the next byte.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tokens<'t> {
     text: &'t str,
     pub(crate) at: usize,
 }
 
-/// The reason why a text is not JSON, or is not read. The tokens stand at the fault.
+/// Reason why a text is not JSON, or cannot be read. The tokenizer stays at the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Not JSON: what was expected instead.
+    /// Invalid JSON; the string is the expected syntax.
     Syntax(&'static str),
-    /// Half of a surrogate pair is escaped: JSON, but no text.
+    /// Half of a surrogate pair is escaped: valid JSON, but not valid text.
     LoneSurrogate,
     TooDeep,
 }
@@ -44,7 +44,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes the next byte if it is that one.
+    /// Takes the next byte if it is `byte`.
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
@@ -64,9 +64,9 @@ impl<'t> Tokens<'t> {
         found
     }
 
-    /// Takes a name as it is usually written.
+    /// Takes a key in its usual spelling.
     #[inline]
-    pub(crate) fn take_written(&mut self, written: &KeyPrefix) -> bool {
+    pub(crate) fn take_key_text(&mut self, written: &KeyPrefix) -> bool {
         let found = written.is_prefix_of(self.rest());
         if found {
             self.at += written.len();
@@ -82,7 +82,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes a string without escapes, if it is one: what stands between the quotes.
+    /// Takes a string without escapes; returns the text between the quotes.
     #[inline]
     pub(crate) fn plain_string(&mut self) -> Option<&'t str> {
         let (b'"', rest) = self.rest().split_first()? else {
@@ -97,7 +97,7 @@ impl<'t> Tokens<'t> {
         Some(inside)
     }
 
-    /// Returns a string in which there are escapes.
+    /// Takes a string with escapes.
     #[cold]
     fn escaped_string(&mut self) -> Result<String, Fault> {
         if !self.take(b'"') {
@@ -145,7 +145,7 @@ impl<'t> Tokens<'t> {
         Ok(())
     }
 
-    /// Returns a number, as it is written.
+    /// Takes a number, and returns its text.
     pub(crate) fn number(&mut self) -> Result<&'t str, Fault> {
         let start = self.at;
         self.take(b'-');
@@ -177,7 +177,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes an integer without a sign, if it is one that is surely less than 2^64.
+    /// Takes an integer without a sign that is certainly less than 2^64.
     #[inline]
     pub(crate) fn natural(&mut self) -> Option<u64> {
         let rest = self.rest();
@@ -196,7 +196,7 @@ impl<'t> Tokens<'t> {
         Some(value)
     }
 
-    /// Returns the text that was read since a position.
+    /// Returns the text since a position.
     #[inline]
     pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
@@ -208,7 +208,7 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Returns the string that is written with these escapes; where half of a surrogate pair is, if there is one.
+/// Unescapes the contents of a string; an error is the position of half of a surrogate pair.
 fn decode(inside: &str) -> Result<String, usize> {
     let mut text = String::with_capacity(inside.len());
     let mut rest = inside;
@@ -222,7 +222,7 @@ fn decode(inside: &str) -> Result<String, usize> {
     Ok(text)
 }
 
-/// Returns the character of an escape, and the text after it; `None` for half of a surrogate pair.
+/// Returns the character of an escape, and the text after the escape; `None` for half of a surrogate pair.
 fn unescape(escape: &str) -> Option<(char, &str)> {
     let mut letters = escape.chars();
     let letter = match letters.next()? {

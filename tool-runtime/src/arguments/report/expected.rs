@@ -1,4 +1,4 @@
-//! Describes what a schema expects, as part of an error message.
+//! Descriptions of expected values, for error messages.
 
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
@@ -11,7 +11,7 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{CompiledSchema, Kind, Plain, Schema, SchemaId, Tag, Union, Values};
 use crate::wire::issue::excerpt;
 
-/// The expectation of a schema: `an integer from 1 to 100`.
+/// Description of the values of a schema: `an integer from 1 to 100`.
 pub(crate) struct Expected<'s>(pub(crate) &'s CompiledSchema, pub(crate) SchemaId);
 
 impl Display for Expected<'_> {
@@ -29,16 +29,16 @@ impl Display for Expected<'_> {
     }
 }
 
-/// Writes the description of a schema. Nested unions are described to a limited depth and with a limited number of members, since
-/// there may be exponentially many.
+/// Writes the description of a schema. Depth and number of members of nested unions are limited, since members may be
+/// exponentially many.
 struct ExpectedWriter<'s> {
     compiled: &'s CompiledSchema,
-    /// Number of members of unions that may still be described.
+    /// Number of union members that may still be described.
     left: Cell<usize>,
 }
 
 impl ExpectedWriter<'_> {
-    /// Nothing, where the words would be too long with so many levels of unions.
+    /// Describes a schema; `None` if the description of nested unions would be too long.
     fn schema(&self, id: SchemaId, levels: usize) -> Option<String> {
         let schema = self.compiled.schema(id);
         if let Some(words) = self.formatted(schema) {
@@ -55,7 +55,7 @@ impl ExpectedWriter<'_> {
         })
     }
 
-    /// Returns the form of a text of the `format`, unless such a text is rejected for another reason.
+    /// Returns the description of a `format`, unless other keywords reject its strings.
     fn formatted(&self, schema: &Schema) -> Option<String> {
         let format = schema.format.filter(|_| types(schema) == Types::STRING)?;
         let schemas = match &schema.kind {
@@ -100,7 +100,7 @@ impl ExpectedWriter<'_> {
         self.schema(id, levels)
     }
 
-    /// Returns a tagged union of objects, or another value.
+    /// Describes a tagged union of objects, or of objects and other values.
     fn tagged(&self, whole: &Schema, tag: &Tag, all: &Union, levels: usize) -> Option<String> {
         let mut words = String::new();
         let others = types(whole).without(Types::OBJECT);
@@ -129,7 +129,7 @@ impl ExpectedWriter<'_> {
         Some(words)
     }
 
-    /// One of several schemas: each in its own words, where these say more than their types.
+    /// Describes several schemas, each by its own description if it is more specific than the types.
     fn any_of(&self, whole: &Schema, schemas: &[SchemaId], levels: usize) -> Option<String> {
         if !schemas
             .iter()
@@ -144,7 +144,7 @@ impl ExpectedWriter<'_> {
     }
 }
 
-/// Returns the types of a schema without `null`, unless that is all.
+/// Returns the types of a schema without `null`, unless `null` is the only type.
 fn types(schema: &Schema) -> Types {
     match schema.types.without(Types::NULL) {
         Types::NONE => schema.types,
@@ -152,7 +152,7 @@ fn types(schema: &Schema) -> Types {
     }
 }
 
-/// Returns the expectation of a value that may be `null`, too: listed values have it already.
+/// Adds `null` to the description of a schema that allows it; listed values include `null` already.
 pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     let lists_values = schema.plain().is_some_and(|plain| plain.values.is_some());
     match &schema.kind {
@@ -162,7 +162,7 @@ pub(crate) fn or_null(schema: &Schema, words: String) -> String {
     }
 }
 
-/// Returns the expectation of a value of these types, of which `null` may be one.
+/// Adds `null` to a description if `null` is one of the types.
 pub(crate) fn with_null(types: Types, words: String) -> String {
     match types {
         Types::NULL => words,
@@ -172,7 +172,7 @@ pub(crate) fn with_null(types: Types, words: String) -> String {
     }
 }
 
-/// ` from 1 to 100`, when there are limits.
+/// Displays ` from 1 to 100` if there are limits.
 pub(crate) struct Range<'a>(pub(crate) &'a NumberLimits);
 
 impl Display for Range<'_> {
@@ -198,7 +198,7 @@ impl Display for Range<'_> {
     }
 }
 
-/// `one of "a", "b"`.
+/// Displays `one of "a", "b"`.
 pub(crate) struct Listed<'a>(pub(crate) &'a Values);
 
 impl Display for Listed<'_> {
@@ -225,7 +225,7 @@ impl Display for Listed<'_> {
     }
 }
 
-/// Returns the first of so many, with commas.
+/// Joins the first items with commas, and counts the others.
 pub(in crate::arguments) fn several(
     to: &mut impl fmt::Write,
     count: usize,
@@ -236,7 +236,7 @@ pub(in crate::arguments) fn several(
     to.write_str(if count > MAX_LISTED { " and more" } else { "" })
 }
 
-/// The expectation, with its path.
+/// Displays an expected value with its path.
 pub(crate) struct Within<'a>(pub(crate) &'a Values, pub(crate) SchemaHint<'a>);
 
 impl Display for Within<'_> {
@@ -248,7 +248,7 @@ impl Display for Within<'_> {
 /// Maximum number of names or values in a message.
 pub(in crate::arguments) const MAX_LISTED: usize = 32;
 
-/// The length of a union's description in bytes; a longer one is replaced by the types.
+/// Maximum length of a union's description in bytes; a longer description is replaced by the types.
 const MAX_LENGTH: usize = 180;
 
 /// Maximum depth of described unions.
@@ -310,7 +310,7 @@ mod tests {
                 definitions.insert(format!("d{deep}_{name}"), last);
             }
             let compiled = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
-            // Without its cache, this takes minutes.
+            // Without its cache, this test takes minutes.
             let begun = Instant::now();
             let said = said(&compiled);
             assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());

@@ -1,4 +1,4 @@
-//! The messages of issues, for the model: what was invalid, and what is expected.
+//! Messages of issues, for the model: the fault, and the expected value.
 
 use std::fmt::{Display, Write as _};
 
@@ -12,12 +12,12 @@ use crate::schema::compiled::{Schema, Values};
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 
-/// A value was changed on its way.
+/// Warns about a changed value.
 pub(crate) fn changed(code: Code, sent: &Node<'_>, taken: &Node<'_>) -> Issue {
     Issue::warning(code, "", format!("{} was read as {}", shown(sent), shown(taken)))
 }
 
-/// A value that was read as a missing key.
+/// Warns about a value that was read as a missing key.
 pub(crate) fn missing_value(code: Code, sent: &Node<'_>) -> Issue {
     let message = format!(
         "{} was read as a missing key; leave the key out instead",
@@ -26,7 +26,7 @@ pub(crate) fn missing_value(code: Code, sent: &Node<'_>) -> Issue {
     Issue::warning(code, "", message)
 }
 
-/// A value of the wrong kind.
+/// Rejects a value of the wrong type.
 pub(crate) fn invalid_type(code: Code, sent: &Node<'_>, wanted: impl Display) -> Issue {
     refused(
         code,
@@ -35,7 +35,7 @@ pub(crate) fn invalid_type(code: Code, sent: &Node<'_>, wanted: impl Display) ->
     )
 }
 
-/// A list or an object where a string is wanted.
+/// Rejects a list or an object for a string.
 pub(crate) fn not_a_string(sent: &Node<'_>, wanted: impl Display, holds_json: bool) -> Issue {
     let form = if holds_json { "it as JSON text" } else { "a string" };
     let message = format!(
@@ -46,19 +46,19 @@ pub(crate) fn not_a_string(sent: &Node<'_>, wanted: impl Display, holds_json: bo
     refused(Code::UnsupportedStringLiteral, sent, message)
 }
 
-/// A text that stands for more: the key or the tag of the object that is wanted.
+/// Rejects a text for an object: the text is only a key or the tag of that object.
 pub(crate) fn incomplete(sent: &Node<'_>, hint: SchemaHint<'_>) -> Issue {
     let message = format!("incomplete value {}; expected {hint}", shown(sent));
     refused(Code::NoAlternativeFits, sent, message)
 }
 
-/// None of the allowed values.
+/// Rejects a value that is not one of the allowed values.
 pub(crate) fn not_among(values: &Values, sent: &Node<'_>) -> Issue {
     let message = format!("invalid value {}; expected {}", shown(sent), Listed(values));
     refused(Code::EnumOutOfRange, sent, message).about(&subject(sent))
 }
 
-/// A limit that does not hold.
+/// Rejects a value that violates a limit.
 pub(crate) fn violates(sent: &Node<'_>, limit: impl Display) -> Issue {
     refused(
         Code::ConstraintViolated,
@@ -67,7 +67,7 @@ pub(crate) fn violates(sent: &Node<'_>, limit: impl Display) -> Issue {
     )
 }
 
-/// A number that no float can stand for.
+/// Rejects a number that no float can represent.
 pub(crate) fn not_finite(sent: &Node<'_>) -> Issue {
     invalid_type(
         Code::UnsupportedNumberLiteral,
@@ -76,11 +76,11 @@ pub(crate) fn not_finite(sent: &Node<'_>) -> Issue {
     )
 }
 
-/// An integer that the type cannot hold.
+/// Rejects an integer outside the range of the type.
 pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>, schema: &Schema) -> Issue {
     let mut limits = limits.cloned().unwrap_or_default();
     let width = limits.width.unwrap_or(SIXTY_FOUR_BITS);
-    // What the schema says is narrower than what the type can hold.
+    // The limits of the schema are narrower than the range of the type.
     if limits.min.is_none() && limits.exclusive_min.is_none() {
         limits.min = Some(Bound::new(width.min_text));
     }
@@ -92,13 +92,13 @@ pub(crate) fn out_of_range(sent: &Node<'_>, limits: Option<&NumberLimits>, schem
     refused(Code::IntegerOutOfRange, sent, message)
 }
 
-/// A value that is one of several of several …
+/// Rejects a value of too many nested unions.
 pub(crate) fn too_many_unions() -> Issue {
     let message = "too many nested unions; expected a flatter value";
     Issue::error(Code::TooDeep, "", message)
 }
 
-/// A value that nests too deeply, as sent or as coerced.
+/// Rejects a value that nests too deeply, as sent or as coerced.
 pub(crate) fn too_deep() -> Issue {
     let message = format!(
         "nested deeper than {} levels; expected a flatter value",
@@ -107,13 +107,13 @@ pub(crate) fn too_deep() -> Issue {
     Issue::error(Code::TooDeep, "", message)
 }
 
-/// A value whose alternatives take too long to try.
+/// Rejects a value whose alternatives take too long to try.
 pub(crate) fn too_complex() -> Issue {
     let message = "too many possible readings of the value; expected fewer items, each of exactly the types of the schema";
     Issue::error(Code::TooComplex, "", message)
 }
 
-/// In a trial, a value that does not satisfy a keyword that coercion does not enforce.
+/// Rejects a value in a trial: a keyword that coercion does not enforce does not hold.
 pub(crate) fn unlike_assertions() -> Issue {
     Issue::error(
         Code::ConstraintViolated,
@@ -122,7 +122,7 @@ pub(crate) fn unlike_assertions() -> Issue {
     )
 }
 
-/// A value whose coerced value would not be accepted unchanged.
+/// Rejects a value whose coerced form would not be accepted unchanged.
 pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     let message = format!(
         "ambiguous value {}: its coerced value would be read differently; expected a value that is valid without coercion",
@@ -131,7 +131,8 @@ pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     refused(Code::AmbiguousValue, sent, message)
 }
 
-/// A value that the schema allows and its type does not: the type says why, and its `format` what to send.
+/// Rejects a value that the schema allows and its type does not. The message quotes the error of the type, and the
+/// `format` if there is one.
 pub(crate) fn invalid_value(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
     let message = match wanted {
         Some(wanted) => format!("invalid value {}: {said}; expected {wanted}", shown(sent)),
@@ -148,14 +149,14 @@ pub(crate) fn null(wanted: impl Display) -> Issue {
     )
 }
 
-/// A required parameter or, deeper inside, a required property that was not sent.
+/// Rejects arguments or an object without a required property.
 pub(crate) fn missing(at: &Path<'_>, name: &str, wanted: impl Display) -> Issue {
     let what = if at.depth() == 1 { "parameter" } else { "property" };
     let message = format!("missing required {what}; expected {wanted}");
     Issue::error(Code::MissingRequired, "", message).about(name)
 }
 
-/// A key that nothing takes.
+/// Warns about an unknown key.
 pub(crate) fn unknown<'n>(
     code: Code,
     name: &str,
@@ -193,20 +194,20 @@ pub(crate) fn renamed(sent: &str, name: &str) -> Issue {
     )
 }
 
-/// A key that the map does not have.
+/// Rejects a key that the map does not allow.
 pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
     let message = format!("invalid map key `{}`; expected {wanted}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
-/// A key that the schema allows and the type of the map's keys refuses.
+/// Rejects a map key that the schema allows and the key type does not.
 pub(crate) fn invalid_key_of_type(sent: &str, said: &str) -> Issue {
     let break_before = if said.starts_with("expected ") { ';' } else { ':' };
     let message = format!("invalid map key `{}`{break_before} {said}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
-/// One of two keys that are read as the same.
+/// Rejects one of two keys that are read as the same key.
 pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
     let message = format!(
         "duplicate map key: `{}` is read as `{}`, which another key is as well; expected that key once",
@@ -216,13 +217,13 @@ pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
-/// A key that was read as another spelling of it.
+/// Warns about a map key in another spelling.
 pub(crate) fn coerced_key(sent: &str, name: &str) -> Issue {
     let message = format!("the key `{}` was read as `{}`", excerpt(sent), excerpt(name));
     Issue::warning(Code::MapKeyCoerced, "", message)
 }
 
-/// The first of some keys.
+/// Lists the first of the allowed keys.
 pub(crate) fn one_of_keys<'n>(keys: impl ExactSizeIterator<Item = &'n str>) -> String {
     let mut words = String::from(if keys.len() > 1 { "one of " } else { "" });
     let _ = several(&mut words, keys.len(), keys.map(quoted));
@@ -233,7 +234,7 @@ pub(crate) fn repeated(name: &str) -> Issue {
     Issue::warning(Code::DuplicateKey, "", "duplicate key; the last value was used").about(name)
 }
 
-/// An error about a value that was sent.
+/// Builds an error about a value.
 pub(crate) fn refused(
     code: Code,
     sent: &Node<'_>,
@@ -242,7 +243,7 @@ pub(crate) fn refused(
     Issue::error(code, "", message).sent_as(&subject(sent))
 }
 
-/// A value as the subject of a code: a string as its text, everything else as its JSON.
+/// Formats a value as the subject of a code: a string as its text, any other value as JSON.
 fn subject(sent: &Node<'_>) -> String {
     match sent {
         Node::Text(text) => excerpt(text).into_owned(),
@@ -250,7 +251,7 @@ fn subject(sent: &Node<'_>) -> String {
     }
 }
 
-/// A value in a message: its JSON, cut.
+/// Formats a value for a message: its JSON, truncated.
 pub(crate) fn shown(node: &Node<'_>) -> String {
     excerpt(&node.preview()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The issues that coercion collects, with their paths. A message is formatted only when its issue is kept.
+//! Issues of a coercion, with their paths. A message is formatted only if its issue is kept.
 
 pub(super) mod path;
 pub(super) mod schema_hint;
@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 use self::path::Path;
 use crate::wire::issue::{Code, Issue};
 
-/// The findings of a walk; of a trial only how many there are.
+/// Findings of a walk; a trial only counts them.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) issues: Vec<Issue>,
@@ -23,29 +23,29 @@ pub(crate) struct Report {
     allowance: Allowance,
 }
 
-/// The keys of maps that were coerced, as they were sent, by the path of what they became.
+/// Original map keys, by the path of the coerced key.
 #[derive(Debug, Default)]
 pub(crate) struct CoercedKeys(Vec<(String, Box<str>)>);
 
 impl CoercedKeys {
-    /// Returns the key that was sent for the one that a path ends with; `None` if that was.
+    /// Returns the original form of the key at the end of a path; `None` if it was not coerced.
     pub(crate) fn sent(&self, path: &str) -> Option<&str> {
         let mut coerced = self.0.iter().rev();
         coerced.find(|(known, _)| known == path).map(|(_, sent)| &**sent)
     }
 }
 
-/// Number of bytes of findings that are still kept, of either severity.
+/// Number of bytes of findings that can still be kept, for each severity.
 ///
-/// A path has all the keys on its way and may come as often as the text has values: without a limit, a text of
-/// 100 kB has findings of a gigabyte.
+/// A path contains all its keys, and there may be as many paths as values: without a limit, the findings of a text of
+/// 100 kB could take a gigabyte.
 #[derive(Debug, Clone, Copy)]
 struct Allowance {
     errors: usize,
     warnings: usize,
 }
 
-/// Maximum size of issues; a host and a model read less.
+/// Maximum size of all issues; hosts and models read far less.
 const MAX_BYTES: usize = 16 << 20;
 
 impl Default for Report {
@@ -63,7 +63,7 @@ impl Default for Report {
     }
 }
 
-/// A moment of a walk, to come back to.
+/// State of a report, for rolling back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     kept: usize,
@@ -71,22 +71,22 @@ pub(crate) struct Mark {
     allowance: Allowance,
 }
 
-/// Number of findings: the fewer, the better something fits.
+/// Number of findings, by kind; the smaller, the better the match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct IssueCounts {
     pub(crate) errors: usize,
-    /// The warnings that are errors under `Lossless`. A value without them is read in the same way under both policies.
+    /// Warnings that are errors under `Lossless`. Without them, a value is read in the same way under both policies.
     pub(crate) losses: usize,
     pub(crate) warnings: usize,
-    /// The warnings about unknown keys.
-    pub(crate) overlooked: usize,
+    /// Warnings about unknown keys.
+    pub(crate) unknown_keys: usize,
     /// Number of unknown keys, by their depth.
-    pub(crate) overlooked_at: CountsByDepth,
-    /// The warnings about duplicate keys.
+    pub(crate) unknown_keys_by_depth: CountsByDepth,
+    /// Warnings about duplicate keys.
     pub(crate) repeated: usize,
     /// Unknown keys that are reported and kept.
     pub(crate) left: usize,
-    /// The errors about numbers beyond a limit of the schema.
+    /// Errors about numbers beyond a limit of the schema.
     pub(crate) limits: usize,
 }
 
@@ -95,21 +95,21 @@ impl IssueCounts {
         errors: 1,
         losses: 0,
         warnings: 0,
-        overlooked: 0,
-        overlooked_at: CountsByDepth::NONE,
+        unknown_keys: 0,
+        unknown_keys_by_depth: CountsByDepth::NONE,
         repeated: 0,
         left: 0,
         limits: 0,
     };
 
-    /// Returns whether there is nothing to tell.
-    pub(crate) fn is_silent(&self) -> bool {
+    /// Returns whether there are no findings.
+    pub(crate) fn has_no_findings(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns whether nothing was refused or changed: keys that are not taken are not.
+    /// Returns whether nothing was rejected or changed, apart from unknown and duplicate keys.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.errors == 0 && self.warnings == self.overlooked + self.repeated
+        self.errors == 0 && self.warnings == self.unknown_keys + self.repeated
     }
 }
 
@@ -118,26 +118,26 @@ impl AddAssign for IssueCounts {
         self.errors += more.errors;
         self.losses += more.losses;
         self.warnings += more.warnings;
-        self.overlooked += more.overlooked;
-        self.overlooked_at += more.overlooked_at;
+        self.unknown_keys += more.unknown_keys;
+        self.unknown_keys_by_depth += more.unknown_keys_by_depth;
         self.repeated += more.repeated;
         self.left += more.left;
         self.limits += more.limits;
     }
 }
 
-/// Number of keys in no object, in one, in two …: in comparisons, the first difference counts. Who loses an
-/// object with all that is in it loses more than who loses some of that.
+/// Number of keys by the depth of their object; a comparison is decided by the first difference. Losing an object
+/// with all its contents is worse than losing some of the contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CountsByDepth([u16; DEPTHS]);
 
-/// Deeper keys are counted with the deepest.
+/// Number of distinguished depths; deeper keys are counted with the deepest.
 const DEPTHS: usize = 16;
 
 impl CountsByDepth {
     const NONE: Self = Self([0; DEPTHS]);
 
-    /// Adds the key that a path ends with.
+    /// Counts the key at the end of a path.
     fn add(&mut self, at: &Path<'_>) {
         let depth = at.keys().saturating_sub(1).min(DEPTHS - 1);
         if let Some(count) = self.0.get_mut(depth) {
@@ -160,7 +160,7 @@ fn is_of_unknown_key(issue: &Issue) -> bool {
 }
 
 impl Report {
-    /// Of a trial: findings are only counted.
+    /// Creates the report of a trial, which only counts findings.
     pub(crate) fn for_trial() -> Self {
         Self {
             is_trial: true,
@@ -168,7 +168,7 @@ impl Report {
         }
     }
 
-    /// Now.
+    /// Returns the current state, for rolling back.
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             kept: self.issues.len(),
@@ -177,15 +177,15 @@ impl Report {
         }
     }
 
-    /// Forgets what was found since.
+    /// Removes the findings since `mark`.
     pub(crate) fn roll_back(&mut self, mark: Mark) {
         self.issues.truncate(mark.kept);
         self.counts = mark.counts;
         self.allowance = mark.allowance;
     }
 
-    /// Forgets the warnings that were found since.
-    pub(crate) fn forget_warnings(&mut self, mark: Mark) {
+    /// Removes the warnings since `mark`.
+    pub(crate) fn remove_warnings(&mut self, mark: Mark) {
         self.retain(mark, Issue::is_error);
         self.allowance.warnings = mark.allowance.warnings;
         self.counts = IssueCounts {
@@ -195,38 +195,38 @@ impl Report {
         };
     }
 
-    /// Forgets which keys were found since that are not taken.
-    pub(crate) fn forget_overlooked(&mut self, mark: Mark) {
+    /// Removes the warnings about unknown keys since `mark`.
+    pub(crate) fn remove_unknown_keys(&mut self, mark: Mark) {
         self.retain(mark, |issue| issue.is_error() || !is_of_unknown_key(issue));
-        let overlooked = self.counts.overlooked - mark.counts.overlooked;
+        let unknown_keys = self.counts.unknown_keys - mark.counts.unknown_keys;
         self.counts = IssueCounts {
-            warnings: self.counts.warnings - overlooked,
-            overlooked: mark.counts.overlooked,
-            overlooked_at: mark.counts.overlooked_at,
+            warnings: self.counts.warnings - unknown_keys,
+            unknown_keys: mark.counts.unknown_keys,
+            unknown_keys_by_depth: mark.counts.unknown_keys_by_depth,
             left: mark.counts.left,
             ..self.counts
         };
     }
 
-    /// Forgets all that was found since but for keys that are not taken.
-    pub(crate) fn keep_overlooked(&mut self, mark: Mark) {
+    /// Removes all findings since `mark` except the warnings about unknown keys.
+    pub(crate) fn keep_only_unknown_keys(&mut self, mark: Mark) {
         self.retain(mark, |issue| !issue.is_error() && is_of_unknown_key(issue));
-        let overlooked = self.counts.overlooked - mark.counts.overlooked;
+        let unknown_keys = self.counts.unknown_keys - mark.counts.unknown_keys;
         self.counts = IssueCounts {
-            warnings: mark.counts.warnings + overlooked,
-            overlooked: self.counts.overlooked,
-            overlooked_at: self.counts.overlooked_at,
+            warnings: mark.counts.warnings + unknown_keys,
+            unknown_keys: self.counts.unknown_keys,
+            unknown_keys_by_depth: self.counts.unknown_keys_by_depth,
             left: self.counts.left,
             ..mark.counts
         };
     }
 
-    /// Returns the findings since then.
+    /// Returns the findings since `mark`.
     pub(crate) fn since(&mut self, mark: Mark) -> &mut [Issue] {
         self.issues.get_mut(mark.kept..).unwrap_or_default()
     }
 
-    /// Forgets some of what was found since. Earlier findings are not looked at: they may be many.
+    /// Keeps only some of the findings since `mark`. Earlier findings may be many and are not visited.
     pub(crate) fn retain(&mut self, mark: Mark, keeps: impl FnMut(&Issue) -> bool) {
         if mark.kept < self.issues.len() {
             let mut found = self.issues.split_off(mark.kept);
@@ -235,7 +235,8 @@ impl Report {
         }
     }
 
-    /// Removes the issues since `mark` that two parts of a conjunction have in common, and warnings about what is an error, too.
+    /// Removes duplicate issues of the parts of a conjunction since `mark`, and warnings about values that also have
+    /// errors.
     pub(crate) fn add_once(&mut self, mark: Mark) {
         let mut refused = HashSet::new();
         for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
@@ -248,7 +249,7 @@ impl Report {
         });
     }
 
-    /// Adds a warning; `make` is called only if it is kept.
+    /// Adds a warning; `make` is called only if the warning is kept.
     #[inline(never)] // formatting a message must not enlarge the stack of the walk
     pub(crate) fn warn(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.counts.warnings += 1;
@@ -258,7 +259,7 @@ impl Report {
         }
     }
 
-    /// Adds a warning about a key of a map that was read as the one that the path ends with.
+    /// Adds a warning about a map key that was read as the key at the end of the path.
     #[inline(never)]
     pub(crate) fn warn_coerced_key(&mut self, at: &Path<'_>, sent: &str, name: &str) {
         let is_kept = !self.is_trial && self.allowance.warnings > 0;
@@ -273,7 +274,7 @@ impl Report {
         self.counts.losses += 1;
     }
 
-    /// Counts the next error as one about the limit of a number.
+    /// Counts the next error as a violated limit of a number.
     pub(crate) fn limit(&mut self) {
         self.counts.limits += 1;
     }
@@ -281,12 +282,12 @@ impl Report {
     /// Adds a warning about an unknown key.
     #[inline(never)]
     pub(crate) fn warn_unknown(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
-        self.counts.overlooked += 1;
-        self.counts.overlooked_at.add(at);
+        self.counts.unknown_keys += 1;
+        self.counts.unknown_keys_by_depth.add(at);
         self.warn(at, make);
     }
 
-    /// Notes that the key of the last finding is left where it is.
+    /// Counts the key of the last finding as kept.
     pub(crate) fn leave(&mut self) {
         self.counts.left += 1;
     }
@@ -298,7 +299,7 @@ impl Report {
         self.warn(at, || messages::repeated(key));
     }
 
-    /// Adds a finding that stops the call.
+    /// Adds an error, which rejects the call.
     #[inline(never)]
     pub(crate) fn refuse(&mut self, at: &Path<'_>, make: impl FnOnce() -> Issue) {
         self.counts.errors += 1;

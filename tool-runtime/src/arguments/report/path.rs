@@ -1,4 +1,4 @@
-//! The path of a value in the arguments.
+//! Path of a value in the arguments.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::schema::compiled::spelling;
 use crate::schema::keywords::pointer;
 use crate::wire::issue::Issue;
 
-/// A place in the arguments, kept on the stack of the walk.
+/// Position in the arguments, kept on the stack of the walk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'p> {
     Root,
@@ -24,7 +24,7 @@ impl Path<'_> {
         }
     }
 
-    /// Returns the number of keys. Unlike its steps, they are the same in a list that was made for a single value.
+    /// Returns the number of keys, which a list that wraps a single value does not change.
     pub(crate) fn keys(&self) -> usize {
         match self {
             Self::Root => 0,
@@ -33,7 +33,7 @@ impl Path<'_> {
         }
     }
 
-    /// Returns the value of the innermost key around it, or itself.
+    /// Returns the path of the innermost key's value; the path itself if it ends with a key.
     pub(crate) fn entry(&self) -> &Self {
         match self {
             Self::Index(parent, _) => parent.entry(),
@@ -41,7 +41,7 @@ impl Path<'_> {
         }
     }
 
-    /// Returns whether the name or the description of the entry mentions JSON: a string in it may have to hold some.
+    /// Returns whether the name or the description of the entry mentions JSON: its strings may have to contain JSON.
     pub(crate) fn mentions_json(&self, compiled: &CompiledSchema) -> bool {
         let entry = self.entry();
         let is_named = matches!(entry, Self::Key(_, name) if spelling::mentions_json(name));
@@ -51,13 +51,13 @@ impl Path<'_> {
         }
     }
 
-    /// Returns a finding here.
+    /// Sets the path of an issue.
     pub(crate) fn issue(&self, mut issue: Issue) -> Issue {
         issue.path = self.pointer();
         issue
     }
 
-    /// Returns the keys and the indices.
+    /// Returns the keys and the indices of the path.
     pub(crate) fn steps(&self) -> Vec<Cow<'_, str>> {
         let (mut steps, step) = match self {
             Self::Root => return Vec::new(),
@@ -68,7 +68,7 @@ impl Path<'_> {
         steps
     }
 
-    /// As an RFC 6901 JSON Pointer.
+    /// Returns the path as an RFC 6901 JSON Pointer.
     pub(crate) fn pointer(&self) -> String {
         match self {
             Self::Root => String::new(),

@@ -11,17 +11,17 @@ use crate::schema::compiled::{
 };
 use crate::wire::issue::excerpt;
 
-/// An example of a schema, with a word for each value that only the model knows.
+/// A one-line example of a value, with a placeholder for each part that the model has to choose.
 #[derive(Clone, Copy)]
 pub(crate) struct SchemaHint<'s> {
     compiled: &'s CompiledSchema,
     schema: SchemaId,
-    /// The value of a property of the whole: what is known of it.
+    /// A property of the root and its known value.
     known: Option<(&'s str, &'s str)>,
 }
 
 impl<'s> SchemaHint<'s> {
-    /// Of an object or a list of which anything is known.
+    /// Creates the hint for an object or a list; `None` if the schema says no more about it.
     pub(crate) fn new(compiled: &'s CompiledSchema, schema: SchemaId) -> Option<Self> {
         let hint = Self {
             compiled,
@@ -40,7 +40,8 @@ impl<'s> SchemaHint<'s> {
         has_hint.then_some(hint)
     }
 
-    /// Of the one object among several schemas that a bare text names: by its only key, or by its tag.
+    /// Creates the hint for the only object among several schemas that a bare text names, by its only key or by its
+    /// tag.
     pub(crate) fn named(
         compiled: &'s CompiledSchema,
         schemas: impl Iterator<Item = SchemaId>,
@@ -70,7 +71,7 @@ impl<'s> SchemaHint<'s> {
     }
 }
 
-/// Returns the property and the value that a text is, where it is one of the values of a required property.
+/// Returns a required property and its allowed value that a text is equal to.
 fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> Option<(&'s str, &'s str)> {
     let values = compiled.schema(property.schema).plain()?.values.as_ref()?;
     let mut candidates = values.texts.iter().filter(|value| resemble(value, text));
@@ -78,7 +79,7 @@ fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> 
     Some((&property.name, value))
 }
 
-/// Returns whether there is more to say of an object than that it is one.
+/// Returns whether a hint says more than that the value is an object.
 fn has_hint(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()
@@ -96,7 +97,7 @@ impl Display for SchemaHint<'_> {
     }
 }
 
-/// An example of a list.
+/// Example of a list.
 pub(crate) struct Example<'s>(pub(crate) &'s CompiledSchema, pub(crate) &'s List);
 
 impl Display for Example<'_> {
@@ -118,7 +119,7 @@ fn as_deep_as_fits(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<Str
     })
 }
 
-/// As many of the keys as there is space for.
+/// Lists as many keys as there is space for.
 fn keys(object: &Object) -> String {
     let mut line = Line("{".to_owned());
     for property in object.properties.iter().filter(|property| property.required) {
@@ -147,11 +148,11 @@ impl SchemaHint<'_> {
         }
     }
 
-    /// Returns the values that some of several schemas are, and the types of the others; nothing if none has values.
+    /// Lists the values of several schemas, and the types of schemas without values; `None` if no schema has values.
     fn values_among(&self, alternatives: &Union) -> Option<Vec<String>> {
         let values = |id: &SchemaId| self.compiled.schema(*id).plain()?.values.as_ref();
         let with_values = alternatives.schemas.iter().filter_map(values);
-        // More than a few are cut, with a sign that there are more.
+        // More than three values are truncated, with a mark.
         let mut all: Vec<_> = with_values.flat_map(each).take(3).collect();
         let first = alternatives.schemas.iter().find(|id| values(id).is_none());
         let types = first.map(|id| self.compiled.schema(*id).types.without(Types::NULL));
@@ -206,7 +207,7 @@ impl SchemaHint<'_> {
         }
         if let Additional::Of(item) = list.additional {
             to.write_str(if list.is_tuple() { ", " } else { "" })?;
-            // As many as there have to be, where that is a few.
+            // The minimum number of items, at most three.
             let count = list.min.unwrap_or(1).clamp(1, 3);
             let fixed = list.max.is_some_and(|max| max == count);
             for place in 0..if fixed { count } else { 1 } {
@@ -219,7 +220,7 @@ impl SchemaHint<'_> {
     }
 }
 
-/// Returns a value of some types: `<an integer or null>`.
+/// Writes a placeholder for a value of some types: `<an integer or null>`.
 fn placeholder(to: &mut Line, all: Types) -> fmt::Result {
     let types = all.without(Types::NULL);
     match all {
@@ -230,7 +231,7 @@ fn placeholder(to: &mut Line, all: Types) -> fmt::Result {
     }
 }
 
-/// Returns the tag of a union of objects.
+/// Writes the tag of a union of objects.
 fn tagged(to: &mut Line, alternatives: &Union) -> fmt::Result {
     let Some(Tag::Property { name, values, .. }) = &alternatives.tag else {
         return to.write_str("{…}");
@@ -240,7 +241,7 @@ fn tagged(to: &mut Line, alternatives: &Union) -> fmt::Result {
     to.write_str(", …}")
 }
 
-/// One of some fixed values.
+/// Writes the allowed values.
 fn one_of(to: &mut Line, values: &Values) -> fmt::Result {
     listed(to, each(values))
 }
@@ -263,12 +264,12 @@ fn listed(to: &mut Line, mut values: impl Iterator<Item = String>) -> fmt::Resul
     to.write_str(if values.next().is_some() { " or …>" } else { ">" })
 }
 
-/// Returns a text as JSON has it, cut.
+/// Formats a text as a JSON string, truncated.
 pub(crate) fn quoted(text: &str) -> String {
     Node::Text((&*excerpt(text)).into()).preview()
 }
 
-/// A line that takes no more than is read.
+/// A line with a maximum length.
 struct Line(String);
 
 impl Write for Line {
@@ -281,7 +282,7 @@ impl Write for Line {
     }
 }
 
-/// Maximum size of a hint in bytes: a line of an error message contains more than the hint.
+/// Maximum size of a hint in bytes: an error message contains more than the hint.
 const MAX_LENGTH: usize = 140;
 
 /// Maximum depth of objects and lists in a hint.

@@ -1,4 +1,4 @@
-//! The root of the arguments: an object, or an error that says what is expected.
+//! Root of the arguments: an object, or an error with the expected arguments.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::raw_arguments::RawArguments;
 
-/// Returns the arguments as an object, with what was done to get there.
+/// Reads the arguments as an object, with the issues of the conversion.
 pub(crate) fn object<'a>(
     input: &'a RawArguments<'_>,
     policy: Policy,
@@ -74,7 +74,7 @@ fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), I
     }
 }
 
-/// Returns the object that a string holds.
+/// Decodes the object in a string.
 fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     if !text.trim_start().starts_with('{') {
         return Ok(None);
@@ -83,7 +83,7 @@ fn decoded<'a>(text: &Cow<'a, str>) -> Result<Option<Read<'a>>, TooDeep> {
     Ok(read.filter(|read| matches!(read.node, Node::Object(_))))
 }
 
-/// Returns the arguments of one tool in packaging that names another, `[TOOL_CALLS]name[ARGS]{…}`.
+/// Builds the error for arguments with another tool's name in their packaging, `[TOOL_CALLS]name[ARGS]{…}`.
 fn other_tool(name: &str, tool: &str) -> Issue {
     let (name, tool) = (excerpt(name), excerpt(tool));
     let message = format!(
@@ -152,7 +152,7 @@ fn parse_error(text: &str, error: &ParseError) -> Issue {
     }
 }
 
-/// Returns the place at which a text stops being JSON, and the character there.
+/// Returns the message for text that is not JSON: the position of the fault, and the character there.
 fn not_json(text: &str, offset: usize, expected: &str) -> String {
     let (line, column) = line_column(text, offset);
     let rest = text.get(offset..).unwrap_or_default();
@@ -163,7 +163,7 @@ fn not_json(text: &str, offset: usize, expected: &str) -> String {
     format!("not JSON at line {line} column {column} (byte {offset}): {expected}, {found}")
 }
 
-/// Returns the line and the column of a byte, both from 1.
+/// Returns the line and the column of a byte, both counted from 1.
 fn line_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or_default();
     let line = before.matches('\n').count() + 1;

@@ -1,7 +1,8 @@
-//! Arguments that were sent inside one unknown key: `{"arguments": {"city": "Paris"}}`.
+//! Arguments inside one unknown key: `{"arguments": {"city": "Paris"}}`.
 //!
-//! Models copy the envelope of a call, or the `properties` of the schema. The usual envelopes are unwrapped once; any other
-//! unknown key that holds declared ones is an error, since the tool would otherwise run without its arguments.
+//! Models copy the envelope of a call, or the `properties` of the schema. The usual envelopes are unwrapped once. Any
+//! other unknown key that contains declared keys is an error, since the tool would otherwise run without its
+//! arguments.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use crate::schema::keywords::pointer;
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue, excerpt};
 
-/// The keys under which models send all arguments.
+/// Keys under which models send all arguments.
 const ENVELOPES: [&str; 7] = [
     "arguments",
     "args",
@@ -32,13 +33,13 @@ const ENVELOPES: [&str; 7] = [
     "properties",
 ];
 
-/// The key of the tool's name beside the arguments.
+/// Key of the tool's name beside the arguments.
 const NAME: &str = "name";
 
 /// Placement of the parameters in the arguments.
 #[derive(Debug)]
 pub(crate) enum Layout<'a> {
-    /// At the top level, or nowhere.
+    /// At the top level, or missing.
     AsSent,
     /// Inside an envelope.
     Unwrapped {
@@ -49,16 +50,16 @@ pub(crate) enum Layout<'a> {
     Refused(Issue),
 }
 
-/// The names that a tool's schema and its host give to a call.
+/// Names of a call in the tool's schema and in the registry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Envelope<'s> {
     compiled: &'s CompiledSchema,
-    /// The tool's name; `None` if any is accepted.
+    /// Name of the tool; `None` if any name is accepted.
     tool: Option<&'s str>,
 }
 
 impl<'s> Envelope<'s> {
-    /// Finds the parameters, by the declared names.
+    /// Finds the parameters by their declared names.
     pub(crate) fn layout<'a>(
         compiled: &'s CompiledSchema,
         policy: Policy,
@@ -120,7 +121,7 @@ impl<'s> Envelope<'s> {
         }
     }
 
-    /// Returns the parameters in the value of an unknown key; an `envelope` is unwrapped.
+    /// Finds the parameters in the value of an unknown key; an envelope is unwrapped.
     fn inside<'a>(&self, key: &Cow<'a, str>, value: &Node<'a>, is_envelope: bool) -> Option<Finding<'a>> {
         let (parameters, decoded) = match object(value) {
             Ok(Some(found)) => found,
@@ -154,7 +155,7 @@ impl<'s> Envelope<'s> {
         (!held.is_empty()).then(|| Finding::Refused(holds_parameters(key, &held)))
     }
 
-    /// Returns the parameter `name` beside an envelope with other parameters: either of them may be what was meant.
+    /// Finds a parameter `name` beside an envelope with other parameters: either value may be the intended one.
     fn ambiguous<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let (_, key, value) = envelope(members).filter(|(_, key, _)| self.is_unknown(key))?;
         let (parameters, _) = object(value).ok()??;
@@ -162,8 +163,8 @@ impl<'s> Envelope<'s> {
         Some(Finding::Refused(ambiguous(key, held)))
     }
 
-    /// Returns an envelope beside declared keys, with parameters that are not among these: either of two values may
-    /// be what was meant, and a parameter in the envelope alone would be lost.
+    /// Finds an envelope beside declared keys that has other parameters: either of two values may be the intended
+    /// one, and a parameter that only the envelope has would be lost.
     fn partly_wrapped<'a>(&self, members: &Members<'a>) -> Option<Finding<'a>> {
         let mut beside = None;
         members.entries.iter().find_map(|(key, value)| {
@@ -186,7 +187,8 @@ impl<'s> Envelope<'s> {
             .collect()
     }
 
-    /// Returns whether a declared key was sent: with a value that its schema allows, or that is not `null` or a word for it.
+    /// Returns whether a declared key has a value: one that its schema allows, or that is neither `null` nor a null
+    /// word.
     fn is_sent(&self, key: &str, value: &Node<'_>) -> bool {
         let allows = |schema: &Schema| match value {
             Node::Null => schema.types.has(Types::NULL),
@@ -198,7 +200,7 @@ impl<'s> Envelope<'s> {
         !self.is_unknown(key) && self.property(key).is_none_or(allows)
     }
 
-    /// Returns the schema of a declared key in any spelling, if the root has it.
+    /// Returns the schema of a declared key in any spelling, if the root has such a property.
     fn property(&self, key: &str) -> Option<&Schema> {
         let object = self.compiled.schema(SchemaId::ROOT).plain()?.object.as_ref()?;
         let position = object.position(key).or_else(|| {
@@ -212,7 +214,7 @@ impl<'s> Envelope<'s> {
         Some(self.compiled.schema(property.schema))
     }
 
-    /// Returns whether no property has a key by the rules for names and unknown keys.
+    /// Returns whether no property has a key, by the rules for names and unknown keys.
     fn is_unknown(&self, key: &str) -> bool {
         let is_respelled = || self.declares(key);
         match &self.compiled.schema(SchemaId::ROOT).kind {
@@ -230,7 +232,7 @@ impl<'s> Envelope<'s> {
         }
     }
 
-    /// Returns whether a key is a declared one, in any spelling.
+    /// Returns whether a key is declared, in any spelling.
     fn declares(&self, key: &str) -> bool {
         let folded = fold(key);
         let is = |name: &str| fold(name) == folded;
@@ -246,23 +248,23 @@ impl<'s> Envelope<'s> {
     }
 }
 
-/// Parameters that are not at the top level.
+/// Position of parameters that are not at the top level.
 enum Finding<'a> {
     Wrapped(Enveloped<'a>),
     Refused(Issue),
 }
 
-/// The parameters in an envelope.
+/// Parameters in an envelope.
 struct Enveloped<'a> {
     key: String,
     parameters: Members<'a>,
-    /// The declared keys among them.
+    /// Declared keys among the parameters.
     held: Vec<String>,
-    /// The changes to JSON text.
+    /// Changes from decoding JSON text.
     decoded: Vec<Issue>,
 }
 
-/// Returns the name and the envelope of an object that has nothing else.
+/// Returns the name and the envelope of an object with no other keys.
 fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, str>, &'m Node<'a>)> {
     let [one, other] = members.entries.as_slice() else {
         return None;
@@ -275,12 +277,13 @@ fn envelope<'m, 'a>(members: &'m Members<'a>) -> Option<(&'m str, &'m Cow<'a, st
     }
 }
 
-/// Returns the values by their keys, of which there may be many.
+/// Indexes the values by their keys, of which there may be many.
 fn by_key<'m>(members: &'m Members<'_>) -> HashMap<&'m str, &'m Node<'m>> {
     members.entries.iter().map(|(key, node)| (&**key, node)).collect()
 }
 
-/// Returns whether a value that is no object, and whose text is none, was meant to hold one: it begins with a bracket or a fence.
+/// Returns whether a value that is not an object, decoded or not, was meant as one: its text begins with a bracket or
+/// a fence.
 fn may_hold_object(value: &Node<'_>) -> bool {
     match value {
         Node::Text(text) => ["{", "[", "```"]
@@ -291,7 +294,7 @@ fn may_hold_object(value: &Node<'_>) -> bool {
     }
 }
 
-/// Returns the object that a value is, or that its text holds, with the changes to the text.
+/// Returns an object, or the object in a text with the changes from decoding.
 fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, TooDeep> {
     match value {
         Node::Object(members) => Ok(Some((members.clone(), Vec::new()))),
@@ -318,7 +321,7 @@ fn unwrapped(key: &str) -> Issue {
     Issue::warning(Code::ArgumentsUnwrapped, "", message)
 }
 
-/// Returns an unknown key whose value has declared keys.
+/// Builds the error for an unknown key whose value has declared keys.
 fn holds_parameters(key: &str, held: &[String]) -> Issue {
     let mut names = String::new();
     let quoted = held.iter().map(|name| format!("`{}`", excerpt(name)));
@@ -328,7 +331,7 @@ fn holds_parameters(key: &str, held: &[String]) -> Issue {
     Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
 }
 
-/// Returns an envelope whose value holds no object that can be read.
+/// Builds the error for an envelope without a readable object.
 fn unreadable(key: &str) -> Issue {
     let message = "unknown parameter without an object that can be read; send all parameters at the top level, outside of it";
     Issue::error(Code::UnknownParameter, pointer::join("", key), message).about(key)
@@ -343,7 +346,7 @@ fn ambiguous(key: &str, held: &str) -> Issue {
     Issue::error(Code::AmbiguousValue, pointer::join("", key), message)
 }
 
-/// Returns a call of one tool that holds the call of another.
+/// Builds the error for a call that contains the call of another tool.
 pub(crate) fn other_tool(name: &str, tool: &str) -> Issue {
     let (name, tool) = (excerpt(name), excerpt(tool));
     let message = format!(

@@ -1,4 +1,4 @@
-//! Judges whether a value is valid, as JSON Schema does, and which of its properties and items a schema evaluates.
+//! Evaluates whether a value is valid by JSON Schema, and which of its properties and items a schema evaluates.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,30 +11,30 @@ use crate::schema::compiled::validation::{
     Condition, Contains, InPlace, ListKeywords, ObjectKeywords, Subschema, SubschemaId, Validation,
 };
 
-/// By which keywords a value is judged.
+/// Keywords by which a value is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::arguments) struct Criteria {
-    /// Whether the keywords that coercion does not enforce count.
+    /// Whether the keywords that coercion does not enforce apply.
     pub(in crate::arguments) assertions: bool,
-    /// Whether properties that `false` denies are invalid. They are but a warning, unless the policy is strict.
+    /// Whether properties that `false` denies are invalid. Without a strict policy they are only a warning.
     pub(in crate::arguments) unexpected: bool,
 }
 
 impl Criteria {
-    /// The keywords of JSON Schema.
+    /// All keywords of JSON Schema.
     pub(in crate::arguments) const ALL: Self = Self {
         assertions: true,
         unexpected: true,
     };
 }
 
-/// The parts of a list or an object that keywords have evaluated, by position.
+/// Flags of the evaluated items or members of a list or an object, by position.
 pub(in crate::arguments) type Evaluated = Vec<bool>;
 
-/// The known facts about the values of one tree, by their addresses: the tree must outlive it.
+/// Verdicts on the values of one tree, by address: the tree must outlive them.
 pub(in crate::arguments) type Verdicts = HashMap<(usize, SubschemaId, Criteria, bool), Verdict>;
 
-/// Whether a list or an object is valid.
+/// Validity of a list or an object.
 #[derive(Debug, Clone)]
 pub(in crate::arguments) struct Verdict {
     is_valid: bool,
@@ -42,7 +42,7 @@ pub(in crate::arguments) struct Verdict {
     evaluated: Option<Rc<Evaluated>>,
 }
 
-/// The reason why a value could not be judged.
+/// Reason why a value could not be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::arguments) enum Stop {
     TooDeep,
@@ -56,14 +56,14 @@ pub(in crate::arguments) const MAX_NESTED: usize = 400;
 pub(in crate::arguments) struct Evaluator<'v, 'm> {
     pub(in crate::arguments) validation: &'v Validation,
     pub(in crate::arguments) verdicts: &'m mut Verdicts,
-    /// Number of subschemas that may still be applied.
+    /// Remaining number of subschemas to apply.
     pub(in crate::arguments) work: usize,
-    /// Depth of the subschemas that are being applied.
+    /// Number of open subschemas.
     pub(in crate::arguments) nested: usize,
     pub(in crate::arguments) stopped: Option<Stop>,
-    /// The values that coercion or a type has refused.
+    /// Values that coercion or a type has rejected.
     pub(in crate::arguments) refused: HashSet<usize>,
-    /// Whether the last verdicts depend on a value that was refused.
+    /// Whether the last verdicts depend on a rejected value.
     pub(in crate::arguments) is_doubtful: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         self.evaluate(id, node, by, None)
     }
 
-    /// Judges a value; adds the evaluated items or members of a valid list or object.
+    /// Judges a value; collects the evaluated items or members of a valid list or object.
     pub(in crate::arguments) fn evaluate(
         &mut self,
         id: SubschemaId,
@@ -109,7 +109,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         is_valid
     }
 
-    /// Counts a subschema that is applied; `false` if there were too many.
+    /// Counts an applied subschema; `false` if there were too many.
     pub(in crate::arguments) fn enter(&mut self) -> bool {
         if self.nested >= MAX_NESTED {
             self.stopped.get_or_insert(Stop::TooDeep);
@@ -196,7 +196,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
             && unevaluated.is_none_or(|rest| self.rest(rest, node, by, evaluated.as_mut()))
     }
 
-    /// Returns whether the keywords hold, except for those about what the others have not evaluated.
+    /// Returns whether the keywords hold, except for `unevaluatedItems` and `unevaluatedProperties`.
     pub(in crate::arguments) fn applied(
         &mut self,
         id: SubschemaId,
@@ -257,7 +257,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         count >= contains.min && contains.max.is_none_or(|max| count <= max)
     }
 
-    /// Returns the number of valid items, as JSON Schema counts them.
+    /// Returns the number of items that are valid by JSON Schema.
     pub(in crate::arguments) fn count_valid(&mut self, items: &[Node<'_>], schema: SubschemaId) -> u64 {
         let valid = items
             .iter()
@@ -305,7 +305,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         }
         for (pattern, schema) in &object.patterns {
             let Some(pattern) = pattern else {
-                is_known = true; // it may match
+                is_known = true; // the key may match
                 continue;
             };
             if pattern.is_match(key) {
@@ -325,7 +325,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         Some(self.evaluate(additional, entry, by, None))
     }
 
-    /// `dependentRequired` and `dependentSchemas`.
+    /// Evaluates `dependentRequired` and `dependentSchemas`.
     fn dependent(
         &mut self,
         node: &Node<'_>,
@@ -379,7 +379,8 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         is_valid
     }
 
-    /// Exactly one is valid. If properties may be unexpected, a schema without any comes first.
+    /// Evaluates a `oneOf`, of which exactly one schema must be valid. If unexpected properties are allowed, a schema
+    /// without any is preferred.
     fn one_of(
         &mut self,
         schemas: &[SubschemaId],
@@ -396,7 +397,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         }
     }
 
-    /// Returns the number of the schemas of a `oneOf` that a value matches, without unexpected properties.
+    /// Returns how many schemas of a `oneOf` a value matches without unexpected properties.
     pub(in crate::arguments) fn count_matches(
         &mut self,
         schemas: &[SubschemaId],
@@ -439,7 +440,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         applied.is_none_or(|schema| self.evaluate(schema, node, by, evaluated))
     }
 
-    /// Returns whether what no keyword has evaluated is valid.
+    /// Returns whether the unevaluated items or properties are valid.
     fn rest(
         &mut self,
         schema: SubschemaId,
@@ -469,7 +470,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         true
     }
 
-    /// Returns whether the keywords of a subschema that coercion does not enforce hold for a value as it was sent.
+    /// Returns whether an unchanged value satisfies the keywords of a subschema that coercion does not enforce.
     pub(in crate::arguments) fn assertions_hold(&mut self, id: SubschemaId, node: &Node<'_>) -> bool {
         let (schema, by) = (self.validation.subschema(id), Criteria::ALL);
         if unevaluated(schema, node).is_some() {
@@ -488,7 +489,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
     }
 }
 
-/// `unevaluatedItems` or `unevaluatedProperties`, whichever is about such a value.
+/// Returns the schema of `unevaluatedItems` or `unevaluatedProperties`, by the type of the value.
 pub(in crate::arguments) fn unevaluated(schema: &Subschema, node: &Node<'_>) -> Option<SubschemaId> {
     match node {
         Node::List(_) => schema.list.as_ref()?.unevaluated,
@@ -506,7 +507,7 @@ pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
     }
 }
 
-/// Returns the key of a value.
+/// Returns the address of a value.
 pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
     std::ptr::from_ref(node).addr()
 }
@@ -516,7 +517,7 @@ pub(in crate::arguments) fn has_type(schema: &Subschema, node: &Node<'_>) -> boo
     schema.types == Types::ALL || schema.types.has(node.types())
 }
 
-/// Returns whether a value is one of those that `enum` and `const` allow.
+/// Returns whether `enum` and `const` allow a value.
 pub(in crate::arguments) fn is_allowed(schema: &Subschema, node: &Node<'_>) -> bool {
     let values = schema.values.as_ref();
     values.is_none_or(|values| limits::membership(values, node, false) == Membership::Is)

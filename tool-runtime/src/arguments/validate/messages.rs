@@ -1,4 +1,4 @@
-//! The messages of the keywords that coercion does not enforce.
+//! Messages about the keywords that coercion does not enforce.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::validation::{Contains, ObjectKeywords, Subschema};
 use crate::wire::issue::{Code, Issue, excerpt};
 
-/// A value where the schema is `false`.
+/// Rejects a value whose schema is `false`.
 pub(super) fn denied(at: &Path<'_>, sent: &Node<'_>) -> Issue {
     let message = match at {
         Path::Key(_, key) => format!("unexpected `{}`; leave it out", excerpt(key)),
@@ -23,13 +23,13 @@ pub(super) fn denied(at: &Path<'_>, sent: &Node<'_>) -> Issue {
     refused(Code::ConstraintViolated, sent, message)
 }
 
-/// An item after those that are expected.
+/// Rejects an item after the last allowed one.
 pub(super) fn unexpected_item(sent: &Node<'_>) -> Issue {
     let message = format!("unexpected value {}; leave the item out", shown(sent));
     refused(Code::ConstraintViolated, sent, message)
 }
 
-/// The code of a value that has none of the types.
+/// Returns the code for a value that has none of the types.
 pub(super) fn type_code(types: Types) -> Code {
     match types.without(Types::NULL) {
         Types::STRING => Code::UnsupportedStringLiteral,
@@ -42,12 +42,12 @@ pub(super) fn type_code(types: Types) -> Code {
     }
 }
 
-/// The items as a value.
+/// Returns the items as a node.
 pub(super) fn list<'a>(items: &[Node<'a>]) -> Node<'a> {
     Node::List(Rc::new(items.to_vec()))
 }
 
-/// The expectation of a value that may be `null`, too: listed values have it already.
+/// Adds `null` to the description of a schema that allows it; listed values include `null` already.
 pub(super) fn or_null(schema: &Subschema, words: String) -> String {
     match schema.types {
         Types::ALL => words,
@@ -56,7 +56,7 @@ pub(super) fn or_null(schema: &Subschema, words: String) -> String {
     }
 }
 
-/// The limit of `contains` that this number of items does not hold.
+/// Describes the limit of `contains` that a number of items violates.
 pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> String {
     let (word, limit) = if count < limits.min {
         ("at least", limits.min)
@@ -68,7 +68,7 @@ pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> S
     format!("{word} {limit} {noun}{kind}")
 }
 
-/// The expectation of a schema. Limits without a type are about numbers or texts alone.
+/// Describes a schema. Limits without a type apply only to numbers or texts.
 pub(super) fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
     match (schema.types, &schema.number, &schema.text) {
         (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
@@ -81,7 +81,7 @@ pub(super) fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Opt
     }
 }
 
-/// A value that matches what it must not.
+/// Rejects a value that matches a `not`.
 pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'_>>) -> Issue {
     if let Some(keys) = only_required(schema) {
         let mut names = String::new();
@@ -127,7 +127,7 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
     }
 }
 
-/// The expected types, if a schema that must not match is only about texts or lists values.
+/// Describes the other types, if a `not` schema only restricts texts or lists values.
 fn another(schema: &Subschema) -> Option<String> {
     if let Some(values) = &schema.values {
         let count = values.texts.len() + values.others.len();
@@ -146,7 +146,7 @@ fn another(schema: &Subschema) -> Option<String> {
     Some(format!("a string that does not match `{}`", excerpt(pattern)))
 }
 
-/// The expectation of a key that `propertyNames` does not allow; `not` is a schema that it excludes.
+/// Describes the keys that `propertyNames` allows; `not` is a schema that it excludes.
 pub(super) fn key(
     names: &Subschema,
     not: Option<&Subschema>,
@@ -167,7 +167,7 @@ pub(super) fn key(
     }
 }
 
-/// The keys, if a schema is nothing but `required`.
+/// Returns the keys, if a schema has only `required`.
 fn only_required(schema: &Subschema) -> Option<&[Box<str>]> {
     let object = schema.object.as_ref()?;
     let ObjectKeywords { required, .. } = &**object;
@@ -186,14 +186,14 @@ fn only_required(schema: &Subschema) -> Option<&[Box<str>]> {
     (is_only && !required.is_empty()).then_some(required)
 }
 
-/// The pattern, if a schema is nothing else.
+/// Returns the pattern, if a schema has only a pattern.
 fn only_pattern(schema: &Subschema) -> Option<&str> {
     let text = schema.text.as_ref()?;
     let is_only = schema.in_place.is_none() && text.min.is_none() && text.max.is_none();
     text.pattern.as_ref().filter(|_| is_only).map(Pattern::as_str)
 }
 
-/// No alternative, or several of a `oneOf`.
+/// Rejects a value that matches no alternative, or several of a `oneOf`.
 pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expected<'_>>) -> Issue {
     let (what, rest) = match code {
         Code::AmbiguousValue => ("ambiguous", ", written so that only one alternative matches"),
@@ -207,18 +207,18 @@ pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expecte
     )
 }
 
-/// The reason why something is required: a key was sent.
+/// Returns the reason for a dependent requirement: a key was sent.
 pub(super) fn was_sent(name: &str) -> String {
     format!(" (since `{}` was sent)", excerpt(name))
 }
 
-/// The reason why the schema of a condition applies.
+/// Returns the reason why the branch of a condition applies.
 pub(super) fn tested(test: &Subschema, sent: &Node<'_>) -> Option<String> {
     let reasons = reasons(test, sent);
     (!reasons.is_empty()).then(|| format!(" (since {})", reasons.join(" and ")))
 }
 
-/// The values that a schema looks at.
+/// Lists the values that a schema tests.
 fn reasons(schema: &Subschema, sent: &Node<'_>) -> Vec<String> {
     let (members, object) = match (sent, &schema.object) {
         (Node::Object(members), Some(object)) => (members, object),
@@ -236,5 +236,5 @@ fn reasons(schema: &Subschema, sent: &Node<'_>) -> Vec<String> {
     names.map(|name| reason(name)).collect()
 }
 
-/// Maximum number of values of a condition that are named.
+/// Maximum number of listed values of a condition.
 const MAX_REASONS: usize = 3;

@@ -1,8 +1,8 @@
-//! Enforces the keywords that coercion does not: `not`, `if`, `contains`, `dependentRequired`, `unevaluatedProperties` and their
-//! like, and `format`.
+//! Enforces the keywords that coercion does not: `format`, `not`, `if`, `contains`, `dependentRequired`,
+//! `unevaluatedProperties` and similar ones.
 //!
-//! They never decide what a value is coerced to. They are judged afterwards, on the coerced arguments, by JSON Schema's own rules;
-//! and on values as they were sent, where coercion asks which alternatives of a union these match.
+//! These keywords do not decide how a value is coerced. They are evaluated afterwards, on the coerced arguments, by
+//! the rules of JSON Schema, and on original values when coercion tests the alternatives of a union.
 
 pub(super) mod evaluate;
 mod messages;
@@ -24,8 +24,8 @@ use walk::ValidationWalk;
 const MAX_WORK: usize = 2_000_000;
 const WORK_PER_VALUE: usize = 64;
 
-/// Validates the coerced arguments, with their unknown keys, and adds what it finds to the issues. `is_strict` makes unexpected
-/// properties errors.
+/// Validates the coerced arguments, with their unknown keys, and adds the findings to the issues. `is_strict` makes
+/// unexpected properties errors.
 #[cold]
 pub(super) fn validate(
     compiled: &CompiledSchema,
@@ -64,7 +64,7 @@ pub(super) fn validate(
     add(compiled, issues, found);
 }
 
-/// Adds what was found, unless the same place has an error already.
+/// Adds findings whose path has no error yet.
 fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
     let refused: HashSet<String> = errors(issues).map(|issue| issue.path.clone()).collect();
     let unknown = issues
@@ -86,7 +86,7 @@ fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
         if refused.contains(&issue.path) || !seen.insert(finding) {
             continue;
         }
-        // A key that coercion has warned of.
+        // Coercion has already warned of the key.
         let warning = unknown.get(&issue.path).filter(|_| is_of_unknown_key(&issue));
         match warning.and_then(|place| issues.get_mut(*place)) {
             Some(warning) if issue.severity == Severity::Error => warning.severity = Severity::Error,
@@ -99,7 +99,7 @@ fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
     }
 }
 
-/// Puts issues among others, in the order of the parameters, then of the items. Both are in that order.
+/// Merges issues into others, by the order of parameters and items. Both lists are in that order.
 fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) {
     let rank = |issue: Issue| ((!issue.path.is_empty(), compiled.rank(&issue.path)), issue);
     let mut known = std::mem::take(issues).into_iter().map(rank).peekable();
@@ -121,7 +121,7 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
     issues.extend(merged.into_iter().map(|(_, issue)| issue));
 }
 
-/// Returns whether a place is an earlier item than another one, or around it.
+/// Returns whether a path is an earlier item than another path, or contains it.
 fn is_earlier(one: &str, other: &str) -> bool {
     let is_outer = one.len() < other.len() && pointer::overlap(one, other);
     is_outer || pointer::is_earlier_item(one, other)
@@ -153,7 +153,7 @@ fn refused(arguments: &Node<'_>, issues: &[Issue]) -> HashSet<usize> {
     found
 }
 
-/// The places of errors, as a tree: each step is looked at once.
+/// Paths of errors as a tree, so that each step is compared once.
 #[derive(Default)]
 struct Places {
     is_refused: bool,
@@ -188,7 +188,7 @@ impl Places {
     }
 }
 
-/// Returns the number of values.
+/// Returns the number of values in a node.
 fn count(node: &Node<'_>) -> usize {
     1 + match node {
         Node::List(items) => items.iter().map(count).sum(),

@@ -1,4 +1,4 @@
-//! Walks the coerced arguments beside the schema, and reports each keyword that does not hold where it stands.
+//! Walks the coerced arguments and the schema in parallel, and reports each keyword that does not hold at its path.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,8 +17,8 @@ use crate::schema::compiled::validation::{
 };
 use crate::wire::issue::{Code, Issue};
 
-/// A walk over the arguments. If coercion has enforced a schema, only the other keywords are looked at; in the schemas that
-/// coercion knows nothing of, such as those of `then`, all are.
+/// A walk over the arguments. For a schema that coercion has enforced, only the other keywords are checked; for
+/// schemas that coercion ignores, such as `then`, all keywords are checked.
 pub(super) struct ValidationWalk<'v, 'm> {
     compiled: &'v CompiledSchema,
     validation: &'v Validation,
@@ -27,15 +27,15 @@ pub(super) struct ValidationWalk<'v, 'm> {
     /// Whether coercion has warned of an unknown key.
     has_unknown: bool,
     pub(super) issues: Vec<Issue>,
-    /// The paths of the properties that a schema evaluates which coercion knows nothing of.
+    /// Paths of properties that are evaluated by a schema that coercion ignores.
     pub(super) known: HashSet<String>,
-    /// The lists and objects that were looked at, by their addresses.
+    /// Addresses of visited lists and objects.
     visited: HashSet<(usize, SubschemaId, bool)>,
-    /// Number of bytes of findings that are still kept.
+    /// Number of bytes of findings that can still be kept.
     allowance: usize,
 }
 
-/// As much as coercion reports.
+/// Maximum size of the findings, as for coercion.
 const MAX_BYTES: usize = 16 << 20;
 
 impl<'v, 'm> ValidationWalk<'v, 'm> {
@@ -58,7 +58,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// A value that must match a subschema; `enforced` if coercion has seen to the keywords that it knows.
+    /// Checks a value against a subschema; `enforced` if coercion has checked the keywords that it knows.
     pub(super) fn subschema(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>, enforced: bool) {
         let schema = self.validation.subschema(id);
         if enforced && !schema.has_assertions || !self.is_first(id, node, enforced) || !self.evaluator.enter()
@@ -84,7 +84,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         self.evaluator.nested -= 1;
     }
 
-    /// Whether a list or an object was not looked at before: several parts of an `allOf` may lead to the same.
+    /// Returns whether a list or an object was not visited before: several parts of an `allOf` may lead to it.
     fn is_first(&mut self, id: SubschemaId, node: &Node<'_>, enforced: bool) -> bool {
         parts(node) == 0 || self.visited.insert((address(node), id, enforced))
     }
@@ -100,13 +100,13 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// The expectation of a subschema, for a message.
+    /// Returns the description of a subschema, for a message.
     fn expected(&self, id: SubschemaId) -> Option<Expected<'v>> {
         Some(Expected(self.compiled, self.compiled.described(id)?))
     }
 
-    /// Whether a value is what `judge` looks for, for sure: not by a value that was refused.
-    fn surely(&mut self, judge: impl FnOnce(&mut Evaluator<'v, 'm>) -> bool) -> bool {
+    /// Returns whether a value certainly satisfies `judge`: the result must not depend on a rejected value.
+    fn is_certain(&mut self, judge: impl FnOnce(&mut Evaluator<'v, 'm>) -> bool) -> bool {
         let outer = std::mem::take(&mut self.evaluator.is_doubtful);
         let is_met = judge(&mut self.evaluator);
         let is_sure = !self.evaluator.is_doubtful && self.evaluator.stopped.is_none();
@@ -114,7 +114,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         is_met && is_sure
     }
 
-    /// The criteria for what must be valid.
+    /// Returns the criteria for values that must be valid.
     fn criteria(&self) -> Criteria {
         Criteria {
             assertions: true,
@@ -122,7 +122,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// The keywords of one value that coercion would have enforced. Whether it is worth looking further.
+    /// Checks the keywords of a single value that coercion would have enforced; returns whether to check further
+    /// keywords.
     #[inline(never)] // not on the stack of the whole walk
     fn own_limits(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>) -> bool {
         let schema = self.validation.subschema(id);
@@ -170,14 +171,14 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         true
     }
 
-    /// Notes that a key is known to a schema that coercion knows nothing of.
+    /// Records that a schema that coercion ignores knows a key.
     fn note_known(&mut self, at: &Path<'_>) {
         if self.has_unknown {
             self.known.insert(at.pointer());
         }
     }
 
-    /// Notes the keys that a schema declares, whether or not it applies.
+    /// Records the keys that a schema declares, whether or not it applies.
     fn note_declared(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>) {
         if let (Node::Object(members), Some(object)) = (node, &self.validation.subschema(id).object) {
             for (key, _) in members.entries.iter() {
@@ -237,7 +238,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
     fn contains(&mut self, items: &[Node<'_>], schema: &Subschema, list: &ListKeywords, at: &Path<'_>) {
         let Some(contains) = list.contains else { return };
         let mut count = 0;
-        let is_wrong = self.surely(|evaluator| {
+        let is_wrong = self.is_certain(|evaluator| {
             count = evaluator.count_valid(items, contains.schema);
             count < contains.min || contains.max.is_some_and(|max| count > max)
         });
@@ -279,7 +280,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// The value of a key.
+    /// Checks the value of a key.
     fn entry(
         &mut self,
         key: &str,
@@ -316,7 +317,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// A property that is only unexpected.
+    /// Reports an unexpected property.
     #[inline(never)]
     fn unexpected(&mut self, key: &str, object: &ObjectKeywords, at: &Path<'_>) {
         let code = if at.depth() == 1 {
@@ -350,10 +351,10 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// A key that is required and was not sent.
+    /// Reports a missing required key.
     fn missing(&mut self, name: &str, wanted: Option<Expected<'v>>, at: &Path<'_>) {
         let at = Path::Key(at, name);
-        // What a condition requires is mostly declared beside it.
+        // A key that a condition requires is usually declared beside the condition.
         let wanted = wanted.or_else(|| {
             let steps = at.steps();
             let schema = self.compiled.schema_at(steps.iter().map(|step| &**step))?;
@@ -436,7 +437,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// The alternative that a value matches, or the one to report the errors of.
+    /// Finds the alternative that a value matches, or the one whose errors are reported.
     #[inline(never)]
     fn matching(
         &mut self,
@@ -460,7 +461,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             return AlternativeMatch::One(schema);
         }
         if enforced {
-            // Coercion has found one that is valid but for the keywords that it does not enforce.
+            // Coercion has found an alternative that is valid apart from keywords that it does not enforce.
             let structure = Criteria {
                 assertions: false,
                 ..by
@@ -483,7 +484,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
 
     #[inline(never)]
     fn not(&mut self, not: SubschemaId, node: &Node<'_>, at: &Path<'_>) {
-        if self.surely(|evaluator| evaluator.is_valid(not, node, Criteria::ALL)) {
+        if self.is_certain(|evaluator| evaluator.is_valid(not, node, Criteria::ALL)) {
             let (schema, wanted) = (self.validation.subschema(not), self.expected(not));
             self.report(at, || messages::not(schema, node, wanted));
         }
@@ -496,8 +497,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             then,
             otherwise,
         } = condition;
-        let is_met = self.surely(|evaluator| evaluator.is_valid(test, node, Criteria::ALL));
-        let is_unmet = !is_met && self.surely(|evaluator| !evaluator.is_valid(test, node, Criteria::ALL));
+        let is_met = self.is_certain(|evaluator| evaluator.is_valid(test, node, Criteria::ALL));
+        let is_unmet = !is_met && self.is_certain(|evaluator| !evaluator.is_valid(test, node, Criteria::ALL));
         let applied = match (is_met, is_unmet) {
             (true, _) => then,
             (_, true) => otherwise,
@@ -507,7 +508,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             .into_iter()
             .flatten()
         {
-            // In doubt, what both branches declare is known.
+            // If the condition is undecided, the keys that both branches declare are known.
             if schema == test || !is_met && !is_unmet {
                 self.note_declared(schema, node, at);
             }
@@ -525,7 +526,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
     fn unevaluated(&mut self, id: SubschemaId, rest: SubschemaId, node: &Node<'_>, at: &Path<'_>) {
         let by = self.criteria();
         let mut evaluated: Option<Evaluated> = Some(vec![false; parts(node)]);
-        if !self.surely(|evaluator| evaluator.applied(id, node, by, &mut evaluated)) {
+        if !self.is_certain(|evaluator| evaluator.applied(id, node, by, &mut evaluated)) {
             return;
         }
         let is_never = self.validation.subschema(rest).is_never();
@@ -559,7 +560,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// Adds the reason to the errors that were found since.
+    /// Adds the reason to the errors since `mark`.
     fn explain(&mut self, mark: usize, reason: impl FnOnce() -> Option<String>) {
         let found = self.issues.get_mut(mark..).unwrap_or_default();
         if found.is_empty() {
@@ -573,7 +574,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
     }
 }
 
-/// Which alternative of a union a value matches.
+/// The matching alternative of a union.
 enum AlternativeMatch {
     One(SubschemaId),
     None,

@@ -1,4 +1,4 @@
-//! Parses JSON text into a [`Node`], strictly by RFC 8259. Lenient syntax is handled in `parse.rs`.
+//! Parses JSON text into a [`Node`], strictly by RFC 8259. Only `parse.rs` accepts lenient syntax.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use super::node::{Members, Node};
 use crate::arguments::input::tokens::{Fault, Tokens};
 use crate::schema::keywords::pointer;
 
-/// Parses one complete JSON value of at most `levels` levels. Takes time linear in the text.
+/// Parses a complete JSON value of at most `levels` levels, in linear time.
 pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
     let mut parser = Parser(Tokens::new(text));
     parser.0.skip_space();
@@ -25,9 +25,9 @@ pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
 #[derive(Debug)]
 pub(crate) struct ParseError {
     pub(crate) fault: Fault,
-    /// The byte.
+    /// Offset in bytes.
     pub(crate) offset: usize,
-    /// The steps to the value, the last first; known for lone surrogates only.
+    /// Steps to the value, innermost first; known for lone surrogates only.
     steps: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
             entries.push((key, value));
             self.0.skip_space();
             if self.0.take(b'}') {
-                return Ok(Node::Object(each_key_once(entries)));
+                return Ok(Node::Object(without_duplicate_keys(entries)));
             }
             if !self.0.take(b',') {
                 return Err(self.fault("expected `,` or `}`"));
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Steps over an opening bracket and the space after it.
+    /// Skips an opening bracket and the space after it.
     fn enter(&mut self, levels: usize) -> Result<usize, ParseError> {
         let levels = levels.checked_sub(1).ok_or_else(|| self.error(Fault::TooDeep))?;
         self.0.at += 1;
@@ -155,8 +155,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Drops all but the last value of a key, which takes the place of the first.
-fn each_key_once<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
+/// Keeps only the last value of a duplicate key, at the position of the first.
+fn without_duplicate_keys<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
     let repeats = if entries.len() <= FEW {
         let mut earlier = entries.iter().enumerate();
         earlier.any(|(place, (key, _))| entries.iter().take(place).any(|(known, _)| known == key))
@@ -192,7 +192,7 @@ fn each_key_once<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
     }
 }
 
-/// Up to this many keys are compared with each other, more are hashed.
+/// Maximum number of keys that are compared with each other; more keys are hashed.
 const FEW: usize = 12;
 
 #[cfg(test)]

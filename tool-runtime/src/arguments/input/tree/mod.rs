@@ -1,4 +1,4 @@
-//! The tree of the arguments. It keeps the text of numbers and the order of keys.
+//! Tree of the arguments, with the text of numbers and the order of keys.
 
 pub(crate) mod node;
 pub(crate) mod json;

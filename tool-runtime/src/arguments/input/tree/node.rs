@@ -1,7 +1,7 @@
-//! The nodes of the tree: JSON values with the text of numbers and the order of keys.
+//! Nodes of the tree: JSON values with the text of numbers and the order of keys.
 //!
-//! A `serde_json::Value` would lose how a number was written (`1.50`, 2^53 + 1, 30 digits) and duplicate keys. It keeps
-//! more or less depending on the features `arbitrary_precision` and `preserve_order`, which other crates may enable.
+//! A `serde_json::Value` would lose the text of numbers (`1.50`, 2^53 + 1, 30 digits) and duplicate keys. The
+//! features `arbitrary_precision` and `preserve_order`, which other crates may enable, change how much is lost.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::compiled::types::Types;
 
-/// A JSON value. Borrows from the text or the [`Value`] it was read from wherever it can.
+/// A JSON value. Borrows from the original text or [`Value`] if possible.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node<'a> {
     Null,
@@ -23,28 +23,29 @@ pub(crate) enum Node<'a> {
     Object(Members<'a>),
 }
 
-/// A number by its text.
+/// A number with its text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Number<'a> {
-    /// In JSON's grammar.
+    /// Text in JSON syntax.
     pub(crate) text: Cow<'a, str>,
-    /// The float comes from a [`Value`] and is at least 2^53, so that digits of the original text are lost.
+    /// Whether the number is a float of at least 2^53 from a [`Value`], so that digits of the original text are lost.
     pub(crate) approximate: bool,
-    /// Deserializes as an integer even if written as `3.0`; an untagged enum would choose its float variant.
+    /// Whether the number deserializes as an integer even if written as `3.0`; an untagged enum would choose its
+    /// float variant.
     pub(crate) as_integer: bool,
 }
 
-/// The members of an object, each key once.
+/// The members of an object, with unique keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members<'a> {
-    /// Entries in the order of the input. Reference-counted, so that a list in which one object changes is cheap to clone.
+    /// Entries in the order of the input. Reference-counted, so that changing one object of a list clones cheaply.
     pub(crate) entries: Rc<Vec<(Cow<'a, str>, Node<'a>)>>,
-    /// Positions of the entries whose key was duplicated; `entries` holds the last value.
+    /// Positions of entries with duplicate keys; `entries` has the last value of each.
     pub(crate) repeated: Vec<usize>,
 }
 
 impl<'a> Node<'a> {
-    /// Creates a number from a text in JSON's grammar.
+    /// Creates a number from text in JSON syntax.
     pub(crate) fn number(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Number(Number {
             text: text.into(),
@@ -78,7 +79,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the value; a number that it cannot hold becomes a string.
+    /// Converts into a [`Value`]; a number that it cannot hold becomes a string.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -92,7 +93,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Depth of nested lists and objects. The recursion is bounded by the depth limit of the reader.
+    /// Returns the depth of nested lists and objects. The depth limit of the reader bounds the recursion.
     pub(crate) fn levels(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::levels).max().unwrap_or_default(),
@@ -157,13 +158,14 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the beginning of its JSON text, long enough to be cut by [`excerpt`](crate::wire::issue::excerpt).
+    /// Returns the beginning of the JSON text, long enough for [`excerpt`](crate::wire::issue::excerpt) to truncate
+    /// it.
     pub(crate) fn preview(&self) -> String {
         let mut preview = Preview {
             text: String::new(),
             allowance: crate::wire::issue::EXCERPT_LIMIT + 1,
         };
-        // The error at the limit ends the writing early.
+        // The error at the limit stops the writing.
         let _ = self.write(&mut preview);
         preview.text
     }
@@ -201,7 +203,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// 2^53: from here on `f64` does not represent every integer.
+/// 2^53: above this, `f64` does not represent every integer.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 impl Number<'_> {
@@ -212,7 +214,7 @@ impl Number<'_> {
                 .is_some_and(|number| number.is_integer())
     }
 
-    /// Converts to a number of `serde_json`, with correctly rounded floats.
+    /// Converts into a number of `serde_json`, with correctly rounded floats.
     fn to_value(&self) -> Option<Value> {
         let read: serde_json::Number = serde_json::from_str(&self.text).ok()?;
         let float = self.text.parse().ok().filter(|_| read.is_f64());
@@ -227,7 +229,7 @@ impl Number<'_> {
         !self.text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
     }
 
-    /// Returns whether the number, perhaps rounded, is a finite `f64`.
+    /// Returns whether the number, possibly rounded, is a finite `f64`.
     pub(crate) fn is_finite(&self) -> bool {
         // The largest float has 309 digits.
         let small = self.text.len() < 300 && self.is_plain_integer();
@@ -243,7 +245,7 @@ impl<'a> Members<'a> {
             .collect()
     }
 
-    /// Returns the member of that name.
+    /// Returns the value of the member with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
         self.entries
             .iter()
@@ -268,7 +270,7 @@ fn write_text(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')
 }
 
-/// Takes the first characters and then no more.
+/// Collects the first characters, then returns an error.
 struct Preview {
     text: String,
     allowance: usize,

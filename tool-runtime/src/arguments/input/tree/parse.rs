@@ -1,4 +1,4 @@
-//! Parses text into a [`Node`] and repairs it where it is not JSON. Lenient syntax is accepted nowhere else.
+//! Parses text into a [`Node`], and repairs text that is not JSON. No other module accepts lenient syntax.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use crate::arguments::input::tokens::Fault;
 use crate::arguments::policy::Policy;
 use crate::wire::issue::{Code, Issue, excerpt};
 
-/// The tree of a text, and the changes that led to it.
+/// Tree of a text, and the changes from repairing it.
 #[derive(Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) node: Node<'a>,
-    /// One warning, unless the text was JSON.
+    /// The warning about the repair; `None` if the text was JSON.
     pub(crate) repaired: Option<Issue>,
-    /// The tool that the packaging of the text named.
+    /// Name of the tool in the packaging of the text.
     pub(crate) tool_name: Option<String>,
 }
 
 impl<'a> Read<'a> {
-    /// Returns the tree of a JSON text.
+    /// Creates the result for a JSON text.
     fn json(node: Node<'a>) -> Self {
         Self {
             node,
@@ -31,29 +31,29 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The reason why a text has no tree.
+/// Reason why a text has no tree.
 pub(crate) enum Unread {
-    /// It is JSON, repaired or not, that is not read; or no repair was tried.
+    /// The text is JSON, repaired or not, but cannot be read; or no repair was tried.
     Unreadable(ParseError),
-    /// It is not JSON as it stands, and no repair of it was certain.
+    /// The text is not JSON, and no repair was certain.
     NotJson {
-        /// The first byte that has no place.
+        /// Offset of the first unexpected byte.
         offset: usize,
         /// The expected syntax.
         expected: &'static str,
         obstacle: ParseFailure,
     },
-    /// It was cut off.
+    /// The text was cut off.
     Truncated(ParseFailure),
 }
 
-/// The obstacle to a repair, and its byte.
+/// Obstacle to a repair, with its offset.
 pub(crate) struct ParseFailure {
     pub(crate) offset: usize,
     pub(crate) message: Cow<'static, str>,
 }
 
-/// Reads one whole text of at most `levels` levels.
+/// Reads a whole text of at most `levels` levels.
 pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>, Unread> {
     let mut error = match parse(text, levels) {
         Ok(node) => return Ok(Read::json(node)),
@@ -104,14 +104,14 @@ pub(crate) fn read(text: &str, levels: usize, policy: Policy) -> Result<Read<'_>
     )
 }
 
-/// Returns whether the repair stopped at its own limit of levels, which is above that of arguments.
+/// Returns whether the repair stopped at its own depth limit, which exceeds the limit of arguments.
 fn is_too_deep(repaired: &Repaired<'_>) -> bool {
     repaired.reason.as_ref().is_some_and(Reason::is_too_deep)
 }
 
-/// Returns the sentence around the value that the repair left out: whatever it says is lost, which Lossless does not allow.
+/// Returns the sentence around the value that the repair removed: its content is lost, which Lossless does not allow.
 fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
-    let (code, offset, _) = left_out(text, fixes)
+    let (code, offset, _) = removed_sentences(text, fixes)
         .next()
         .filter(|_| policy == Policy::Lossless)?;
     let message = if code == FixCode::TextBefore {
@@ -125,12 +125,12 @@ fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailu
     })
 }
 
-/// Returns the sentences before and after the value that the repair left out, with their places.
-fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCode, usize, &'a str)> {
+/// Returns the removed sentences before and after the value, with their offsets.
+fn removed_sentences<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCode, usize, &'a str)> {
     let codes = [FixCode::TextBefore, FixCode::TextAfter].into_iter();
     let codes = codes.filter(|code| fixes.counts().any(|(found, _)| found == *code));
     codes.map(move |code| {
-        // The last of many fixes are only counted; sentences hold no bracket.
+        // If there are many fixes, the last ones are only counted. Removed sentences have no brackets.
         let place = fixes.iter().find(|fix| fix.code == code).map(|fix| fix.offset);
         let offset = place.unwrap_or_else(|| text.rfind(['}', ']']).map_or(0, |last| last + 1));
         let words = text.get(offset..).unwrap_or_default();
@@ -142,11 +142,11 @@ fn left_out<'a>(text: &'a str, fixes: &'a Fixes) -> impl Iterator<Item = (FixCod
     })
 }
 
-/// A string holds a value that nests deeper than is read.
+/// A string contains a value that nests too deeply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TooDeep;
 
-/// Reads the list or the object that a string holds: all of it, without a word around it.
+/// Reads a string that is a list or an object, without text around it.
 pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Option<Read<'a>>, TooDeep> {
     let read = match text {
         Cow::Borrowed(text) => parse(text, levels),
@@ -166,7 +166,8 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
             if is_too_deep(&repaired) {
                 return Err(TooDeep);
             }
-            if repaired.status != Status::Repaired || repaired.fixes.counts().any(|(code, _)| is_beside(code))
+            if repaired.status != Status::Repaired
+                || repaired.fixes.counts().any(|(code, _)| is_removed_text(code))
             {
                 return Ok(None);
             }
@@ -184,8 +185,8 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
     }
 }
 
-/// Returns whether a repair left out more than marks of syntax: then the text was not one value.
-fn is_beside(code: FixCode) -> bool {
+/// Returns whether a repair removed more than syntax: then the text was not a single value.
+fn is_removed_text(code: FixCode) -> bool {
     matches!(
         code,
         FixCode::TextBefore
@@ -199,7 +200,7 @@ fn is_beside(code: FixCode) -> bool {
     )
 }
 
-/// One warning for a whole repair: what kinds of changes, how many, the first of them, and the words left out.
+/// Builds the warning about a repair: the kinds and number of changes, the first change, and the removed words.
 fn repaired_warning(text: &str, fixes: &Fixes) -> Issue {
     let kinds: Vec<String> = fixes
         .counts()
@@ -209,7 +210,9 @@ fn repaired_warning(text: &str, fixes: &Fixes) -> Issue {
     if let Some(fix) = fixes.first().first() {
         done.push(format!("the first at byte {}: {}", fix.offset, fix.message));
     }
-    done.extend(left_out(text, fixes).map(|(_, _, words)| format!("left out: `{}`", excerpt(words.trim()))));
+    done.extend(
+        removed_sentences(text, fixes).map(|(_, _, words)| format!("left out: `{}`", excerpt(words.trim()))),
+    );
     let message = format!(
         "this was not JSON and was repaired ({}); send JSON",
         done.join("; ")
