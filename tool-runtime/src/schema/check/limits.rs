@@ -12,7 +12,7 @@ use crate::schema::compiled::values::{TextLimits, Values};
 use crate::schema::keywords::marks;
 use crate::schema::text_formats::TextFormat;
 
-/// `minLength`, `maxLength`, `pattern`, `x-not-blank`.
+/// Parses `minLength`, `maxLength`, `pattern`, `x-not-blank`.
 pub(crate) fn text(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let limits = TextLimits {
         min: count_limit(keywords, "minLength"),
@@ -29,7 +29,7 @@ pub(crate) fn text(keywords: &Map<String, Value>, patterns: &Patterns) -> Option
     has_limits.then_some(limits)
 }
 
-/// Limits of strings, with the `format` if it can be enforced.
+/// Parses the limits of strings, with the `format` if it can be enforced.
 pub(crate) fn text_with_format(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let format = keywords.get("format").and_then(Value::as_str);
     match format.and_then(TextFormat::named) {
@@ -41,7 +41,7 @@ pub(crate) fn text_with_format(keywords: &Map<String, Value>, patterns: &Pattern
     }
 }
 
-/// `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.
+/// Parses `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.
 pub(crate) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;
@@ -67,7 +67,7 @@ pub(crate) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     (limits.width.is_some() || !limits.has_no_bounds()).then_some(limits)
 }
 
-/// Returns the range of an integer type of Rust.
+/// Returns the range of a Rust integer type.
 pub(crate) fn width(name: &str) -> Option<Width> {
     let (min_text, max_text) = match name {
         "i8" => ("-128", "127"),
@@ -96,7 +96,7 @@ pub(crate) fn width(name: &str) -> Option<Width> {
     })
 }
 
-/// `enum` and `const`, with the types of their values.
+/// Parses `enum` and `const`, and returns the types of their values, too.
 pub(crate) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     let listed = keywords.get("enum").and_then(Value::as_array);
     let only = keywords.get("const");
@@ -163,7 +163,7 @@ pub(crate) fn flag(keywords: &Map<String, Value>, keyword: &str) -> bool {
     keywords.get(keyword).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// `patternProperties`; `None` for an unsupported pattern.
+/// Parses `patternProperties`; `None` for an unsupported pattern.
 pub(crate) fn key_patterns<'k>(
     keywords: &'k Map<String, Value>,
     patterns: &Patterns,
@@ -185,7 +185,7 @@ pub(crate) fn named<'k>(
         .flatten()
 }
 
-/// Returns a non-negative integer, such as `3` or `3.0`.
+/// Parses a non-negative integer, such as `3` or `3.0`.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let text = value.is_number().then(|| value.to_string())?;

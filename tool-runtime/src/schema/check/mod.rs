@@ -1,4 +1,4 @@
-//! Validates a schema: checks each keyword of each subschema before anything is compiled.
+//! Validates a schema: checks each keyword of each subschema before compilation.
 
 pub(crate) mod limits;
 
@@ -14,12 +14,12 @@ use super::keywords::{marks, pointer};
 use crate::wire::depth;
 use crate::wire::issue::{excerpt, excerpt_path};
 
-/// The reason why a schema cannot be compiled.
+/// Reason why a schema cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaError {
-    /// A JSON Pointer into the schema.
+    /// JSON Pointer into the schema.
     pub path: String,
-    /// The fault, and what to write instead.
+    /// Fault, and advice.
     pub reason: String,
 }
 
@@ -43,12 +43,12 @@ impl SchemaError {
     }
 }
 
-/// A warning about a schema that can be compiled: a keyword is not enforced, or was read as another one.
+/// Warning about a valid schema: a keyword is not enforced, or was read as another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaWarning {
-    /// A JSON Pointer into the schema.
+    /// JSON Pointer into the schema.
     pub path: String,
-    /// The subject of the warning, and its effect.
+    /// Subject of the warning, and its effect.
     pub reason: String,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn check(schema: &Value, patterns: &Patterns) -> Result<Vec<SchemaWar
     Ok(check.unenforced)
 }
 
-/// Returns the pointer to a subschema at the depth limit, of a schema that is too deep.
+/// Returns the pointer to a subschema at the depth limit of a schema that is too deep.
 fn deepest_path(schema: &Value) -> String {
     let (mut at, mut value) = (String::new(), schema);
     for left in (0..depth::MAX_DEPTH).rev() {
@@ -218,7 +218,7 @@ impl<'s> Check<'s> {
         Ok(())
     }
 
-    /// `dependentRequired`, or `dependencies`, where a schema may stand for the names.
+    /// Checks `dependentRequired`, or `dependencies`, which may have a schema in place of names.
     fn dependencies(&mut self, path: &str, keyword: &str, value: &'s Value) -> Result<(), SchemaError> {
         let Some(dependencies) = value.as_object() else {
             return Err(invalid(path, value, "write an object of lists of property names"));
@@ -277,7 +277,7 @@ impl<'s> Check<'s> {
         }
         match reference::resolve(self.root, name) {
             Target::Schema(schema, at) => {
-                // The target may be at a place that holds no schema otherwise.
+                // The target may be at a keyword without subschemas.
                 self.pending.push((at, schema));
                 Ok(())
             }
@@ -333,7 +333,7 @@ fn check_limit(
             value.as_f64().is_some_and(|step| step > 0.0),
             "write a number greater than 0",
         ),
-        // In draft 4, a boolean makes the limit beside it exclusive.
+        // In draft 4, a boolean makes the other limit exclusive.
         "exclusiveMinimum" if value.is_boolean() => (
             value == false || siblings.contains_key("minimum"),
             "write the limit itself, a number",
@@ -424,7 +424,7 @@ const ENFORCED: [&str; 16] = [
     "required",
 ];
 
-/// Returns whether a keyword is one that only a validator can judge.
+/// Returns whether only a validator can evaluate a keyword.
 pub(crate) fn is_assertion(keyword: &str) -> bool {
     ASSERTIONS.contains(&keyword)
 }

@@ -1,7 +1,7 @@
-//! The state of a compilation: the ids of subschemas, the queue of those to compile, and the resolution of references.
+//! State of a compilation: ids of subschemas, the queue of subschemas to compile, and the resolution of references.
 //!
-//! Subschemas are queued instead of compiled recursively. Recursive schemas terminate, because a schema that was seen
-//! before, at the same pointer or (if several are merged) with the same text, keeps its id.
+//! Subschemas are queued and not compiled recursively. Recursive schemas terminate, because a known schema, with the
+//! same pointer or (if several are merged) the same text, keeps its id.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -32,17 +32,17 @@ pub(super) struct Flattened {
     pub(super) unmerged: Vec<Value>,
 }
 
-/// The maximum number of subschemas; schemas that grow exponentially are rejected here.
+/// Maximum number of subschemas, which rejects exponentially growing schemas.
 const MAX_SCHEMAS: usize = 50_000;
 
-/// The maximum length of a chain of references or nested `allOf`s.
+/// Maximum length of a chain of references or nested `allOf`s.
 const MAX_STEPS: usize = 64;
 
-/// The maximum number of merged schemas: nested `allOf`s can double with each level.
+/// Maximum number of merged schemas: nested `allOf`s can double them with each level.
 const MAX_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// Returns the id of a subschema, which is queued unless it was seen before.
+    /// Returns the id of a subschema; a new subschema is queued.
     pub(super) fn intern(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
@@ -101,7 +101,7 @@ impl Compiler<'_> {
         Err(circular_reference(&reference))
     }
 
-    /// Resolves `$ref` and `allOf`, merging what can be merged.
+    /// Resolves `$ref` and `allOf`, merging schemas if possible.
     pub(super) fn flatten(
         &self,
         keywords: &Map<String, Value>,
@@ -110,7 +110,7 @@ impl Compiler<'_> {
         let mut own = keywords.clone();
         let reference = own.shift_remove("$ref");
         let all = own.shift_remove("allOf");
-        // Their mark stays.
+        // The mark of the assertions is kept.
         own.retain(|keyword, _| !is_assertion(keyword));
         let mut flattened = Flattened {
             keywords: own,
@@ -152,7 +152,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns a text that is equal for equal schemas, whatever the order of their `allOf`.
+/// Returns a text that is equal for equal schemas, regardless of the order of their `allOf`.
 fn canonical_text(schema: &Value) -> String {
     let mut parts: Vec<String> = merge::all_of_parts(schema)
         .into_iter()
@@ -166,7 +166,7 @@ fn canonical_text(schema: &Value) -> String {
 /// Returns the reference of a schema without other constraints.
 fn bare_reference(keywords: &Map<String, Value>) -> Option<&str> {
     let reference = keywords.get("$ref")?.as_str()?;
-    // The mark of a default is one of the property, not of its schema.
+    // The mark of a default belongs to the property, not to its schema.
     let is_constraint =
         |keyword: &String| keyword != "$ref" && keyword != marks::DEFAULT && !is_annotation(keyword);
     (!keywords.keys().any(is_constraint)).then_some(reference)

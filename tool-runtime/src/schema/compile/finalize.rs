@@ -1,4 +1,4 @@
-//! The last pass of the compilation, which needs all schemas.
+//! Last pass of the compilation, which needs all schemas.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,8 +9,8 @@ use crate::schema::compiled::{
 };
 use crate::schema::keywords::pointer;
 
-/// Computes the types, tags and known keys of composite schemas. The path of an error is one of the compiled schemas: below
-/// a reference or a union, the source schema may not have it.
+/// Computes the types, tags and known keys of composite schemas. The path of an error refers to the compiled schemas:
+/// below a reference or a union, the source schema may not have it.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
     let mut states = vec![FinalizeState::Pending; compiled.schemas.len()];
@@ -34,7 +34,7 @@ enum FinalizeState {
     Done,
 }
 
-/// Maximum depth to which `anyOf`, `oneOf` and `allOf` may nest without a property or an item between.
+/// Maximum depth of nested `anyOf`, `oneOf` and `allOf` without a property or an item between.
 const MAX_NESTED_UNIONS: usize = 16;
 
 impl CompiledSchema {
@@ -123,7 +123,8 @@ impl CompiledSchema {
     }
 
     fn finalize_union(&self, union: &mut Union) {
-        // A union of `null` and a union becomes one union, unless `oneOf` requires counting who accepts `null`.
+        // A union of `null` and a union becomes one union, unless `oneOf` requires counting the schemas that accept
+        // `null`.
         if let [sole] = union.schemas.as_slice()
             && let Schema {
                 strict: false,
@@ -142,7 +143,7 @@ impl CompiledSchema {
         union.tag = self.find_tag(union);
     }
 
-    /// Adds `null` to the schemas of a `oneOf` if another of them accepts it, too: exactly one may.
+    /// Adds `null` to the schemas of a `oneOf` if another schema accepts it, too: exactly one may.
     fn move_null_to_schemas(&mut self, union: &mut Union) {
         let mut schemas = union.schemas.iter();
         let is_ambiguous = union.exclusive
@@ -158,7 +159,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Marks the alternatives of a `oneOf` whose only key is their tag; there may be just one.
+    /// Marks the alternatives of a `oneOf` with their tag as the only key; there may be a single one.
     fn mark_variants(&mut self, union: &Union) {
         for id in union.schemas.iter().filter(|_| union.exclusive) {
             let Some(object) = self.object(*id) else { continue };
@@ -192,7 +193,7 @@ impl CompiledSchema {
         if objects.len() < 2 || !plain {
             return None;
         }
-        // An untagged enum is an `anyOf`, and its alternatives may have undeclared keys in common.
+        // An untagged enum is an `anyOf`, and its alternatives may share undeclared keys.
         let by_key = self.key_tag(&objects).filter(|_| union.exclusive);
         by_key.or_else(|| self.property_tag(&objects))
     }

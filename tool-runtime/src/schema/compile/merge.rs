@@ -10,7 +10,7 @@ use crate::schema::keywords::marks;
 
 /// Merges two schemas without `$ref` and `allOf`; `None` if the result might not be equivalent.
 ///
-/// The keywords of `left` come first.
+/// Keywords of `left` come first.
 pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
     if additional_conflicts(left, right) || additional_conflicts(right, left) {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn merge(left: &Map<String, Value>, right: &Map<String, Value>) -> Op
     Some(merged)
 }
 
-/// Returns whether `left` constrains additional properties or items, and `right` declares some of them.
+/// Returns whether `left` constrains additional properties or items, and `right` declares some of these.
 fn additional_conflicts(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     let constrains =
         |schema: &Map<String, Value>, keyword: &str| schema.get(keyword).is_some_and(|value| *value != true);
@@ -110,7 +110,7 @@ fn names(types: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Merges two maps of schemas; names in both get an `allOf`.
+/// Merges two maps of schemas; a name in both maps gets an `allOf`.
 fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     let mut combined = left.as_object()?.clone();
     for (name, schema) in right.as_object()? {
@@ -123,8 +123,8 @@ fn merge_named(left: &Value, right: &Value) -> Option<Value> {
     Some(Value::Object(combined))
 }
 
-/// Returns the `allOf` of two schemas, without duplicates: so a recursive schema has the same parts again, and the compilation
-/// terminates.
+/// Returns the `allOf` of two schemas, without duplicates. Repeated merging of a recursive schema then gives the same
+/// parts, and the compilation terminates.
 fn all_of(left: &Value, right: &Value) -> Value {
     let mut parts = all_of_parts(left);
     for part in all_of_parts(right) {
@@ -135,7 +135,7 @@ fn all_of(left: &Value, right: &Value) -> Value {
     json!({ "allOf": parts })
 }
 
-/// Returns the parts of a schema that consists of an `allOf`; of another, the schema.
+/// Returns the parts of a schema that is only an `allOf`; for any other schema, the schema itself.
 pub(super) fn all_of_parts(schema: &Value) -> Vec<&Value> {
     match schema
         .as_object()

@@ -35,13 +35,13 @@ use super::keywords::pointer::existing_prefix;
 use super::text_formats::FormatPolicy;
 
 impl CompiledSchema {
-    /// Compiles the schema of a tool's arguments, whose formats are information for the model.
+    /// Compiles the schema of a tool's arguments, without enforcing formats.
     #[cfg(test)]
     pub(crate) fn compile(schema: &Value) -> Result<(CompiledSchema, Vec<SchemaWarning>), SchemaError> {
         Self::compile_with_formats(schema, FormatPolicy::Shown)
     }
 
-    /// Compiles the schema of a tool's arguments. Also returns the keywords that are not enforced.
+    /// Compiles the schema of a tool's arguments. Also returns warnings about keywords that are not enforced.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Compiler<'_> {
             values
         });
         let text = match values {
-            // A listed value is one, whatever the `format`.
+            // A listed value is valid regardless of the `format`.
             Some(_) => limits::text(keywords, self.patterns),
             None => limits::text_with_format(keywords, self.patterns),
         };
@@ -324,7 +324,8 @@ impl Compiler<'_> {
         for (regex, schema) in patterns {
             match regex {
                 Some(regex) => object.patterns.push((regex, self.intern(schema)?)),
-                // The pattern is not supported, so any key may match it: accepting too much is better than rejecting a valid key.
+                // The pattern is not supported, so any key may match it: accepting too much is better than rejecting
+                // a valid key.
                 None => object.additional = Additional::Any,
             }
         }
@@ -349,7 +350,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the schema of a declared property, combined with those of the `patternProperties` that match its name.
+/// Returns the schema of a declared property, combined with the `patternProperties` that match its name.
 fn with_patterns<'k>(
     name: &str,
     schema: &'k Value,

@@ -43,7 +43,7 @@ fn wrapped_pointers(root: &Value) -> HashSet<String> {
     found
 }
 
-/// Returns the new reference, if it pointed into such a schema.
+/// Returns the new form of a reference into such a schema.
 fn relocate(reference: &str, root: &Value, wrapped_pointers: &HashSet<String>) -> Option<String> {
     let pointer = reference::percent_decode(reference.strip_prefix('#')?);
     root.pointer(&pointer)?;
@@ -71,7 +71,7 @@ fn has_nullable(schema: &Value) -> bool {
     false
 }
 
-/// Maps a pointer into the expanded schema to one into the schema as it was written.
+/// Maps a pointer into the expanded schema to a pointer into the original schema.
 pub(super) fn original_pointer(written: &Value, path: &str) -> String {
     let steps: Vec<&str> = path.split('/').skip(1).collect();
     let mut rest = steps.as_slice();
@@ -94,7 +94,7 @@ fn is_nullable(keywords: &Map<String, Value>) -> bool {
     keywords.get("nullable") == Some(&Value::Bool(true))
 }
 
-/// Returns whether `null` needs an `anyOf`.
+/// Returns whether allowing `null` needs an `anyOf`.
 fn is_wrapped(keywords: &Map<String, Value>) -> bool {
     let mut composing = ["$ref", "allOf", "anyOf", "oneOf", "const"].into_iter();
     is_nullable(keywords) && composing.any(|keyword| keywords.contains_key(keyword))

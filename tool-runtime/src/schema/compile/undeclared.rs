@@ -1,4 +1,5 @@
-//! Finds required properties that no schema declares, for a warning at registration: a model is not shown what to send for them.
+//! Finds required properties that no schema declares, for a warning at registration: the model does not know their
+//! values.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,9 +12,10 @@ use crate::schema::keywords::pointer::existing_prefix;
 use crate::wire::issue::excerpt;
 
 impl CompiledSchema {
-    /// Warnings about the names in `required` that are not declared; `self` is compiled from `written`.
+    /// Returns warnings about undeclared names in `required`; `self` is compiled from `written`.
     ///
-    /// Alternatives, parts and conditions often require what the schema around them declares: they are not searched.
+    /// Alternatives, parts and conditions are not searched, since they often require properties that the enclosing
+    /// schema declares.
     pub(crate) fn undeclared(&self, written: &Value) -> Vec<SchemaWarning> {
         let expanded = expand_nullable(written);
         let mut warnings = Vec::new();
@@ -24,7 +26,7 @@ impl CompiledSchema {
             let Some(plain) = schema.plain().filter(|_| seen.insert(id)) else {
                 continue;
             };
-            // Listed values show what to send.
+            // Listed values show the required properties.
             let may_lack = schema.assertions.is_none() && plain.values.is_none();
             if let Some(object) = plain.object.as_ref().filter(|_| may_lack) {
                 let path = format!("{pointer}/required");

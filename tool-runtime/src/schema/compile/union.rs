@@ -1,4 +1,5 @@
-//! Compiles `anyOf` and `oneOf`: takes `null` out, joins constants into one `enum`, merges siblings into the branches.
+//! Compiles `anyOf` and `oneOf`: extracts `null`, merges constants into one `enum`, and merges siblings into the
+//! branches.
 
 use std::collections::HashSet;
 
@@ -12,10 +13,10 @@ use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Kind, KnownKeys, Schema, Union};
 use crate::schema::keywords::marks;
 
-/// The result of compiling a union.
+/// Result of compiling a union.
 pub(super) enum CompiledUnion {
     Schema(Schema),
-    /// The keywords of the only branch, which may contain another union.
+    /// Keywords of the only branch, which may contain another union.
     Single(Map<String, Value>),
     /// Two schemas that both apply: the siblings and the union.
     AllOf([Value; 2]),
@@ -53,9 +54,9 @@ struct Branches {
 }
 
 struct Branch {
-    /// As written, so that a bare reference keeps its [`SchemaId`](crate::schema::compiled::SchemaId).
+    /// Original schema, so that a bare reference keeps its [`SchemaId`](crate::schema::compiled::SchemaId).
     written: Value,
-    /// Without `$ref` and `allOf`; `None` if the branch is a boolean or cannot be merged into one schema.
+    /// Schema without `$ref` and `allOf`; `None` if the branch is a boolean or cannot be merged into one schema.
     flattened: Option<Map<String, Value>>,
 }
 
@@ -75,7 +76,7 @@ impl Branches {
             Value::Bool(false) => return Ok(()),
             _ => None,
         };
-        // In a `oneOf`, a second branch that accepts `null` remains a branch: the two exclude each other.
+        // In a `oneOf`, a second branch that accepts `null` is kept: the two branches exclude each other.
         let is_second_null = exclusive && self.null;
         if flattened.as_ref().is_some_and(is_null) && !is_second_null {
             self.null |= may_be_null(siblings);
@@ -88,8 +89,8 @@ impl Branches {
         Ok(())
     }
 
-    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`. Not if a constant of a `oneOf` is repeated, nor if two
-    /// constants have equivalent spellings: a third spelling would be ambiguous.
+    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`, unless a `oneOf` repeats a constant, or two constants
+    /// have equivalent spellings: a third spelling would be ambiguous.
     fn merge_constants(&mut self, exclusive: bool) {
         let constants = |branch: &Branch| branch.flattened.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
@@ -120,7 +121,8 @@ impl Branches {
         }
     }
 
-    /// Merges the siblings into every branch. Returns `false`, with no branch changed, if one cannot be merged without loss.
+    /// Merges the siblings into every branch. Returns `false`, with no branch changed, if one branch cannot be merged
+    /// without loss.
     fn merge_siblings(&mut self, siblings: &Map<String, Value>) -> bool {
         let merged = |branch: &Branch| merge::merge(siblings, branch.flattened.as_ref()?);
         let Some(merged) = self.branches.iter().map(merged).collect::<Option<Vec<_>>>() else {
@@ -177,8 +179,8 @@ fn have_equivalent_spellings(texts: &[Value]) -> bool {
         .any(|text| !seen.insert(fold(&text.replace(' ', ""))))
 }
 
-/// Adds `null` to `type` and `enum`; `false` if that is not possible, or if the schema accepts `null` already and the union
-/// is a `oneOf`.
+/// Adds `null` to `type` and `enum`; `false` if that is not possible, or if the schema of a `oneOf` already accepts
+/// `null`.
 fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     let has_null = || keywords.get("type").is_none_or(allows_null);
     if ["anyOf", "oneOf", "const", marks::VALIDATION]
@@ -201,7 +203,7 @@ fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     true
 }
 
-/// Returns whether a schema accepts `null` and nothing else.
+/// Returns whether a schema accepts only `null`.
 fn is_null(keywords: &Map<String, Value>) -> bool {
     let is = |keyword: &str, value: &Value| keywords.get(keyword) == Some(value);
     let is_union = ["anyOf", "oneOf"]
@@ -211,7 +213,7 @@ fn is_null(keywords: &Map<String, Value>) -> bool {
     is_only_null && !is_union && may_be_null(keywords)
 }
 
-/// Returns whether `type`, `enum` and `const` let `null` through.
+/// Returns whether `type`, `enum` and `const` allow `null`.
 fn may_be_null(keywords: &Map<String, Value>) -> bool {
     let lists_null = |values: &Value| {
         values
@@ -230,7 +232,7 @@ fn allows_null(types: &Value) -> bool {
     }
 }
 
-/// Returns the strings of a schema with nothing but a `const` or `enum` of strings.
+/// Returns the strings of a schema that is only a `const` or `enum` of strings.
 fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut found = None;
     for (keyword, value) in keywords {

@@ -1,8 +1,8 @@
-//! Finds the subschemas that no value satisfies, for a warning at registration: their keywords exclude each other, as `"type":
-//! "integer"` and `"enum": ["many"]` do.
+//! Finds subschemas that no value satisfies, for a warning at registration: their keywords exclude each other, as
+//! `"type": "integer"` and `"enum": ["many"]` do.
 //!
-//! Not all are found: keywords that coercion does not enforce, patterns and `multipleOf` count as satisfiable. A subschema that is
-//! `false` is not reported, since it forbids a property on purpose.
+//! Some are not found: keywords that coercion does not enforce, patterns and `multipleOf` count as satisfiable. A
+//! subschema `false` is not reported, since it forbids a property on purpose.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,7 +17,7 @@ use crate::schema::compiled::{Additional, CompiledSchema, Kind, List, Object, Pl
 use crate::schema::keywords::pointer::existing_prefix;
 
 impl CompiledSchema {
-    /// Warnings about the subschemas of `written` that no value satisfies; `self` is compiled from it.
+    /// Returns warnings about the subschemas of `written` that no value satisfies; `self` is compiled from `written`.
     pub(crate) fn unsatisfiable(&self, written: &Value) -> Vec<SchemaWarning> {
         let satisfiable = self.satisfiable();
         let expanded = expand_nullable(written);
@@ -34,12 +34,12 @@ impl CompiledSchema {
         warnings
     }
 
-    /// Returns whether each schema is satisfied by some value: the least solution, since values are finite.
+    /// Returns for each schema whether a value satisfies it: the least solution, since values are finite.
     fn satisfiable(&self) -> Vec<bool> {
         let mut satisfiable = vec![false; self.schemas.len()];
         loop {
             let mut has_changed = false;
-            // Most schemas come before those inside them.
+            // Most schemas come before their subschemas.
             for (index, schema) in self.schemas.iter().enumerate().rev() {
                 let is_new = satisfiable.get(index) == Some(&false)
                     && schema.is_satisfiable(&|id| satisfiable.get(id.0 as usize) == Some(&true));
@@ -54,7 +54,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns the pointers to the schemas that no value satisfies, without those that only contain one.
+    /// Returns the pointers to unsatisfiable schemas, without schemas that only contain an unsatisfiable one.
     fn causes(&self, satisfiable: &[bool]) -> Vec<String> {
         let is_satisfiable = |id: SchemaId| satisfiable.get(id.0 as usize) != Some(&false);
         let (mut causes, mut first) = (Vec::new(), None);
@@ -82,7 +82,7 @@ impl CompiledSchema {
             let plain = schema.plain().into_iter();
             pending.extend(plain.flat_map(|plain| plain.children(&pointer)));
         }
-        // Otherwise the schemas need each other.
+        // Otherwise the schemas depend on each other.
         if causes.is_empty() {
             first.into_iter().collect()
         } else {
@@ -106,7 +106,7 @@ impl Schema {
         matches!(self.kind, Kind::Union(_))
     }
 
-    /// Returns whether some value satisfies it, if `inner` says so for the schemas inside.
+    /// Returns whether a value satisfies the schema, given `inner` for its subschemas.
     fn is_satisfiable(&self, inner: &dyn Fn(SchemaId) -> bool) -> bool {
         if self.types == Types::NONE {
             return false;
@@ -187,7 +187,7 @@ impl List {
     fn is_satisfiable(&self, inner: &dyn Fn(SchemaId) -> bool) -> bool {
         let min = self.min.unwrap_or(0);
         let prefix = self.prefix.len();
-        // The items after the prefix have the same schema.
+        // Items after the prefix have the same schema.
         let needed = usize::try_from(min).unwrap_or(usize::MAX).min(prefix + 1);
         is_range(self.min, self.max)
             && (0..needed).all(|index| self.item(index).is_none_or(inner))
@@ -218,7 +218,7 @@ fn is_range(min: Option<u64>, max: Option<u64>) -> bool {
     min.zip(max).is_none_or(|(min, max)| min <= max)
 }
 
-/// Returns the keywords of a schema that restrict its values, as a list.
+/// Lists the keywords of a schema that restrict its values.
 fn excluding(schema: &Value) -> String {
     const KEYWORDS: [&str; 20] = [
         "type",

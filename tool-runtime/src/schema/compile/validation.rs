@@ -1,4 +1,4 @@
-//! Compiles a schema into a [`Validation`], if it has a keyword that only a validator can judge.
+//! Compiles a schema into a [`Validation`], if it has a keyword that only a validator can evaluate.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{marks, pointer, subschemas};
 use crate::schema::text_formats::{FormatPolicy, TextFormat};
 
-/// A schema that is compiled for validation, too.
+/// A schema that is also compiled for validation.
 pub(super) struct Validated {
     pub(super) validation: Validation,
-    /// The schema with a mark in each subschema that has such a keyword.
+    /// Schema with a mark in each subschema with such a keyword.
     pub(super) marked: Value,
-    /// The pointers of the subschemas.
+    /// Pointers of the subschemas.
     pointers: Vec<String>,
 }
 
 impl Validated {
-    /// Returns the subschemas that messages describe, with their pointers: those that coercion knows nothing of, with
-    /// all that is in them.
+    /// Returns the subschemas that messages describe, with their pointers: all subschemas that coercion ignores, and
+    /// everything in them.
     pub(super) fn described(&self) -> Vec<(SubschemaId, &str)> {
         let all = &self.validation.subschemas;
         let mut pending: Vec<SubschemaId> = all.iter().flat_map(Subschema::uncoerced).collect();
@@ -46,7 +46,7 @@ impl Validated {
     }
 }
 
-/// Compiles a schema that was checked; `None` if coercion enforces all of it.
+/// Compiles a valid schema; `None` if coercion enforces all of it.
 pub(super) fn compile(
     schema: &Value,
     formats: FormatPolicy,
@@ -97,7 +97,7 @@ pub(super) fn compile(
     }))
 }
 
-/// Returns whether one of the keywords is written anywhere, be it as the name of a property.
+/// Returns whether one of the keywords occurs anywhere, even as the name of a property.
 fn mentions_assertions(schema: &Value, enforces_formats: bool) -> bool {
     let mut pending = vec![schema];
     while let Some(value) = pending.pop() {
@@ -126,11 +126,11 @@ struct Builder<'s> {
     queue: Vec<(SubschemaId, &'s Value)>,
 }
 
-/// The maximum length of a chain of references.
+/// Maximum length of a chain of references.
 const MAX_STEPS: usize = 64;
 
 impl<'s> Builder<'s> {
-    /// Returns the id of the schema at a pointer; of one that is only a reference, the id of its target.
+    /// Returns the id of the schema at a pointer; for a bare reference, the id of its target.
     fn intern(&mut self, mut pointer: String, mut schema: &'s Value) -> SubschemaId {
         for _ in 0..MAX_STEPS {
             let Some(reference) = only_reference(schema) else {
@@ -288,13 +288,13 @@ impl<'s> Builder<'s> {
         is_used.then(|| Box::new(in_place))
     }
 
-    /// Returns the schema of a keyword.
+    /// Compiles the schema of a keyword.
     fn at(&mut self, at: &str, keywords: &'s Map<String, Value>, keyword: &str) -> Option<SubschemaId> {
         let schema = keywords.get(keyword).filter(|schema| !schema.is_array())?;
         Some(self.intern(format!("{at}/{keyword}"), schema))
     }
 
-    /// Returns the schemas of a keyword with a list of them.
+    /// Compiles the list of schemas of a keyword.
     fn each(&mut self, at: &str, keywords: &'s Map<String, Value>, keyword: &str) -> Vec<SubschemaId> {
         let schemas = keywords.get(keyword).and_then(Value::as_array);
         let indexed = schemas.into_iter().flatten().enumerate();
@@ -303,7 +303,7 @@ impl<'s> Builder<'s> {
             .collect()
     }
 
-    /// Returns the schemas of a keyword that maps names to schemas.
+    /// Compiles the named schemas of a keyword.
     fn named(
         &mut self,
         at: &str,
@@ -320,7 +320,7 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// References that are not followed.
+/// Unsupported references.
 const UNFOLLOWED: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
 const OF_OBJECTS: [&str; 11] = [
@@ -337,7 +337,7 @@ const OF_OBJECTS: [&str; 11] = [
     "unevaluatedProperties",
 ];
 
-/// Returns the reference of a schema that is nothing else.
+/// Returns the reference of a schema without other keywords.
 fn only_reference(schema: &Value) -> Option<&str> {
     let keywords = schema.as_object()?;
     let reference = keywords.get("$ref")?.as_str()?;
@@ -354,7 +354,7 @@ fn get(subschemas: &[Subschema], id: SubschemaId) -> &Subschema {
     subschemas.get(id.0 as usize).unwrap_or(&Subschema::TRUE)
 }
 
-/// Returns a schema that applies to the same value as itself, through others: to judge it would never end.
+/// Finds a schema that applies to the same value as itself, through others: evaluating it would never end.
 fn find_circle(subschemas: &[Subschema]) -> Option<usize> {
     let mut is_done = vec![false; subschemas.len()];
     for start in 0..subschemas.len() {
@@ -384,8 +384,8 @@ fn find_circle(subschemas: &[Subschema]) -> Option<usize> {
     None
 }
 
-/// Drops the keywords that depend on something that is not enforced, such as a pattern that is not understood: whether they hold
-/// is unknown, and to accept too much is better than to reject a valid value.
+/// Drops keywords that depend on an unenforced part, such as an unsupported pattern: their result is unknown, and
+/// accepting too much is better than rejecting a valid value.
 fn drop_unknown(subschemas: &mut [Subschema]) {
     let own: Vec<bool> = subschemas.iter().map(|schema| schema.is_unknown).collect();
     if !own.contains(&true) {
@@ -415,7 +415,7 @@ fn drop_unknown(subschemas: &mut [Subschema]) {
     }
 }
 
-/// Finds the schemas that have a keyword of their own that coercion does not enforce, or in one that values must match.
+/// Finds schemas with keywords that coercion does not enforce, in themselves or in subschemas that values must match.
 fn find_assertions(subschemas: &mut [Subschema]) {
     let own = subschemas.iter().map(Subschema::asserts).collect();
     let found = spread(subschemas, own, |schema| {
@@ -428,7 +428,7 @@ fn find_assertions(subschemas: &mut [Subschema]) {
     }
 }
 
-/// Gives what some schemas have to those that contain them.
+/// Propagates a property of schemas to the schemas that contain them.
 fn spread(
     subschemas: &[Subschema],
     mut found: Vec<bool>,
@@ -458,7 +458,7 @@ fn spread(
     found
 }
 
-/// Returns a copy of a schema in which each subschema with its own assertion has its id as a mark.
+/// Returns a copy of a schema in which each subschema with assertions has its id as a mark.
 fn mark(schema: &Value, subschemas: &[Subschema], pointers: &[String]) -> Value {
     let mut marked = schema.clone();
     subschemas::visit_mut(&mut marked, |keywords| {
@@ -474,7 +474,7 @@ fn mark(schema: &Value, subschemas: &[Subschema], pointers: &[String]) -> Value 
     marked
 }
 
-/// Returns the subschemas that the marks of a compiled schema name.
+/// Returns the subschemas in the marks of a compiled schema.
 pub(super) fn marked_ids(mark: &Value) -> impl Iterator<Item = SubschemaId> {
     let ids = mark.as_array().into_iter().flatten();
     ids.filter_map(|id| Some(SubschemaId(u32::try_from(id.as_u64()?).ok()?)))

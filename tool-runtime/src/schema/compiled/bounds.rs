@@ -1,4 +1,4 @@
-//! Exact limits of numbers: the text of each, and its value if it is an integer.
+//! Exact limits of numbers: the text of each limit, and its value if it is an integer.
 
 use super::decimal::Decimal;
 
@@ -10,7 +10,7 @@ pub(crate) struct NumberLimits {
     pub(crate) exclusive_min: Option<Bound>,
     pub(crate) exclusive_max: Option<Bound>,
     pub(crate) multiple_of: Option<Bound>,
-    /// The range of the Rust type (`x-integer`). Without it, an integer has 64 bits, signed or unsigned.
+    /// Range of the Rust type (`x-integer`). Without it, an integer has 64 bits, signed or unsigned.
     pub(crate) width: Option<Width>,
 }
 
@@ -49,12 +49,12 @@ impl NumberLimits {
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     pub(crate) text: Box<str>,
-    /// Its value, if it is an integer of at most 128 bits, as most limits are.
+    /// Value of the limit, if it is an integer of at most 128 bits, as most limits are.
     pub(crate) integer: Option<i128>,
 }
 
 impl Bound {
-    /// Keeps the text, and parses it as an integer.
+    /// Creates a limit from its text, which is kept.
     pub(crate) fn new(text: &str) -> Self {
         Self {
             text: text.into(),
@@ -62,18 +62,18 @@ impl Bound {
         }
     }
 
-    /// Its exact value.
+    /// Returns the exact value of the limit.
     pub(crate) fn value(&self) -> Decimal<'_> {
         Decimal::parse(&self.text).unwrap_or(Decimal::ZERO)
     }
 }
 
-/// The range of an integer type.
+/// Range of an integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Width {
     pub(crate) min_text: &'static str,
     pub(crate) max_text: &'static str,
-    /// The limits as numbers, clamped to `i128`: values compared with them are `i128`, too.
+    /// Limits as numbers, clamped to `i128`: compared values are `i128`, too.
     pub(crate) range: (i128, i128),
 }
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// The value of a number's text: `± 0.d1 d2 d3 … × 10^point`, without zeros at either end of the digits.
+/// Decimal value of a number's text: `± 0.d1 d2 d3 … × 10^point`, without zeros at either end of the digits.
 ///
-/// Takes time linear in the text, whatever its exponent says.
+/// Operations are linear in the length of the text, for any exponent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Decimal<'a> {
     negative: bool,
@@ -14,12 +14,12 @@ pub(crate) struct Decimal<'a> {
     point: i64,
 }
 
-/// Larger exponents are clamped to this; the sum of two does not overflow.
+/// Maximum exponent; larger ones are clamped. The sum of two does not overflow.
 const MAX_POINT: i64 = i64::MAX / 4;
 
 impl<'a> Decimal<'a> {
-    /// Parses `[+-] digits [. digits] [e [+-] digits]`, either part of the mantissa optional but not both. That is
-    /// more than JSON allows; `None` for everything else.
+    /// Parses `[+-] digits [. digits] [e [+-] digits]`, where one part of the mantissa may be missing. This is more
+    /// than JSON allows; `None` for any other text.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -94,7 +94,7 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// Returns the text of an integer of at most 40 digits, more than any integer type takes.
+    /// Returns the text of an integer of at most 40 digits, which is more than any integer type has.
     pub(crate) fn integer_text(&self) -> Option<String> {
         let zeros = usize::try_from(self.point).ok()?.checked_sub(self.digits.len())?;
         if self.point > 40 {
@@ -107,7 +107,7 @@ impl<'a> Decimal<'a> {
         Some([sign, &self.digits, &"0".repeat(zeros)].concat())
     }
 
-    /// Returns whether this is a whole multiple of `step`, which has at most 19 digits (all that a schema's number has).
+    /// Returns whether this is a whole multiple of `step`, which has at most 19 digits, as every number in a schema.
     pub(crate) fn is_multiple_of(&self, step: &Decimal<'_>) -> bool {
         if self.digits.is_empty() {
             return true;
@@ -180,7 +180,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
-/// `10^exponent mod divisor`; the divisor is below 2^64, so products fit.
+/// Computes `10^exponent mod divisor`; the divisor is below 2^64, so products do not overflow.
 fn power_of_ten(mut exponent: i64, divisor: u128) -> u128 {
     let (mut result, mut base) = (1 % divisor, 10 % divisor);
     while exponent > 0 {

@@ -1,4 +1,4 @@
-//! Descriptions of `format`s. Messages about invalid values use them, whether or not the formats are enforced.
+//! Descriptions of `format`s, for messages about invalid values, whether or not the formats are enforced.
 
 use std::fmt::{self, Display};
 
@@ -8,9 +8,9 @@ use crate::schema::text_formats::TextFormat;
 #[derive(Debug)]
 pub(crate) struct Format {
     name: &'static str,
-    /// `a date`.
+    /// Noun with article, such as `a date`.
     pub(crate) noun: &'static str,
-    /// A value of the format.
+    /// Example of a valid value.
     pub(crate) example: &'static str,
     shows_example: bool,
 }
@@ -36,7 +36,7 @@ impl Format {
     }
 }
 
-/// As a model reads it: `a date, for example 2025-01-31`.
+/// Displays a format for a model: `a date, for example 2025-01-31`.
 impl Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.noun)?;
@@ -47,7 +47,7 @@ impl Display for Format {
     }
 }
 
-/// The formats of JSON Schema, and those that schemars adds.
+/// Formats of JSON Schema, and additional formats of schemars.
 const FORMATS: &[Format] = &[
     Format::new(
         "date-time",
@@ -70,7 +70,7 @@ const FORMATS: &[Format] = &[
     Format::new("uri", "a whole URL", "https://example.org/path"),
     Format::new("uri-reference", "a URL or a part of one", "/path"),
     Format {
-        // Models take an example of an id for one that exists.
+        // Models take an example of an id for an existing one.
         shows_example: false,
         ..Format::new(
             "uuid",

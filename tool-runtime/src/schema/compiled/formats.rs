@@ -1,4 +1,4 @@
-//! Finds schemas by the paths of values, and the descriptions of their `format`s.
+//! Finds schemas by the path of a value, and descriptions of their `format`s.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use super::format_description::Format;
 use super::schema::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// Returns the schema at a path that has a format, and the format. A path through unions may have several
-    /// schemas; the first one with a format counts.
+    /// Returns the schema with a format at a path, and the format. A path through unions may have several schemas;
+    /// the first one with a format is returned.
     pub(crate) fn format_at<'p>(
         &self,
         steps: impl Iterator<Item = &'p str>,
@@ -17,7 +17,7 @@ impl CompiledSchema {
         schemas.find_map(|schema| Some((schema, schema.format?)))
     }
 
-    /// Returns a schema at a path, the first one if there are several.
+    /// Returns a schema at a path; the first one if there are several.
     pub(crate) fn schema_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<SchemaId> {
         self.schemas_at(steps).first().copied()
     }
@@ -60,7 +60,7 @@ impl CompiledSchema {
         here
     }
 
-    /// These schemas and their in-place subschemas.
+    /// Adds the in-place subschemas of the schemas.
     fn with_in_place_subschemas(&self, mut schemas: Vec<SchemaId>) -> Vec<SchemaId> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Compiled schemas: a [`CompiledSchema`] is the schema that arguments are checked against.
+//! Compiled schemas: arguments are validated against a [`CompiledSchema`].
 
 pub(crate) mod types;
 pub(crate) mod pattern;

@@ -1,7 +1,7 @@
-//! Comparison of property names with keys: exact and fast, or regardless of case and separators.
+//! Comparison of property names with keys: exact, or regardless of case and separators.
 
-/// Returns whether two short strings are equal. Most have 4 to 16 bytes, so that their first and last bytes, which may overlap,
-/// are all of them; comparing these is faster than a call of `memcmp`.
+/// Returns whether two short strings are equal. Most names have 4 to 16 bytes, which the first and last bytes cover,
+/// with an overlap; comparing these is faster than a call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     fn ends_match<const N: usize>(one: &[u8], other: &[u8]) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
         }
 }
 
-/// A prefix to search for. Its first 16 bytes are compared at once: few keys are longer.
+/// A prefix for searching. Its first 16 bytes are compared at once, which covers most keys.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyPrefix {
     text: Box<[u8]>,
@@ -55,7 +55,7 @@ impl KeyPrefix {
     }
 }
 
-/// Returns a name in lower case without `_` and `-`, which is equal for all spellings of a name.
+/// Returns a name in lower case without `_` and `-`, equal for all spellings of a name.
 pub(crate) fn fold(name: &str) -> Box<str> {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect::<String>().into()

@@ -1,7 +1,7 @@
 //! [`Pattern`]: a regular expression of a schema.
 //!
-//! Patterns match in linear time, with the ASCII classes of ECMA 262 and without tables (`regex-lite`). A pattern with `\p{…}` needs
-//! the tables of Unicode: `regex` matches it, behind the feature `unicode-patterns`.
+//! Patterns match in linear time, with the ASCII classes of ECMA 262 and without tables (`regex-lite`). A pattern
+//! with `\p{…}` needs Unicode tables: `regex` matches it, behind the feature `unicode-patterns`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ enum Engine {
     Ascii(regex_lite::Regex),
     #[cfg(feature = "unicode-patterns")]
     Unicode {
-        /// The pattern as it was written.
+        /// Original pattern.
         source: Arc<str>,
         regex: regex::Regex,
     },
 }
 
-/// The reason why a pattern cannot be enforced.
+/// Reason why a pattern cannot be enforced.
 #[derive(Debug)]
 pub(crate) enum PatternError {
     Ascii(regex_lite::Error),
@@ -39,7 +39,7 @@ impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ascii(error) => error.fmt(f),
-            // The error of `regex` has several lines, the last one is the reason.
+            // The error of `regex` has several lines; the last line is the reason.
             Self::Unicode(Some(error)) => f.write_str(error.lines().last().unwrap_or(error)),
             Self::Unicode(None) => {
                 f.write_str("`\\p` needs the feature `unicode-patterns` of the crate `tool-runtime`")
@@ -51,7 +51,7 @@ impl fmt::Display for PatternError {
 }
 
 impl PatternError {
-    /// Returns the reason in a warning about a schema.
+    /// Returns the reason for a warning about a schema.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Unicode(None) => self.to_string(),
@@ -62,19 +62,19 @@ impl PatternError {
     }
 }
 
-/// The patterns of one schema. Several passes need them, and those with the tables of Unicode are slow to compile.
+/// Patterns of one schema. Several passes use them, and patterns with Unicode tables are slow to compile.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns(RefCell<HashMap<Box<str>, Compiled>>);
 
-/// A pattern, or the reason for which it cannot be enforced.
+/// A pattern, or the reason why it cannot be enforced.
 type Compiled = Result<Pattern, Box<str>>;
 
 impl Patterns {
-    /// Compiles a pattern unless it was compiled before.
+    /// Compiles a pattern, or returns the compiled one.
     ///
     /// # Errors
     ///
-    /// The reason for a warning if the pattern cannot be enforced.
+    /// If the pattern cannot be enforced: the reason, for a warning.
     pub(crate) fn compile(&self, source: &str) -> Compiled {
         let mut known = self.0.borrow_mut();
         if let Some(pattern) = known.get(source) {
@@ -99,7 +99,7 @@ impl Pattern {
         .map(Self)
     }
 
-    /// Returns whether it matches somewhere in a text.
+    /// Returns whether the pattern matches somewhere in a text.
     #[inline]
     pub(crate) fn is_match(&self, text: &str) -> bool {
         match &self.0 {
@@ -109,7 +109,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern as it was written.
+    /// Returns the original pattern.
     pub(crate) fn as_str(&self) -> &str {
         match &self.0 {
             Engine::Ascii(regex) => regex.as_str(),
@@ -149,8 +149,8 @@ fn has_unicode_class(pattern: &str) -> bool {
     false
 }
 
-/// Returns a pattern in the syntax of `regex`, where `\d`, `\w`, `\s` and `\b` are classes of Unicode and brackets
-/// nest. They mean here what they mean in other patterns. `None` for a class with `--`, a range or a difference.
+/// Translates a pattern into the syntax of `regex`, where `\d`, `\w`, `\s` and `\b` are Unicode classes and brackets
+/// nest. The meaning is the same as in patterns without `\p`. `None` for a class with `--`, a range or a difference.
 #[cfg(feature = "unicode-patterns")]
 fn translate(pattern: &str) -> Option<String> {
     let mut translated = String::with_capacity(pattern.len());
@@ -233,7 +233,7 @@ mod tests {
             (r"^\p{Uppercase_Letter}$", "É", "é"),
             (r"^\p{Emoji_Presentation}$", "🦀", "a"),
             (r"^\p{Alphabetic}+$", "ab", "1"),
-            // The other classes are those of ASCII, as in patterns without `\p`.
+            // The other classes are ASCII, as in patterns without `\p`.
             (r"^\p{L}\d$", "a1", "a१"),
             (r"^\p{L}\w$", "ab", "aé"),
             (r"^\p{L}\s$", "a\t", "a\u{a0}"),

@@ -1,7 +1,7 @@
-//! The compiled schema that arguments are checked against.
+//! The compiled schema, against which arguments are validated.
 //!
-//! The schemas of a [`CompiledSchema`] are in one vector and refer to each other by index, so that recursive schemas need
-//! no cyclic pointers.
+//! The schemas of a [`CompiledSchema`] are in one vector and refer to each other by index, so that recursive schemas
+//! need no cyclic pointers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,28 +17,29 @@ use super::values::MAX_LINEAR_SEARCH;
 pub(crate) use super::values::{TextLimits, Values};
 use crate::schema::keywords::pointer;
 
-/// A compiled schema. Created once per tool by [`compile_with_formats`](Self::compile_with_formats), shared by all its calls.
+/// A compiled schema. Created once per tool by [`compile_with_formats`](Self::compile_with_formats), and shared by
+/// all calls of the tool.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSchema {
     pub(crate) schemas: Vec<Schema>,
-    /// For each parameter of the function, the index of its property.
+    /// Index of the property for each parameter of the function.
     parameters: Vec<usize>,
     /// Whether the arguments are deserialized into Rust types.
     is_typed: bool,
     /// Whether the tool may destroy data.
     is_destructive: bool,
-    /// The schema for the keywords that coercion does not enforce, if it has one of them.
+    /// Schema for the keywords that coercion does not enforce, if there are any.
     pub(crate) validation: Option<Arc<Validation>>,
-    /// The schemas that describe subschemas of the validation in messages.
+    /// Schemas that describe subschemas of the validation in messages.
     pub(crate) described: HashMap<SubschemaId, SchemaId>,
 }
 
-/// The index of a [`Schema`] in its [`CompiledSchema`].
+/// Index of a [`Schema`] in its [`CompiledSchema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SchemaId(pub(crate) u32);
 
 impl SchemaId {
-    /// The schema of the arguments.
+    /// Id of the schema of the arguments.
     pub(crate) const ROOT: Self = Self(0);
 }
 
@@ -59,18 +60,18 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns the schema for the keywords that coercion does not enforce, if it has one of them.
+    /// Returns the schema for the keywords that coercion does not enforce, if there are any.
     #[inline]
     pub(crate) fn validation(&self) -> Option<&Validation> {
         self.validation.as_deref()
     }
 
-    /// Returns the schema that describes a subschema of the validation; `None` for one that coercion enforces.
+    /// Returns the schema that describes a subschema of the validation; `None` if coercion enforces the subschema.
     pub(crate) fn described(&self, subschema: SubschemaId) -> Option<SchemaId> {
         self.described.get(&subschema).copied()
     }
 
-    /// Sets the parameters of the function, in order; those that the host supplies have no property.
+    /// Sets the parameters of the function, in order; host parameters have no property.
     pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
         let properties = self.properties();
         let position = |name: &str| properties.iter().position(|property| *property.name == *name);
@@ -88,12 +89,12 @@ impl CompiledSchema {
         self.is_destructive = is_destructive;
     }
 
-    /// Returns whether the tool may destroy data: an argument that its schema refuses is then never left out.
+    /// Returns whether the tool may destroy data: an invalid argument is then never omitted.
     pub(crate) fn is_destructive(&self) -> bool {
         self.is_destructive
     }
 
-    /// Lets every text be of a `format`, unless formats are enforced.
+    /// Accepts every text for a `format`, unless formats are enforced.
     pub(crate) fn ignore_formats(&mut self) {
         for schema in &mut self.schemas {
             if let Kind::Plain(plain) = &mut schema.kind
@@ -104,8 +105,8 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns whether serde deserializes a union as an untagged enum: it takes the first alternative that matches, even if that
-    /// does not know all keys.
+    /// Returns whether serde deserializes a union as an untagged enum: it chooses the first alternative that matches,
+    /// even one that does not know all keys.
     pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
         self.is_typed && !is_exclusive
     }
@@ -122,7 +123,8 @@ impl CompiledSchema {
         object.map_or(&[], |object| &object.properties)
     }
 
-    /// Returns the index of the declared property that contains a path, for sorting issues; undeclared ones come last.
+    /// Returns the index of the declared property that contains a path, for sorting issues; undeclared keys come
+    /// last.
     pub(crate) fn rank(&self, path: &str) -> usize {
         let declared = self.properties();
         let overlaps = |property: &Property| pointer::overlap(path, &pointer::join("", &property.name));
@@ -130,37 +132,38 @@ impl CompiledSchema {
     }
 }
 
-/// The schema of one value.
+/// Schema of a value.
 #[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The allowed types; for a [`Union`] or [`AllOf`], those that it allows as a whole.
+    /// Allowed types; for a [`Union`] or [`AllOf`], the types that it allows as a whole.
     pub(crate) types: Types,
-    /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and everything in it.
+    /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and its contents.
     pub(crate) strict: bool,
-    /// Whether enum values, enum keys of maps and tags have one spelling only, in this value and everything in it.
+    /// Whether other spellings of enum values, enum keys of maps and tags are rejected, in this value and its
+    /// contents.
     pub(crate) case_sensitive: bool,
     /// Whether this is a [`Patch`](crate::Patch): `null` and a missing value mean different things.
     pub(crate) is_patch: bool,
-    /// Whether a list of strings may be valid. Then a string is more likely an item than JSON text.
+    /// Whether a list of strings may be valid, in which a string is more likely an item than JSON text.
     pub(crate) lists_of_strings: bool,
-    /// A description of its `format`, for messages.
+    /// Description of the `format`, for messages.
     pub(crate) format: Option<&'static Format>,
-    /// Whether its description mentions JSON: a string may have to hold it.
+    /// Whether the description mentions JSON: a string may have to contain JSON.
     pub(crate) mentions_json: bool,
-    /// The subschemas whose keywords apply, too, but do not take part in coercion.
+    /// Subschemas whose keywords apply, too, without taking part in coercion.
     pub(crate) assertions: Option<Box<[SubschemaId]>>,
     pub(crate) kind: Kind,
 }
 
-/// The kinds of schemas.
+/// Kinds of schemas.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// Limits for each allowed type.
     Plain(Box<Plain>),
-    /// One of several.
+    /// Alternatives.
     Union(Box<Union>),
-    /// All of several, if they cannot be merged into one plain schema.
+    /// Parts that all apply and cannot be merged into one plain schema.
     AllOf(Box<AllOf>),
     /// No limits: `{}`, `true`, or a bare `type`.
     Any,
@@ -172,14 +175,14 @@ pub(crate) struct Plain {
     /// `enum` and `const`, for values of any type.
     pub(crate) values: Option<Values>,
     pub(crate) text: Option<TextLimits>,
-    /// For values of type `integer` and `number`.
+    /// Limits of values of type `integer` and `number`.
     pub(crate) number: Option<NumberLimits>,
     pub(crate) list: Option<List>,
     pub(crate) object: Option<Object>,
 }
 
 impl Plain {
-    /// No limits.
+    /// A schema without limits.
     pub(crate) const NONE: Self = Self {
         values: None,
         text: None,
@@ -192,9 +195,9 @@ impl Plain {
 /// Limits of an array.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
-    /// The schemas of the first items, by position; not empty for a tuple.
+    /// Schemas of the first items, by position; not empty for a tuple.
     pub(crate) prefix: Vec<SchemaId>,
-    /// The items after the prefix.
+    /// Schema of the items after the prefix.
     pub(crate) additional: Additional,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
@@ -202,7 +205,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// No limits.
+    /// Returns a list without limits.
     pub(crate) fn unlimited() -> &'static Self {
         static UNLIMITED: List = List {
             prefix: Vec::new(),
@@ -214,7 +217,7 @@ impl List {
         &UNLIMITED
     }
 
-    /// Returns the schema of the item at a position; `None` if it has no separate one (see [`List::additional`]).
+    /// Returns the schema of the item at a position; `None` without a separate schema (see [`List::additional`]).
     pub(crate) fn item(&self, position: usize) -> Option<SchemaId> {
         self.prefix.get(position).copied().or(match self.additional {
             Additional::Of(schema) => Some(schema),
@@ -222,7 +225,7 @@ impl List {
         })
     }
 
-    /// Returns whether a single value can be wrapped into this list: all items have the same schema.
+    /// Returns whether a single value can be wrapped into this list, since all items have the same schema.
     pub(crate) fn can_wrap_single(&self) -> bool {
         !self.is_tuple() && self.additional != Additional::Denied
     }
@@ -233,10 +236,11 @@ impl List {
     }
 }
 
-/// `additionalProperties`, or the `items` after a prefix: the schema of those that have none of their own.
+/// `additionalProperties`, or the `items` after a prefix: the schema of all properties or items without a separate
+/// schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Additional {
-    /// The keyword is missing. (Properties of an object are then unknown, and reported.)
+    /// Missing keyword. Undeclared properties of an object are then unknown, and reported.
     #[default]
     Unspecified,
     /// `false`.
@@ -250,9 +254,9 @@ pub(crate) enum Additional {
 /// Limits of an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
-    /// In declared order.
+    /// Properties in declared order.
     pub(crate) properties: Vec<Property>,
-    /// Required keys that are not among the properties.
+    /// Required keys without a declared property.
     pub(crate) also_required: Vec<Box<str>>,
     /// `patternProperties`.
     pub(crate) patterns: Vec<(Pattern, SchemaId)>,
@@ -260,39 +264,40 @@ pub(crate) struct Object {
     pub(crate) additional: Additional,
     /// `propertyNames`.
     pub(crate) names: Option<SchemaId>,
-    /// Whether this is a Rust map whose keys are an enum; the properties are its keys.
+    /// Whether this is a Rust map with enum keys, which are the properties.
     pub(crate) is_enum_map: bool,
     /// Whether this is an alternative of a `oneOf` whose only key is its tag (an externally tagged enum).
     pub(crate) is_variant: bool,
-    /// Whether `properties`, `patternProperties` and `additionalProperties` are all missing. Then no key is unknown.
+    /// Whether `properties`, `patternProperties` and `additionalProperties` are all missing, so that no key is
+    /// unknown.
     pub(crate) is_unconstrained: bool,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// A bit mask of the required properties among the first 64.
+    /// Bit mask of the required properties among the first 64.
     pub(crate) required: u64,
-    /// The index of each name, if there are too many for a linear search.
+    /// Index of each name, if there are too many for a linear search.
     pub(crate) by_name: HashMap<Box<str>, usize>,
-    /// Finds other spellings of the names, if these are many keys of a map.
+    /// Index of the spellings of names, for maps with many declared keys.
     pub(crate) spellings: Option<Box<SpellingIndex>>,
 }
 
-/// One declared property.
+/// A declared property.
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
     pub(crate) name: Box<str>,
-    /// The name and the colon as compact JSON: `"name":`.
+    /// Name and colon as compact JSON: `"name":`.
     pub(crate) key_prefix: KeyPrefix,
-    /// The name in lower case without `_` and `-` (see [`fold`](super::name::fold)).
+    /// Name in lower case without `_` and `-` (see [`fold`](super::name::fold)).
     pub(crate) folded: Box<str>,
     pub(crate) schema: SchemaId,
     pub(crate) required: bool,
-    /// Whether the schema has a `default` for it, or it is an entry of a map: then `null` causes a warning. `null` for an
-    /// optional property without a default means that it is missing.
+    /// Whether the schema has a `default` for the property, or the property is an entry of a map: then `null` causes
+    /// a warning. For an optional property without a default, `null` means that it is missing.
     pub(crate) has_default: bool,
 }
 
 impl Object {
-    /// Returns an object without any constraint.
+    /// Returns an object without constraints.
     pub(crate) fn unconstrained() -> Self {
         Self {
             is_unconstrained: true,
@@ -305,13 +310,13 @@ impl Object {
         self.names.is_some() || self.is_closed()
     }
 
-    /// Returns whether other keys than the declared ones, or those that match a pattern, are invalid.
+    /// Returns whether keys are invalid if they are neither declared nor match a pattern.
     pub(crate) fn is_closed(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
         self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
     }
 
-    /// Returns whether the property at an index has this name. Models mostly write them in declared order.
+    /// Returns whether the property at an index has this name. Models usually write properties in declared order.
     #[inline]
     pub(crate) fn has_at(&self, position: usize, name: &str) -> bool {
         let property = self.properties.get(position);
@@ -327,7 +332,8 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the declared key that another one is but for outer space, else the only one that it resembles.
+    /// Returns the declared key that equals a key apart from surrounding space, or else the only one that it
+    /// resembles.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
         let position = match &self.spellings {
             Some(spellings) => {
@@ -368,24 +374,24 @@ pub(crate) struct Union {
     pub(crate) null: bool,
     /// Whether this is a `oneOf`: exactly one alternative may match.
     pub(crate) exclusive: bool,
-    /// The tag that selects one of the alternatives that are objects.
+    /// Tag that selects an alternative among objects.
     pub(crate) tag: Option<Tag>,
-    /// The keys that at least one alternative knows.
+    /// Keys that at least one alternative knows.
     pub(crate) keys: KnownKeys,
 }
 
-/// The tag of a union of objects, as in serde's representations of enums.
+/// Tag of a union of objects, as in serde's representations of enums.
 #[derive(Debug, Clone)]
 pub(crate) enum Tag {
-    /// A property that all of them require, with different values in each (internally and adjacently tagged).
+    /// A property that all alternatives require, with different values (internally and adjacently tagged).
     Property {
         name: Box<str>,
         folded: Box<str>,
-        /// Each value with its alternative.
+        /// Each value of the tag with its alternative.
         values: Vec<(Box<str>, SchemaId)>,
         case_sensitive: bool,
     },
-    /// Each has a single property, with a unique name (externally tagged).
+    /// Each alternative has a single property, with a unique name (externally tagged).
     Key(Vec<(Box<str>, SchemaId)>),
 }
 
@@ -393,11 +399,11 @@ pub(crate) enum Tag {
 #[derive(Debug, Clone)]
 pub(crate) struct AllOf {
     pub(crate) schemas: Vec<SchemaId>,
-    /// The keys that at least one schema knows; they count as known in all.
+    /// Keys that at least one schema knows; they count as known in all.
     pub(crate) keys: KnownKeys,
 }
 
-/// The keys that at least one of several schemas knows.
+/// Keys that at least one of several schemas knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
     /// Declared keys, in declared order.
@@ -417,7 +423,7 @@ impl KnownKeys {
 }
 
 impl Schema {
-    /// The schema `true`.
+    /// Schema `true`.
     pub(crate) const ANY: Self = Self {
         types: Types::ALL,
         strict: false,
@@ -430,7 +436,7 @@ impl Schema {
         kind: Kind::Any,
     };
 
-    /// The schema `false`.
+    /// Schema `false`.
     pub(crate) const NEVER: Self = Self {
         types: Types::NONE,
         ..Self::ANY

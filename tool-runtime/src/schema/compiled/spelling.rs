@@ -1,9 +1,10 @@
-//! Spellings of the allowed values: which texts count as the same value.
+//! Spellings of allowed values: decides which texts mean the same value.
 
 use std::collections::HashMap;
 
-/// Returns whether two texts differ only in case, in outer space, or in how their words are separated: by `_`, `-`, one space
-/// or a change from lower to upper case. No separator is added or removed: `gpt-4-1` is not `gpt-41`.
+/// Returns whether two texts differ only in case, in surrounding space, or in the separators of their words: `_`,
+/// `-`, a space, or a change from lower to upper case. No separator may be added or removed: `gpt-4-1` is not
+/// `gpt-41`.
 pub(crate) fn resemble(left: &str, right: &str) -> bool {
     let (left, right) = (left.trim(), right.trim());
     letters(left).eq(letters(right)) || words(left).eq(words(right))
@@ -24,8 +25,8 @@ pub(crate) fn mentions_json(text: &str) -> bool {
     windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
 }
 
-/// Returns the position of the text that another one is but for outer space, else of the only one that it resembles;
-/// without either, that of the text in quotes.
+/// Returns the position of the text that equals another text apart from surrounding space, or else the position of
+/// the only text that resembles it; without either, the position of the text in quotes.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     find_spelling(texts.clone(), text).or_else(|| find_spelling(texts, unquoted(text)?))
 }
@@ -39,7 +40,7 @@ fn find_spelling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -
     })
 }
 
-/// Returns the text between a pair of quotes.
+/// Returns the text inside a pair of quotes.
 pub(crate) fn unquoted(text: &str) -> Option<&str> {
     let text = text.trim();
     let quote = text
@@ -49,23 +50,23 @@ pub(crate) fn unquoted(text: &str) -> Option<&str> {
     text.strip_prefix(quote)?.strip_suffix(quote)
 }
 
-/// Finds the text that another one resembles (see [`resemble`]), without a comparison with each.
+/// Index of texts by their spelling, which finds a resembling text (see [`resemble`]) without comparing with each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpellingIndex {
     by_letters: HashMap<Box<str>, Match>,
     by_words: HashMap<Box<str>, Match>,
 }
 
-/// Of the indexed texts, those that are equal in one way.
+/// Indexed texts with the same letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Match {
-    /// The text at this position.
+    /// Position of the only text.
     One(usize),
     Several,
 }
 
 impl SpellingIndex {
-    /// Creates the texts must be distinct.
+    /// Creates the index of distinct texts.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut index = Self::default();
         for (position, text) in texts.enumerate() {
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Whatever the texts are, the index finds what a comparison with each does.
+    /// The index finds the same text as a comparison with each.
     #[test]
     #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn index_finds_the_only_text_that_resembles() {

@@ -48,7 +48,7 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the types in this set, one by one; `integer` is left out if `number` is included.
+    /// Returns the types in this set, one by one; `integer` is omitted if `number` is included.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         let mut left = self;
         [
@@ -84,7 +84,7 @@ impl BitOr for Types {
     }
 }
 
-/// As a model reads it: `an integer or a string`.
+/// Displays the types for a model: `an integer or a string`.
 impl fmt::Display for Types {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.each().count();

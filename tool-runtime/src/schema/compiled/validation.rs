@@ -1,8 +1,8 @@
-//! The schema as JSON Schema reads it, for the keywords that only a validator can judge.
+//! Schema in the form of JSON Schema, for the keywords that only a validator can evaluate.
 //!
-//! Coercion merges schemas, and asks what a value may become. `not`, `if`, `contains` and `unevaluatedProperties` ask whether a
-//! value is valid, by the schema as it was written. So a schema that has one of them is compiled a second time: one [`Subschema`]
-//! for each schema in it, with all its keywords.
+//! Coercion merges schemas, to find the possible conversions of a value. `not`, `if`, `contains` and
+//! `unevaluatedProperties` need to know whether a value is valid, by the original schema. So a schema with one of
+//! these keywords is compiled a second time, into a [`Subschema`] with all keywords for each subschema.
 
 use std::collections::HashMap;
 use std::iter;
@@ -13,18 +13,18 @@ use super::types::Types;
 use super::values::{TextLimits, Values};
 use crate::schema::text_formats::TextFormat;
 
-/// The subschemas of one schema. The first is the root.
+/// Subschemas of a schema. The first is the root.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Validation {
     pub(crate) subschemas: Vec<Subschema>,
 }
 
-/// The index of a [`Subschema`] in its [`Validation`].
+/// Index of a [`Subschema`] in its [`Validation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SubschemaId(pub(crate) u32);
 
 impl SubschemaId {
-    /// The schema of the arguments.
+    /// Id of the schema of the arguments.
     pub(crate) const ROOT: Self = Self(0);
 }
 
@@ -35,10 +35,10 @@ impl Validation {
     }
 }
 
-/// The keywords of one schema.
+/// Keywords of a subschema.
 #[derive(Debug, Clone)]
 pub(crate) struct Subschema {
-    /// `type`; nothing for the schema `false`.
+    /// `type`; empty for the schema `false`.
     pub(crate) types: Types,
     /// `enum` and `const`.
     pub(crate) values: Option<Box<Values>>,
@@ -49,17 +49,17 @@ pub(crate) struct Subschema {
     pub(crate) list: Option<Box<ListKeywords>>,
     pub(crate) object: Option<Box<ObjectKeywords>>,
     pub(crate) in_place: Option<Box<InPlace>>,
-    /// Whether it has something that is not enforced: a pattern that is not understood, a reference that is not followed.
+    /// Whether a part of the schema is not enforced: an unsupported pattern, or an unresolved reference.
     pub(crate) is_unknown: bool,
-    /// Whether it, or a schema in it that values must match, has a keyword that coercion does not enforce.
+    /// Whether this schema or a subschema that values must match has a keyword that coercion does not enforce.
     pub(crate) has_assertions: bool,
 }
 
-/// The keywords of arrays.
+/// Keywords of arrays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListKeywords {
     pub(crate) prefix: Vec<SubschemaId>,
-    /// The items after the prefix.
+    /// Schema of the items after the prefix.
     pub(crate) rest: Option<SubschemaId>,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
@@ -76,27 +76,27 @@ pub(crate) struct Contains {
     pub(crate) max: Option<u64>,
 }
 
-/// The keywords of objects.
+/// Keywords of objects.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObjectKeywords {
     pub(crate) properties: HashMap<Box<str>, SubschemaId>,
-    /// The names of the properties, in declared order.
+    /// Names of the properties, in declared order.
     pub(crate) declared: Vec<Box<str>>,
-    /// `patternProperties`; `None` for a pattern that is not understood.
+    /// `patternProperties`; `None` for an unsupported pattern.
     pub(crate) patterns: Vec<(Option<Pattern>, SubschemaId)>,
     pub(crate) additional: Option<SubschemaId>,
     pub(crate) names: Option<SubschemaId>,
     pub(crate) required: Vec<Box<str>>,
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// `dependentRequired`: a key, and those that it needs.
+    /// `dependentRequired`: a key, and the keys that it requires.
     pub(crate) dependent_required: Vec<(Box<str>, Vec<Box<str>>)>,
     /// `dependentSchemas`.
     pub(crate) dependent_schemas: Vec<(Box<str>, SubschemaId)>,
     pub(crate) unevaluated: Option<SubschemaId>,
 }
 
-/// The keywords whose schemas apply to the same value.
+/// Keywords whose schemas apply to the same value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InPlace {
     /// `allOf` and `$ref`.
@@ -122,7 +122,7 @@ impl Condition {
 }
 
 impl Subschema {
-    /// The schema `true`.
+    /// Schema `true`.
     pub(crate) const TRUE: Self = Self {
         types: Types::ALL,
         values: None,
@@ -141,7 +141,7 @@ impl Subschema {
         self.types == Types::NONE
     }
 
-    /// Returns the subschemas that apply to the same value, also those of a condition.
+    /// Returns the subschemas that apply to the same value, including those of a condition.
     pub(crate) fn in_place_subschemas(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {
@@ -181,7 +181,7 @@ impl Subschema {
         found
     }
 
-    /// Returns the subschemas that coercion knows nothing of.
+    /// Returns the subschemas that coercion ignores.
     pub(crate) fn uncoerced(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {
@@ -200,7 +200,7 @@ impl Subschema {
         found
     }
 
-    /// Returns whether it has a keyword that coercion does not enforce.
+    /// Returns whether the schema has a keyword that coercion does not enforce.
     pub(crate) fn asserts(&self) -> bool {
         let in_place = self.in_place.as_ref();
         let list = self.list.as_ref();

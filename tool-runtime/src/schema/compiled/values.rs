@@ -1,4 +1,4 @@
-//! The values that `enum` and `const` allow, and the limits of strings.
+//! Values that `enum` and `const` allow, and limits of strings.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,18 @@ use super::pattern::Pattern;
 use super::spelling::{SpellingIndex, find_resembling, unquoted};
 use crate::schema::text_formats::TextFormat;
 
-/// The values that are allowed.
+/// Allowed values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
-    /// The strings, as declared.
+    /// Allowed strings, as declared.
     pub(crate) texts: Vec<Box<str>>,
-    /// All other values.
+    /// All other allowed values.
     pub(crate) others: Vec<Value>,
-    /// Only of many values.
+    /// Index of many values; a few values are searched one by one.
     index: Option<Box<ValueIndex>>,
 }
 
-/// Finds a value among many, without a comparison with each.
+/// Hash index of many values.
 #[derive(Debug, Clone)]
 struct ValueIndex {
     texts: HashSet<Box<str>>,
@@ -30,7 +30,7 @@ struct ValueIndex {
 }
 
 impl Values {
-    /// For a message; searched one by one.
+    /// Creates values for a message, without an index.
     pub(crate) fn from_texts(texts: Vec<Box<str>>) -> Self {
         Self {
             texts,
@@ -54,7 +54,7 @@ impl Values {
         }
     }
 
-    /// Returns whether a string is one of them, as declared.
+    /// Returns whether a string is one of the values, as declared.
     #[inline]
     pub(crate) fn has_text(&self, text: &str) -> bool {
         match &self.index {
@@ -63,7 +63,7 @@ impl Values {
         }
     }
 
-    /// Returns whether a number is one of them.
+    /// Returns whether a number is one of the values.
     pub(crate) fn has_number(&self, text: &str) -> bool {
         let Some(number) = Decimal::parse(text) else {
             return false;
@@ -77,7 +77,8 @@ impl Values {
         }
     }
 
-    /// Returns the one that a string is but for outer space, else the only one that it resembles.
+    /// Returns the value that equals a string apart from surrounding space, or else the only value that the string
+    /// resembles.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
         let position = match &self.index {
             Some(index) => {
@@ -98,12 +99,12 @@ impl Values {
 pub(crate) struct TextLimits {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
-    /// Matches anywhere in the string.
+    /// Pattern that matches anywhere in the string.
     pub(crate) pattern: Option<Pattern>,
     pub(crate) not_blank: bool,
-    /// The `format`, which no text that stands for nothing has.
+    /// The `format`, which no null word matches.
     pub(crate) format: Option<TextFormat>,
 }
 
-/// Up to this many properties or values a linear search is faster than a hash (measured: 10).
+/// Maximum number of properties or values for which a linear search is faster than hashing (measured: 10).
 pub(crate) const MAX_LINEAR_SEARCH: usize = 10;

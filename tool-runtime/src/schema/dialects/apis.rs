@@ -1,9 +1,10 @@
-//! The requirements of APIs on a schema of arguments: the additions that they need, and what they refuse.
+//! Requirements of APIs for a schema of arguments: required additions, and rejected parts.
 //!
-//! The error messages of the APIs are the source, as issues of many MCP servers quote them: `input_schema.properties: Property keys
-//! should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`, `input_schema does not support oneOf, allOf, or anyOf at the top level` (the
-//! Messages API); `object schema missing properties`, `array schema missing items`, `schema must have type 'object' and not have
-//! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level` (OpenAI's APIs).
+//! The sources are error messages of the APIs, quoted in the issues of many MCP servers: `input_schema.properties:
+//! Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`, `input_schema does not support oneOf, allOf, or
+//! anyOf at the top level` (the Messages API); `object schema missing properties`, `array schema missing items`,
+//! `schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level` (OpenAI's
+//! APIs).
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +13,9 @@ use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
-/// Reads a schema without any constraint as that of a tool without parameters.
+/// Reads a schema without any constraint as the schema of a tool without parameters.
 pub(super) fn declare_object(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
-    // An empty object of PHP is a list.
+    // PHP serializes an empty object as a list.
     if *root == Value::Bool(true) || *root == json!([]) {
         *root = Map::new().into();
     }
@@ -29,8 +30,8 @@ pub(super) fn declare_object(root: &mut Value, warnings: &mut Vec<SchemaWarning>
     }
 }
 
-/// Adds `"type": "object"` to the root. Arguments are always an object; a value in them, for which a reference to the root is, may be
-/// another one.
+/// Adds `"type": "object"` to the root, since arguments are always an object. A recursive schema is not changed: a
+/// value with a reference to the root may have another type.
 pub(super) fn add_type(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     if has_type(root) || is_recursive(root) {
         return;
@@ -49,7 +50,7 @@ fn has_type(root: &Value) -> bool {
     root.get("type").is_some_and(|name| name == "object")
 }
 
-/// Returns whether a reference leads to the root.
+/// Returns whether a reference points to the root.
 fn is_recursive(root: &Value) -> bool {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {
@@ -65,20 +66,20 @@ fn is_recursive(root: &Value) -> bool {
     false
 }
 
-/// Adds `"properties": {}` to the root, without which OpenAI's APIs refuse the tool. No warning: MCP recommends a schema without for
-/// tools without parameters.
+/// Adds `"properties": {}` to the root, since OpenAI's APIs reject a tool without it. There is no warning: MCP
+/// recommends a schema without `properties` for tools without parameters.
 pub(super) fn add_properties(root: &mut Value, _: &mut Vec<SchemaWarning>) {
     if let Value::Object(keywords) = root {
         keywords.entry("properties").or_insert_with(|| json!({}));
     }
 }
 
-/// Adds `"items": {}` to arrays, which means any items.
+/// Adds `"items": {}` to arrays, which allows any items.
 pub(super) fn add_items(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     let mut lacking = Vec::new();
     let mut pending = vec![(String::new(), &*root)];
     while let Some((path, schema)) = pending.pop() {
-        // Items of any value count as evaluated.
+        // With `"items": {}`, all items would count as evaluated.
         if schema.get("unevaluatedItems").is_some() {
             return;
         }
@@ -106,7 +107,7 @@ fn lacks_items(schema: &Value) -> bool {
     is_array && schema.get("items").is_none()
 }
 
-/// Returns the parts of a schema of arguments for which an API refuses it.
+/// Returns the parts of a schema of arguments that an API rejects.
 pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
     let properties = root.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys());
@@ -139,7 +140,7 @@ pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
     of_names.chain(of_keywords).chain(without_type).collect()
 }
 
-/// Returns whether the Messages API takes the key of an argument.
+/// Returns whether the Messages API accepts a name as the key of an argument.
 fn is_property_key(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)

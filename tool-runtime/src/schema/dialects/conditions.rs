@@ -1,4 +1,4 @@
-//! The subschemas inside conditions, also by a reference: for them it matters that a value does not conform.
+//! Subschemas in conditions, directly or by a reference: a value that does not conform to them can be valid.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 
-/// The keywords for which it matters that a value does not conform to their schema.
+/// Keywords with a schema that valid values may violate.
 const CONDITIONS: [&str; 5] = ["not", "if", "oneOf", "anyOf", "contains"];
 
 /// Returns the JSON Pointers of the subschemas inside conditions.
@@ -30,7 +30,7 @@ pub(super) fn inside_conditions(root: &Value) -> HashSet<String> {
         };
         match reference::resolve(root, reference) {
             Target::Schema(target, path) => pending.push(Place::new(path, target, true)),
-            // It may be corrected to one of the definitions with the name.
+            // The reference may be corrected to one of the definitions with the name.
             Target::Missing => {
                 let name = reference.rsplit('/').next().unwrap_or_default();
                 let named = by_name.get_or_insert_with(|| definitions(root)).get(name);
@@ -43,11 +43,11 @@ pub(super) fn inside_conditions(root: &Value) -> HashSet<String> {
     found
 }
 
-/// A subschema that is visited.
+/// A visited subschema.
 struct Place<'s> {
     path: String,
     schema: &'s Value,
-    /// Whether it is inside a condition.
+    /// Whether the subschema is inside a condition.
     inside: bool,
 }
 
@@ -57,8 +57,8 @@ impl<'s> Place<'s> {
     }
 }
 
-/// Returns whether it matters that a value does not conform to the schemas of a keyword. For the only alternative
-/// beside `null` it does not.
+/// Returns whether valid values may violate the schemas of a keyword. This is not so for the only alternative beside
+/// `null`.
 fn is_condition(schema: &Value, keyword: &str) -> bool {
     let alternatives = schema.get(keyword).and_then(Value::as_array);
     let is_null = |schema: &&Value| schema.get("type").is_some_and(|only| only == "null");

@@ -6,8 +6,8 @@ use super::subschema::CorrectedSchema;
 use crate::schema::check::limits;
 use crate::schema::compiled::types::{Types, declared_types};
 
-/// Moves an `enum` of scalars on an array to its items: the array itself could have none of the values. A `null` among them is a value
-/// of the type.
+/// Moves an `enum` of scalars on an array to its items, since an array cannot have one of these values. A `null` in
+/// the `enum` becomes a value of the type.
 pub(super) fn move_to_items(subschema: &mut CorrectedSchema<'_>) {
     if subschema.is_condition {
         return;
@@ -50,8 +50,8 @@ pub(super) fn move_to_items(subschema: &mut CorrectedSchema<'_>) {
     subschema.warn("enum", "the values of an array were read as those of its items");
 }
 
-/// Reads the texts of an `enum` as values of the type: some APIs take an `enum` of strings only. Other scalars of the
-/// type stay.
+/// Parses the texts of an `enum` as values of the type: some APIs only allow an `enum` of strings. Other scalars of
+/// the type are kept.
 pub(super) fn parse_texts(subschema: &mut CorrectedSchema<'_>) {
     if subschema.is_condition {
         return;

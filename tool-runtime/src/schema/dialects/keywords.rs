@@ -9,7 +9,7 @@ use super::type_words;
 use crate::schema::compiled::types::NAMES;
 use crate::wire::issue::excerpt;
 
-/// Reads `[]` as `{}`: an empty array of PHP is both.
+/// Reads `[]` as `{}`: PHP serializes an empty object as `[]`.
 pub(super) fn read_empty_lists(subschema: &mut CorrectedSchema<'_>) {
     const SCHEMAS: [&str; 2] = ["items", "additionalProperties"];
     const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
@@ -40,7 +40,7 @@ pub(super) fn read_empty_lists(subschema: &mut CorrectedSchema<'_>) {
 
 const EMPTY_LIST: &str = "`[]` was read as `{}`";
 
-/// Removes `"required": {}`: an empty table of Lua is both.
+/// Removes `"required": {}`: Lua serializes an empty list as `{}`.
 pub(super) fn remove_empty_required(subschema: &mut CorrectedSchema<'_>) {
     let required = subschema.keywords.get("required").and_then(Value::as_object);
     if required.is_some_and(Map::is_empty) {
@@ -49,9 +49,9 @@ pub(super) fn remove_empty_required(subschema: &mut CorrectedSchema<'_>) {
     }
 }
 
-/// Removes keywords that are `null`, as serializers write an absent value.
+/// Removes keywords with the value `null`: some serializers write missing values as `null`.
 pub(super) fn remove_null(subschema: &mut CorrectedSchema<'_>) {
-    // Without `type`, for which `null` may mean the type of this name, and without keywords whose value may be `null`.
+    // Excludes `type`, whose `null` may mean the type `null`, and keywords whose value may be `null`.
     const KEYWORDS: [&str; 29] = [
         "$ref",
         "$defs",
@@ -91,7 +91,7 @@ pub(super) fn remove_null(subschema: &mut CorrectedSchema<'_>) {
     }
 }
 
-/// Reads a type word in the place of a schema: `"properties": { "a": "string" }`.
+/// Reads a type name in place of a schema: `"properties": { "a": "string" }`.
 pub(super) fn read_string_schemas(subschema: &mut CorrectedSchema<'_>) {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     for (keyword, value) in subschema.keywords.iter_mut() {
@@ -124,7 +124,7 @@ pub(super) fn read_string_schemas(subschema: &mut CorrectedSchema<'_>) {
     }
 }
 
-/// Replaces a type word by its schema, and returns an excerpt of the word.
+/// Replaces a type name by its schema, and returns an excerpt of the name.
 fn read_string_schema(schema: &mut Value) -> Option<String> {
     let word = schema.as_str()?;
     let (read, word) = (type_words::read(word)?, excerpt(word).into_owned());
@@ -132,7 +132,7 @@ fn read_string_schema(schema: &mut Value) -> Option<String> {
     Some(word)
 }
 
-/// Reads the names that other languages have for types.
+/// Reads type names of other languages.
 pub(super) fn read_type_words(subschema: &mut CorrectedSchema<'_>) {
     match subschema.keywords.get("type") {
         Some(Value::String(word)) if !is_name(word) => {
@@ -165,7 +165,7 @@ pub(super) fn read_type_words(subschema: &mut CorrectedSchema<'_>) {
 
 fn read_type_word(subschema: &mut CorrectedSchema<'_>, word: &str) {
     let keywords = &mut *subschema.keywords;
-    // The type of the values is clear.
+    // The `enum` shows the type.
     let read = if word.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
         Some(Map::new())
     } else {
@@ -202,7 +202,7 @@ fn is_name(word: &str) -> bool {
 
 /// Moves draft 3's `"required": true` from a property to the `required` of the object.
 pub(super) fn move_required(subschema: &mut CorrectedSchema<'_>) {
-    // Arguments are always there.
+    // The root is always required.
     if subschema.path.is_empty() && subschema.keywords.get("required").is_some_and(Value::is_boolean) {
         subschema.keywords.shift_remove("required");
         subschema.warn(

@@ -1,10 +1,11 @@
-//! Schemas of dynamic tools in other dialects, read as meant: the table of corrections.
+//! Corrections of dynamic tools' schemas that are written in another dialect.
 //!
-//! Generators, other languages and other APIs write schemas that JSON Schema does not know: `"type": "float"`, `"properties": []`,
-//! `"required": true` in a property. A correction applies where JSON Schema gives the schema no meaning, or where a value of an
-//! `enum` cannot have the type, and a reader is sure of the meaning. The second kind is left alone in conditions such as `not`: elsewhere
-//! it allows more values, not fewer. Each correction is a warning, and the
-//! corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with examples that are tests.
+//! Generators, other languages and other APIs write invalid JSON Schema: `"type": "float"`, `"properties": []`,
+//! `"required": true` in a property. A correction applies if JSON Schema gives the schema no meaning, or if a value
+//! of an `enum` cannot have the type, and if the intended meaning is certain. An `enum` in a condition such as `not`
+//! is not corrected: elsewhere the correction allows more values, there it would allow fewer. Each correction is a
+//! warning, and the corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with tested
+//! examples.
 
 mod type_words;
 mod conditions;
@@ -22,7 +23,7 @@ use subschema::CorrectedSchema;
 
 pub(crate) use apis::refusals;
 
-/// The corrections of each subschema, in this order; outer subschemas first.
+/// Corrections of each subschema, in this order; outer subschemas first.
 const OF_SUBSCHEMAS: [fn(&mut CorrectedSchema<'_>); 10] = [
     keywords::read_empty_lists,      // `"properties": []`
     keywords::remove_empty_required, // `"required": {}`
@@ -36,17 +37,17 @@ const OF_SUBSCHEMAS: [fn(&mut CorrectedSchema<'_>); 10] = [
     keywords::remove_duplicates,     // `"required": ["a", "a"]`
 ];
 
-/// The corrections of a whole schema.
+/// Corrections of a whole schema.
 const OF_SCHEMAS: [Correction; 1] = [
     references::relocate, // `"$ref": "#/$defs/A"`, with the `$defs` in a property
 ];
 
-/// The corrections of the schema of arguments.
+/// Corrections of the schema of arguments.
 const OF_ARGUMENTS: [Correction; 1] = [
     apis::declare_object, // `{}`
 ];
 
-/// Additions without which an API refuses the schema. They change nothing in its meaning, so they are only shown.
+/// Additions that an API requires. They do not change the meaning of the schema, so they are only shown.
 const FOR_APIS: [Correction; 3] = [
     apis::add_type,       // a root without `"type": "object"`
     apis::add_properties, // a root without `properties`
@@ -65,7 +66,7 @@ pub(crate) fn correct_arguments(schema: &mut Value) -> Vec<SchemaWarning> {
 /// Corrects a schema before it is compiled.
 pub(crate) fn correct(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = Vec::new();
-    // The compilation refuses a schema that is too deep.
+    // The compiler rejects a schema that is too deep.
     if !depth::is_too_deep(schema) {
         subschema::visit_mut(schema, &mut warnings, &OF_SUBSCHEMAS);
         apply(&OF_SCHEMAS, schema, &mut warnings);
@@ -74,7 +75,7 @@ pub(crate) fn correct(schema: &mut Value) -> Vec<SchemaWarning> {
     warnings
 }
 
-/// Adds to the schema of arguments that is shown the keywords that APIs require.
+/// Adds keywords that APIs require to the shown schema of arguments.
 pub(crate) fn complete(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = Vec::new();
     apply(&FOR_APIS, schema, &mut warnings);

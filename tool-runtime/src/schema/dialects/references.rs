@@ -1,4 +1,4 @@
-//! References to a definition that is not where they say.
+//! Relocates references whose definition is elsewhere in the schema.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
-/// Changes references to a definition that is in the `$defs` or `definitions` of another schema: a schema was put into a property,
-/// and its references start at the old root, or they have another name for `$defs`.
+/// Changes references to a definition in the `$defs` or `definitions` of another schema. Such references start at an
+/// old root, since the schema was put into a property, or use another name for `$defs`.
 pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     let mut definitions: HashMap<String, Vec<String>> = HashMap::new();
     let mut dangling = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
         let Some(target) = reference.target(&definitions) else {
             continue;
         };
-        // The definition may lack the part that the reference is to.
+        // The definition may lack the referenced part.
         let relocated = format!("#{}", target.replace('%', "%25"));
         if let Target::Schema(..) = reference::resolve(root, &relocated)
             && let Some(slot) = root.pointer_mut(&pointer::join(&reference.path, "$ref"))
@@ -51,14 +51,14 @@ pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     }
 }
 
-/// A reference that names no schema.
+/// A reference without a target.
 struct Dangling {
-    /// The JSON Pointer of its schema.
+    /// JSON Pointer to the schema with the reference.
     path: String,
     written: String,
-    /// The name of the definition.
+    /// Name of the definition.
     name: String,
-    /// The JSON Pointer from the definition.
+    /// JSON Pointer below the definition.
     rest: String,
 }
 
@@ -78,12 +78,12 @@ impl Dangling {
         })
     }
 
-    /// Returns the JSON Pointer to the target: in the innermost schema around the reference that has the definition,
-    /// else in the only one.
+    /// Returns the JSON Pointer to the target: the definition in the innermost enclosing schema that has one, or else
+    /// the only definition with the name.
     fn target(&self, definitions: &HashMap<String, Vec<String>>) -> Option<String> {
         let candidates = definitions.get(&self.name)?;
         let encloses = |candidate: &&String| {
-            // Without `/$defs/name`.
+            // The pointer without `/$defs/name`.
             let owner = candidate.rsplitn(3, '/').nth(2);
             owner.is_some_and(|owner| {
                 let inside = self.path.strip_prefix(owner);

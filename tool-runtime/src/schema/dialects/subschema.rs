@@ -1,4 +1,4 @@
-//! [`CorrectedSchema`]: the keywords of a subschema during its correction.
+//! [`CorrectedSchema`]: keywords of a subschema during its correction.
 
 use serde_json::{Map, Value};
 
@@ -6,13 +6,13 @@ use super::super::check::SchemaWarning;
 use super::conditions::inside_conditions;
 use crate::schema::keywords::{pointer, subschemas};
 
-/// The keywords of a subschema, which a correction changes.
+/// Keywords of a subschema during its correction.
 pub(super) struct CorrectedSchema<'s> {
-    /// The JSON Pointer to the subschema.
+    /// JSON Pointer to the subschema.
     pub(super) path: &'s str,
     pub(super) keywords: &'s mut Map<String, Value>,
-    /// Whether it is inside a keyword for which it matters that a value does not conform, also by a reference: there, a schema to which
-    /// no value conforms has a meaning.
+    /// Whether the subschema is in a condition, directly or by a reference. A schema without valid values has a
+    /// meaning there.
     pub(super) is_condition: bool,
     warnings: &'s mut Vec<SchemaWarning>,
 }
@@ -23,7 +23,7 @@ impl CorrectedSchema<'_> {
         self.warn_at(&[keyword], reason);
     }
 
-    /// Adds a warning about a place below the subschema.
+    /// Adds a warning about a path below the subschema.
     pub(super) fn warn_at(&mut self, steps: &[&str], reason: impl Into<String>) {
         let mut path = self.path.to_owned();
         for step in steps {
@@ -33,7 +33,8 @@ impl CorrectedSchema<'_> {
     }
 }
 
-/// Applies the corrections to a schema and all schemas inside it, outer ones first. Not recursive, since a schema may be deep.
+/// Applies the corrections to a schema and all its subschemas, outer ones first. Not recursive, since a schema may be
+/// deep.
 pub(super) fn visit_mut(
     root: &mut Value,
     warnings: &mut Vec<SchemaWarning>,

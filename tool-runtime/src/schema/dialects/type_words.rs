@@ -1,15 +1,15 @@
-//! The names that other languages and APIs have for the types of JSON Schema: `float`, `String`, `OBJECT`, `dict`, `List<int>`.
+//! Type names of other languages and APIs: `float`, `String`, `OBJECT`, `dict`, `List<int>`.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::compiled::types::NAMES;
 
-/// Returns the keywords that a type word stands for; empty for a word that allows any value. `None` for other words.
+/// Returns the keywords for a type name; empty for a name that allows any value. `None` for an unknown name.
 pub(super) fn read(word: &str) -> Option<Map<String, Value>> {
     read_nested(word, MAX_NESTING)
 }
 
-/// Returns the name of the only type that a word stands for.
+/// Returns the JSON type for a type name with a single type.
 pub(super) fn read_name(word: &str) -> Option<String> {
     let keywords = read(word)?;
     match keywords.get("type")? {
@@ -18,7 +18,7 @@ pub(super) fn read_name(word: &str) -> Option<String> {
     }
 }
 
-/// Maximum depth of the arguments of types.
+/// Maximum depth of type arguments.
 const MAX_NESTING: usize = 8;
 
 fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {
@@ -33,7 +33,7 @@ fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {
     if let Some(alternatives) = split(word, '|') {
         return union(&alternatives, nesting);
     }
-    // Python's `<class 'float'>`.
+    // The form of Python: `<class 'float'>`.
     if let Some(class) = word
         .strip_prefix("<class '")
         .and_then(|word| word.strip_suffix("'>"))
@@ -51,12 +51,12 @@ fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {
     generic(&last_segment(name).to_ascii_lowercase(), &arguments, nesting)
 }
 
-/// `String` of `java.lang.String`.
+/// Returns the last segment of a path: `String` of `java.lang.String`.
 fn last_segment(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Returns a type without arguments, in lower case.
+/// Returns the keywords for a type without arguments, in lower case.
 fn named(name: &str) -> Option<Map<String, Value>> {
     if NAMES.iter().any(|(known, _)| *known == name) {
         return Some(typed(name));
@@ -84,7 +84,8 @@ fn named(name: &str) -> Option<Map<String, Value>> {
     })
 }
 
-/// Returns a type with arguments. An unknown argument, such as the name of a class, leaves the items or values free.
+/// Returns the keywords for a type with arguments. With an unknown argument, such as the name of a class, items or
+/// values are unconstrained.
 fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let read = |argument: &str| read_nested(argument, nesting).unwrap_or_default();
     let outer = match name {
@@ -114,7 +115,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
     }
 }
 
-/// Returns the union of types without other keywords.
+/// Returns the keywords for a union of types without other keywords.
 fn union(alternatives: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let mut names: Vec<Value> = Vec::new();
     for alternative in alternatives {
@@ -168,7 +169,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Returns the parts between separators outside of brackets; `None` if there is no such separator.
+/// Splits at separators outside of brackets; `None` if there is no such separator.
 fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut open) = (Vec::new(), 0, 0_usize);
     for (at, c) in text.char_indices() {

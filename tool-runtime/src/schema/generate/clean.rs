@@ -1,7 +1,7 @@
-//! Cleans the schema that schemars generates, so that a model can read it. Private marks remain in it.
+//! Cleans the schemas from schemars, so that a model can read them. Private marks are kept.
 //!
-//! All values stay valid, with two exceptions: `null` for optional properties, which can be omitted instead, and map
-//! keys that serde rejects.
+//! All values stay valid, with two exceptions: `null` for optional properties, which can be omitted, and map keys
+//! that serde rejects.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::definitions::allows_null;
 use super::{definitions, describe, enum_maps, example_order, patches, rust_enums};
 use crate::schema::keywords::{Keywords, marks, subschemas};
 
-/// Cleans the schema of a tool's parameters; `enums` finds the enums of their types in it.
+/// Cleans the schema of a tool's parameters; `enums` finds the enums in their types.
 pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {
     if root.get("$defs").is_some() {
         let shown = shown(root);
@@ -38,7 +38,7 @@ pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {
     subschemas::visit_mut(root, sort_keywords);
 }
 
-/// Returns the schema as a model would see it, with all definitions.
+/// Returns the schema as the model sees it, with all definitions.
 fn shown(root: &Value) -> Value {
     let mut shown = root.clone();
     clean_schema(&mut shown, &Enums::default());
@@ -47,7 +47,7 @@ fn shown(root: &Value) -> Value {
     shown
 }
 
-/// Adds `propertyNames` to maps with boolean or character keys, which schemars omits.
+/// Adds `propertyNames`, which schemars omits, to maps with boolean or character keys.
 fn add_property_names(root: &mut Value, maps: &[(String, KeyType)]) {
     for (pointer, key_type) in maps {
         let Some(Value::Object(keywords)) = root.pointer_mut(pointer) else {
@@ -78,7 +78,7 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
     let Value::Object(keywords) = schema else {
         return;
     };
-    // schemars makes a `title` of a doc comment that is only a heading; it is the description, too.
+    // schemars turns a doc comment that is only a heading into a `title`, which is also the description.
     if let Some(title @ Value::String(_)) = keywords.get("title")
         && !keywords.contains_key("description")
     {
@@ -86,12 +86,12 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
         keywords.insert("description".to_owned(), title);
     }
     keywords.retain(|keyword, value| !is_redundant(keyword, value));
-    // APIs refuse an array without `items`, and some of them a boolean for a schema.
+    // APIs reject an array without `items`, and some reject a boolean schema.
     if let Some(items) = keywords.get_mut("items").filter(|items| **items == true) {
         *items = Value::Object(Map::new());
     }
-    // schemars writes `unevaluatedProperties` for a flattened map beside a flattened enum. Only serde knows which keys are left for
-    // the map.
+    // schemars writes `unevaluatedProperties` for a flattened map with a flattened enum, but only serde knows which
+    // keys belong to the map.
     if keywords
         .get("unevaluatedProperties")
         .is_some_and(|schema| *schema != false)
@@ -112,14 +112,15 @@ fn is_redundant(keyword: &str, value: &Value) -> bool {
     match keyword {
         "$schema" | "title" => true,
         "required" => value.as_array().is_some_and(Vec::is_empty),
-        // `ip` is no format of JSON Schema. `IpAddr` accepts both kinds of address; `ipv4` and `ipv6` together would reject every one.
+        // `ip` is not a format of JSON Schema. `IpAddr` accepts both kinds of addresses; `ipv4` and `ipv6` together
+        // would reject every address.
         "format" => value == "ip",
         _ => false,
     }
 }
 
-/// Removes the `format` of a number, which is of no use to a model. A mark replaces the format of an integer, whose range is
-/// enforced.
+/// Removes the `format` of a number, which is useless for a model. For an integer, a mark with the enforced range
+/// replaces the format.
 fn mark_integer(keywords: &mut Keywords) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else {
         return;
@@ -138,7 +139,8 @@ fn mark_integer(keywords: &mut Keywords) {
     }
 }
 
-/// Marks a map whose keys are an enum. schemars describes it like a struct, with the keys as properties in alphabetical order.
+/// Marks a map with enum keys, which schemars describes as a struct with the keys as properties in alphabetical
+/// order.
 fn mark_map(keywords: &mut Keywords, keys: &[Names]) {
     let Some(Value::Object(properties)) = keywords
         .get("properties")
@@ -172,10 +174,10 @@ fn finalize_properties(keywords: &mut Keywords) {
     for (name, property) in properties.into_iter().flatten() {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
-            // It keeps its `null`, and has no other default.
+            // A `Patch` keeps its `null`, and has no other default.
             Value::Object(property) if property.contains_key(marks::PATCH) => {}
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
-                // Neither required nor an `Option`: it has a default that the schema does not contain.
+                // The property is neither required nor an `Option`: its default is not in the schema.
                 if !property.contains_key("default") && !allows_null(property) {
                     property.insert(marks::DEFAULT.to_owned(), true.into());
                 }
@@ -186,7 +188,7 @@ fn finalize_properties(keywords: &mut Keywords) {
     }
 }
 
-/// Removes the `null` that an `Option` adds.
+/// Removes the `null` of an `Option`.
 fn remove_null(keywords: &mut Keywords) {
     if let Some(Value::Array(types)) = keywords.get_mut("type")
         && types.iter().any(|name| name != "null")
@@ -202,7 +204,7 @@ fn remove_null(keywords: &mut Keywords) {
     {
         values.retain(|value| !value.is_null());
     }
-    // Two branches are an `Option<T>`; more are a union with its own `null`.
+    // Two branches are an `Option<T>`; more are a union that includes `null`.
     if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf")
         && alternatives.len() == 2
         && alternatives.iter().any(|schema| !is_null(schema))
@@ -218,7 +220,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Drops the wider of two limits on the same side: one comes from the type, one from an attribute.
+/// Removes the wider of two limits on the same side: one comes from the type, one from an attribute.
 fn drop_redundant_limits(keywords: &mut Keywords) {
     for (inclusive, exclusive, sign) in [
         ("minimum", "exclusiveMinimum", 1.0),
@@ -241,7 +243,7 @@ fn drop_redundant_limits(keywords: &mut Keywords) {
     }
 }
 
-/// Sorts the keywords in reading order.
+/// Sorts the keywords for reading.
 fn sort_keywords(keywords: &mut Keywords) {
     let mut entries: Vec<_> = std::mem::take(keywords).into_iter().collect();
     entries.sort_by_key(|(keyword, _)| match keyword.as_str() {

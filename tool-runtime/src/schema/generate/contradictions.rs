@@ -1,4 +1,4 @@
-//! Finds what no arguments can satisfy in the schema of Rust types: properties that are required twice, and variants and properties
+//! Finds contradictions in the schema of Rust types: duplicate required properties, and variants and properties
 //! without a valid value.
 
 use std::collections::HashSet;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::schema::keywords::{pointer, reference, subschemas};
 
-/// A place that no arguments can satisfy, and the reason.
+/// A part of a schema that no arguments can satisfy, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contradiction {
-    /// A JSON Pointer into the schema.
+    /// JSON Pointer into the schema.
     pub(crate) path: String,
     pub(crate) reason: String,
 }
@@ -27,16 +27,17 @@ pub(crate) fn find(root: &Value) -> Option<Contradiction> {
 
 struct Search<'s> {
     definitions: Option<&'s Map<String, Value>>,
-    /// The names of the definitions that have a valid value.
+    /// Names of the definitions that have a valid value.
     satisfiable: HashSet<&'s str>,
 }
 
 impl<'s> Search<'s> {
-    /// Finds the definitions with a finite value: first those without references, then those that refer to these.
+    /// Finds the definitions with a finite value: first definitions without references, then definitions that refer
+    /// to these.
     fn collect_satisfiable(&mut self) {
         loop {
             let before = self.satisfiable.len();
-            // A definition is written before those that it uses.
+            // A definition comes before the definitions that it uses.
             for (name, schema) in self.definitions.into_iter().flatten().rev() {
                 if !self.satisfiable.contains(name.as_str()) && self.is_satisfiable(schema) {
                     self.satisfiable.insert(name);
@@ -146,7 +147,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Returns whether `type` allows a value.
+/// Returns whether `type` allows the type of a value.
 fn has_type(keywords: &Map<String, Value>, value: &Value) -> bool {
     let is = |name: &Value| match name.as_str() {
         Some("null") => value.is_null(),
@@ -163,7 +164,7 @@ fn has_type(keywords: &Map<String, Value>, value: &Value) -> bool {
     }
 }
 
-/// Returns a name that `required` has twice, with both places.
+/// Finds a duplicate name in `required`, with both positions.
 fn repeated_name(schema: &Value, path: &str) -> Option<Contradiction> {
     let names = schema.get("required")?.as_array()?;
     let (second, name) = names

@@ -1,5 +1,5 @@
-//! Named types: schemars writes each of them into `$defs`. A type stays there if that makes the schema smaller, or if it is recursive;
-//! the others move to where they are used.
+//! Named types: schemars puts each of them into `$defs`. A type stays there if that makes the schema smaller, or if
+//! it is recursive; all others are inlined.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::keywords::{Keywords, reference, subschemas};
 
-/// Moves definitions to where they are used, if `$defs` would make the schema larger. `shown` is the same schema as a model would see
-/// it: its lengths decide.
+/// Inlines definitions if `$defs` would make the schema larger. `shown` is the schema as the model sees it, whose
+/// lengths decide.
 pub(super) fn inline(root: &mut Value, shown: &Value) {
     let Some(Value::Object(definitions)) = root.as_object_mut().and_then(|root| root.shift_remove("$defs"))
     else {
@@ -41,10 +41,10 @@ pub(super) fn inline(root: &mut Value, shown: &Value) {
     }
 }
 
-/// The index of each definition by its name.
+/// Index of each definition by its name.
 pub(super) struct DefinitionNames {
     indices: HashMap<String, usize>,
-    /// The references, in one spelling.
+    /// References to the definitions, in the same spelling.
     references: Vec<String>,
     kept: Vec<bool>,
 }
@@ -61,7 +61,7 @@ impl DefinitionNames {
         }
     }
 
-    /// Returns the definition to which a schema refers.
+    /// Returns the definition that a schema refers to.
     pub(super) fn target(&self, keywords: &Keywords) -> Option<usize> {
         self.index(&reference::definition_name(keywords.get("$ref")?.as_str()?)?)
     }
@@ -75,7 +75,7 @@ impl DefinitionNames {
     }
 }
 
-/// The definitions and their uses.
+/// Definitions and their uses.
 struct Graph<'n> {
     names: &'n DefinitionNames,
     root: Vec<Use>,
@@ -84,13 +84,13 @@ struct Graph<'n> {
 
 /// A definition, with its lengths as JSON text.
 struct DefinitionNode {
-    /// The length without what its references stand for.
+    /// Length without the inlined references.
     length: usize,
-    /// The length of its description, which a use may replace.
+    /// Length of the description, which a use may replace.
     description: usize,
-    /// The definitions that it uses.
+    /// Uses of other definitions.
     uses: Vec<Use>,
-    /// Whether the cleaning of a use depends on its content.
+    /// Whether cleaning a use depends on its content.
     is_inlined: bool,
 }
 
@@ -98,15 +98,15 @@ struct DefinitionNode {
 #[derive(Clone, Copy)]
 struct Use {
     definition: usize,
-    /// Whether a description replaces that of the definition.
+    /// Whether the use has its own description.
     is_described: bool,
-    /// Whether it has constraints beside the reference. Not every API reads these, so that such a use gets a copy.
+    /// Whether there are constraints beside the reference. Not every API supports these, so such a use gets a copy.
     is_constrained: bool,
 }
 
-/// A decision for each definition.
+/// Decision for each definition.
 struct Plan {
-    /// The definitions that are used, each after those that it uses; references between recursive types do not count.
+    /// Used definitions, each after the definitions that it uses; references between recursive types are ignored.
     order: Vec<usize>,
     /// Whether a definition stays in `$defs`.
     kept: Vec<bool>,
@@ -159,7 +159,7 @@ impl<'n> Graph<'n> {
         graph
     }
 
-    /// Collects the uses in a schema in their order. Recursive: Rust types do not nest deeply.
+    /// Collects the uses in a schema, in order. Recursive: Rust types do not nest deeply.
     fn collect_uses(&mut self, schema: &Value, add: &mut impl FnMut(&mut Self, Use)) {
         let keywords = schema.as_object();
         if let Some(keywords) = keywords
@@ -186,7 +186,7 @@ impl<'n> Graph<'n> {
         for found in &self.root {
             self.visit(found.definition, &mut states, &mut plan);
         }
-        // How often a definition is used in place of a copy, and how often with a description.
+        // Number of uses without a copy, and number of uses with a description.
         let mut counts = vec![(0_usize, 0_usize); self.nodes.len()];
         let in_definitions = plan.order.iter().filter_map(|index| self.nodes.get(*index));
         for found in in_definitions.flat_map(|node| &node.uses).chain(&self.root) {
@@ -214,7 +214,7 @@ impl<'n> Graph<'n> {
         plan
     }
 
-    /// Visits a definition and those that it uses. One that leads back to itself stays in `$defs`.
+    /// Visits a definition and the definitions that it uses. A recursive definition stays in `$defs`.
     fn visit(&self, index: usize, states: &mut [VisitState], plan: &mut Plan) {
         match states.get(index) {
             Some(VisitState::Unseen) => {}
@@ -229,7 +229,7 @@ impl<'n> Graph<'n> {
         plan.order.push(index);
     }
 
-    /// Returns the length of a definition after those that it uses moved into it.
+    /// Returns the length of a definition after inlining.
     fn length(&self, index: usize, lengths: &[usize], kept: &[bool]) -> Option<usize> {
         let node = self.nodes.get(index)?;
         let moved = node.uses.iter().filter_map(|found| {
@@ -242,11 +242,11 @@ impl<'n> Graph<'n> {
         Some(node.length + moved.sum::<usize>())
     }
 
-    /// Returns the length of a definition in `$defs` with all references to it.
+    /// Returns the length of a definition in `$defs`, including all references to it.
     fn length_in_definitions(&self, index: usize, length: usize, uses: usize) -> usize {
         let reference = self.reference_length(index);
-        // `"name":` is shorter than a reference by `{"$ref":"#/$defs/"}` and longer by the colon and the comma, and a first definition
-        // adds `,"$defs":{}`.
+        // `"name":` is shorter than a reference by `{"$ref":"#/$defs/"}` and longer by the colon and the comma; a
+        // first definition adds `,"$defs":{}`.
         (uses + 1) * reference + length
     }
 
@@ -269,7 +269,7 @@ fn text_length(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// Returns whether a schema has other keywords beside a reference than annotations.
+/// Returns whether a schema has keywords beside a reference that are not annotations.
 fn is_constrained(keywords: &Keywords) -> bool {
     let is_annotation = |keyword: &String| {
         keyword.starts_with("x-")
@@ -288,18 +288,18 @@ fn is_constrained(keywords: &Keywords) -> bool {
     !keywords.keys().all(is_annotation)
 }
 
-/// The definitions, with others already moved into them.
+/// Definitions with other definitions already inlined.
 struct Inlined {
     names: DefinitionNames,
-    /// `None` for a recursive type that is being written.
+    /// Contents of the definitions; `None` for a recursive type that is being processed.
     bodies: Vec<Option<Value>>,
 }
 
-/// The maximum number of newtypes around a type.
+/// Maximum number of newtypes around a type.
 const MAX_NEWTYPES: usize = 64;
 
 impl Inlined {
-    /// Moves definitions into a schema. Recursive: Rust types do not nest deeply.
+    /// Inlines definitions into a schema. Recursive: Rust types do not nest deeply.
     fn inline_in(&self, schema: &mut Value) {
         let is_option = self.is_moved_option(schema);
         for child in subschemas::children_mut(schema) {
@@ -314,7 +314,8 @@ impl Inlined {
         self.replace_reference(schema, false);
     }
 
-    /// Replaces a reference by its definition if that is not kept, or if `is_root`: the root is the schema of an object.
+    /// Replaces a reference by its definition if the definition is inlined, or if `is_root`: the root is the schema
+    /// of an object.
     fn replace_reference(&self, schema: &mut Value, is_root: bool) {
         let Value::Object(keywords) = schema else {
             return;
@@ -334,7 +335,7 @@ impl Inlined {
             outer.shift_remove("$ref");
             match body {
                 Value::Object(body) => *keywords = with_outer(body.clone(), outer),
-                // Only `true` and `false` are left, and a description of them is of no use.
+                // Only `true` and `false` remain, for which a description is useless.
                 constant => {
                     *schema = constant.clone();
                     return;
@@ -343,7 +344,7 @@ impl Inlined {
         }
     }
 
-    /// Returns whether a schema is that of an `Option` of a type that moves into it.
+    /// Returns whether a schema is an `Option` of an inlined type.
     fn is_moved_option(&self, schema: &Value) -> bool {
         let Some([Value::Object(one), null]) =
             schema.get("anyOf").and_then(Value::as_array).map(Vec::as_slice)
@@ -355,7 +356,7 @@ impl Inlined {
     }
 }
 
-/// Replaces the `anyOf` with `null` by a nullable type, as schemars does for an `Option` whose content is written in place.
+/// Replaces the `anyOf` with `null` by a nullable type, as schemars does for an `Option` with inline content.
 fn allow_null_in_place(keywords: &mut Keywords) {
     let mut inner = match keywords.get("anyOf") {
         Some(Value::Array(alternatives)) => match alternatives.first() {
@@ -372,7 +373,7 @@ fn allow_null_in_place(keywords: &mut Keywords) {
     *keywords = with_outer(inner, outer);
 }
 
-/// Allows `null`, as schemars does for an `Option` whose content is written in place; `false` for a schema that needs an `anyOf`.
+/// Allows `null`, as schemars does for an `Option` with inline content; `false` for a schema that needs an `anyOf`.
 pub(super) fn allow_null(inner: &mut Keywords) -> bool {
     let is_composite = ["if", "allOf", "anyOf", "oneOf", "$ref"]
         .into_iter()
@@ -395,11 +396,11 @@ pub(super) fn allow_null(inner: &mut Keywords) -> bool {
     true
 }
 
-/// Returns a definition with the keywords that are beside a reference to it. These win, as the attributes of a field
-/// do; properties are joined, the tag of an internally tagged variant first.
+/// Merges a definition with the keywords beside a reference to it. The latter win, as the attributes of a field do;
+/// properties are merged, with the tag of an internally tagged variant first.
 pub(super) fn with_outer(mut body: Keywords, outer: Keywords) -> Keywords {
     if outer.contains_key("properties") {
-        // It would refuse the properties of the outer schema. schemars removes it where it sees it.
+        // Removed, since it would reject the outer properties; schemars removes it, too, if it sees both.
         for closing in ["additionalProperties", "unevaluatedProperties"] {
             if body.get(closing) == Some(&Value::Bool(false)) {
                 body.shift_remove(closing);

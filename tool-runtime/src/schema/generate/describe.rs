@@ -1,4 +1,4 @@
-//! Descriptions: adds rules that no keyword expresses, and finds properties that have none.
+//! Descriptions: adds rules that no keyword expresses, and finds undescribed properties.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{marks, pointer, subschemas};
 
-/// A private keyword with the docs of enum values, `[[value, text], …]`, until they are added to the description.
+/// Private keyword with the docs of enum values, `[[value, text], …]`, which become part of the description.
 pub(super) const MEANINGS: &str = "x-meanings";
 
-/// Adds to the descriptions: the docs of enum values, "not blank", "not zero".
+/// Adds the docs of enum values, "not blank" and "not zero" to the descriptions.
 pub(super) fn write_descriptions(root: &mut Value) {
     subschemas::visit_mut(root, |schema| {
         let mut text = description(schema).unwrap_or_default().trim().to_owned();
@@ -32,7 +32,7 @@ pub(super) fn write_descriptions(root: &mut Value) {
 
 /// Returns the JSON Pointers of properties without a description.
 ///
-/// A constant tag needs none, nor does the only property of an alternative that has a description.
+/// A constant tag needs no description, and neither does the only property of a described alternative.
 pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), root, false)];
@@ -53,7 +53,7 @@ pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     found
 }
 
-/// Returns the properties of a schema without constant tags.
+/// Returns the properties of a schema, apart from constant tags.
 fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties
@@ -84,7 +84,7 @@ fn mentions_blank(text: &str) -> bool {
     text.to_lowercase().contains("blank") || text.contains("空白")
 }
 
-/// Removes the `not: {const: 0}` of `NonZeroI64`; a sentence says the same better.
+/// Removes the `not: {const: 0}` of `NonZeroI64`, which a sentence expresses better.
 fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     let zero = schema
         .get("not")
@@ -96,7 +96,7 @@ fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     zero
 }
 
-/// Appends a sentence.
+/// Appends a sentence to a description.
 fn push_sentence(text: &mut String, sentence: &str) {
     if !text.is_empty() {
         text.push(' ');
@@ -104,7 +104,7 @@ fn push_sentence(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// Appends a line for each allowed value that has docs.
+/// Appends a line for each allowed value with docs.
 fn push_meanings(text: &mut String, schema: &Map<String, Value>, meanings: &[Value]) {
     let allowed = schema.get("enum").and_then(Value::as_array);
     for value in allowed.into_iter().flatten() {

@@ -1,8 +1,9 @@
-//! Finds maps with enum keys inside types that serde buffers (`tag`, `untagged`, `flatten`) or after the first item of a
-//! tuple, where no trace of the type reaches.
+//! Finds maps with enum keys that no trace of the type reaches: inside types that serde buffers (`tag`, `untagged`,
+//! `flatten`), or after the first item of a tuple.
 //!
-//! schemars writes such a map like a struct whose fields are optional and of one type. But a map accepts a key twice, where
-//! a struct finds a "duplicate field": so for each schema of that shape, a value with such a key is made up and deserialized.
+//! schemars describes such a map as a struct with optional fields of the same type. But a map accepts duplicate keys,
+//! and a struct reports a "duplicate field". So for each schema of that shape, an example with a duplicate key is
+//! generated and deserialized.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -13,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::keywords::{reference, subschemas};
 
-/// Returns the JSON Pointers to the maps in `T`, whose schema is in `root` at a JSON Pointer. A map is not found if a value
-/// made up from the schema is not one of `T`, which may have additional rules.
+/// Returns the JSON Pointers to the maps in `T`, whose schema is in `root` at a JSON Pointer. A map is not found if
+/// `T` rejects the generated example because of additional rules.
 pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<String> {
     if !contains_candidate(root) {
         return Vec::new();
@@ -42,7 +43,7 @@ pub(super) fn is_candidate(keywords: &Map<String, Value>) -> bool {
         && !keywords.contains_key("required")
 }
 
-/// Returns whether a schema or one inside it is a candidate.
+/// Returns whether a schema or one of its subschemas is a candidate.
 fn contains_candidate(root: &Value) -> bool {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {
@@ -54,31 +55,32 @@ fn contains_candidate(root: &Value) -> bool {
     false
 }
 
-/// Returns whether a text is a value of `T`. A `Deserialize` that panics accepts nothing.
+/// Returns whether a text deserializes as `T`; a panic counts as a rejection.
 fn accepts<T: DeserializeOwned>(text: &str) -> bool {
     catch_unwind(AssertUnwindSafe(|| serde_json::from_str::<T>(text).is_ok())).unwrap_or(false)
 }
 
-/// Makes up values of schemas, as JSON text: a [`Value`] has no key twice.
+/// Generates examples of schemas as JSON text, since a [`Value`] cannot have duplicate keys.
 struct Examples<'a> {
     root: &'a Value,
-    /// The schemas whose candidates were listed.
+    /// Schemas whose candidates were listed.
     visited: HashSet<String>,
-    /// The number of values that may still be made up.
+    /// Remaining number of generated values.
     work: Cell<usize>,
 }
 
-/// The maximum number of values: a type that contains another one twice at each level has values that double with each level.
+/// Maximum number of values: if a type contains another type twice at each level, its values double with each level.
 const MAX_WORK: usize = 20_000;
 
-/// The maximum depth of a value.
+/// Maximum depth of a value.
 const MAX_DEPTH: usize = 16;
 
-/// The maximum length of a list or a text.
+/// Maximum length of a list or a text.
 const MAX_LENGTH: usize = 64;
 
 impl<'a> Examples<'a> {
-    /// For each candidate inside a schema: its JSON Pointer, and a value of the schema with a key of the candidate twice.
+    /// Returns, for each candidate in a schema, its JSON Pointer and a value of the schema with a duplicate key in
+    /// the candidate.
     fn with_repeated_keys(&mut self, at: &str) -> Vec<(String, String)> {
         let (schema, at) = self.resolve(at);
         let Some(keywords) = schema.as_object().filter(|_| self.visited.insert(at.clone())) else {
@@ -103,7 +105,7 @@ impl<'a> Examples<'a> {
         found
     }
 
-    /// Returns a value of a schema, with the given one in the place of a subschema.
+    /// Returns a value of a schema, with a given value for one subschema.
     fn value_with(&self, keywords: &'a Map<String, Value>, step: &str, inner: String) -> Option<String> {
         let mut steps = step.split('/').skip(1);
         let (keyword, place) = (steps.next()?, steps.next());
@@ -114,7 +116,7 @@ impl<'a> Examples<'a> {
                 entries.push(entry(&name, &inner));
                 Some(object(&entries))
             }
-            // schemars writes patterns for keys that are integers only.
+            // schemars writes patterns only for integer keys.
             ("additionalProperties" | "patternProperties", _) => {
                 let mut entries = self.entries(keywords, "", 0)?;
                 entries.push(entry(
@@ -218,7 +220,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// Returns the required entries of an object, but for one, with those of a union beside them.
+    /// Returns the required entries of an object except one, with the entries of its unions.
     fn entries(&self, keywords: &'a Map<String, Value>, except: &str, depth: usize) -> Option<Vec<String>> {
         let mut entries = self.own_entries(keywords, except, depth)?;
         for union in ["anyOf", "oneOf", "allOf"] {
@@ -236,7 +238,7 @@ impl<'a> Examples<'a> {
         Some(entries)
     }
 
-    /// Returns the required entries of an object, but for one.
+    /// Returns the required entries of an object except one.
     fn own_entries(
         &self,
         keywords: &'a Map<String, Value>,
@@ -259,7 +261,7 @@ impl<'a> Examples<'a> {
             .collect()
     }
 
-    /// Returns the schema at a JSON Pointer, after its references.
+    /// Returns the schema at a JSON Pointer, with references resolved.
     fn resolve(&self, at: &str) -> (&'a Value, String) {
         let mut at = at.to_owned();
         let mut schema = self.root.pointer(&at).unwrap_or(&Value::Null);
@@ -306,7 +308,7 @@ mod tests {
 
     type Map = BTreeMap<Colour, f32>;
 
-    /// The required members of a value beside a map.
+    /// Required members of a value beside a map.
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only deserialized")]
     struct Required {

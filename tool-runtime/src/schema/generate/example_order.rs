@@ -1,5 +1,5 @@
-//! Sorts maps and sets in defaults and examples: a `HashMap` and a `HashSet` have another order in every process, and a definition is
-//! the same in all.
+//! Sorts maps and sets in defaults and examples: the order of a `HashMap` or a `HashSet` differs between processes,
+//! and definitions must not.
 
 use std::cmp::Ordering;
 
@@ -34,8 +34,8 @@ pub(super) fn sort_in_schema(root: &mut Value) {
     });
 }
 
-/// Sorts the maps and sets in a value of a schema: the keys of a map by name, the items of a set by value. Recursive: the value has
-/// been serialized from a Rust value.
+/// Sorts the maps and sets in a value of a schema: the keys of a map by name, the items of a set by value. Recursive:
+/// the value was serialized from a Rust value.
 pub(crate) fn sort(value: &mut Value, schemas: &[&Value], root: &Value) {
     if !matches!(value, Value::Array(_) | Value::Object(_)) {
         return;
@@ -71,7 +71,8 @@ pub(crate) fn sort(value: &mut Value, schemas: &[&Value], root: &Value) {
     }
 }
 
-/// Sorts the keys. The fields of a struct come first, in their order; the order of a map's keys that are an enum is that of the enum.
+/// Sorts the keys of an object. The fields of a struct come first, in declared order; enum keys of a map have the
+/// order of the enum.
 fn sort_keys(entries: &mut Map<String, Value>, schemas: &[&Value]) {
     let properties = || {
         schemas
@@ -98,10 +99,10 @@ fn sort_keys(entries: &mut Map<String, Value>, schemas: &[&Value]) {
     entries.extend(sorted);
 }
 
-/// The maximum number of schemas that are looked at for one value.
+/// Maximum number of schemas for one value.
 const MAX_SCHEMAS: usize = 256;
 
-/// Returns the schemas, and those that apply to the same value.
+/// Returns the schemas and their in-place subschemas.
 fn with_in_place_subschemas<'s>(schemas: &[&'s Value], root: &'s Value) -> Vec<&'s Value> {
     let mut all: Vec<&Value> = Vec::new();
     let mut pending: Vec<&Value> = schemas.iter().rev().copied().collect();

@@ -1,21 +1,22 @@
 //! Restores the attributes of fields that schemars ignores beside a reference.
 //!
-//! `#[schemars(length(min = 1))]` above a field whose type is a newtype needs the type's schema in place: it asks for its `type`. So the
-//! schema is generated twice, with references and in place, and where the two differ, what is in place counts.
+//! `#[schemars(length(min = 1))]` on a field with a newtype needs the inline schema of the type, since schemars looks
+//! for its `type`. So the schema is generated twice, with references and inline, and differences are taken from the
+//! inline schema.
 
 use serde_json::Value;
 
 use super::definitions::{DefinitionNames, allow_null, with_outer};
 use crate::schema::keywords::{Keywords, reference, subschemas};
 
-/// More subschemas in place are not generated: types that use others twice at each level have exponentially many.
+/// Maximum number of inline subschemas: types that use other types twice at each level have exponentially many.
 const MAX_IN_PLACE: usize = 4_000;
 
-/// Restores the attributes in a schema with references; `in_place` generates the same schema without.
+/// Restores the attributes in a schema with references; `in_place` generates the same schema inline.
 ///
 /// # Errors
 ///
-/// The names of the types whose uses may lack attributes, if the schema in place would be too large.
+/// Names of the types whose uses may lack attributes, if the inline schema would be too large.
 pub(crate) fn restore(root: &mut Value, in_place: impl FnOnce() -> Value) -> Result<(), Vec<String>> {
     let Some(definitions) = root.get("$defs").and_then(Value::as_object) else {
         return Ok(());
@@ -54,7 +55,7 @@ fn is_limited(schema: &Value) -> bool {
         && schema.get("enum").is_none()
 }
 
-/// Returns the number of subschemas that a schema has with each definition in place of its references.
+/// Returns the number of subschemas after replacing all references by their definitions.
 fn count_in_place(root: &Value, names: &DefinitionNames, definitions: &[Value]) -> usize {
     let mut counts = vec![None; definitions.len()];
     let mut count = 0_usize;
@@ -66,7 +67,7 @@ fn count_in_place(root: &Value, names: &DefinitionNames, definitions: &[Value]) 
     count
 }
 
-/// Counts the subschemas of one schema in place. Recursive: Rust types do not nest deeply.
+/// Counts the subschemas of an inline schema. Recursive: Rust types do not nest deeply.
 fn count_schema(
     schema: &Value,
     names: &DefinitionNames,
@@ -103,14 +104,14 @@ fn set(counts: &mut [Option<usize>], index: usize, count: usize) {
 struct Restored<'s> {
     names: DefinitionNames,
     definitions: Vec<Value>,
-    /// The definitions that have been compared: their content is the same at each use.
+    /// Whether each definition was compared: its content is the same at each use.
     is_visited: Vec<bool>,
-    /// The definitions of the schema in place.
+    /// Definitions of the inline schema.
     recursive: Option<&'s Keywords>,
 }
 
 impl Restored<'_> {
-    /// Compares a schema with the same schema in place, and replaces it if they differ.
+    /// Compares a schema with its inline form, and replaces it if they differ.
     fn compare(&mut self, schema: &mut Value, in_place: &Value) {
         let (Value::Object(keywords), Value::Object(expected)) = (&*schema, in_place) else {
             if *schema != *in_place {
@@ -143,7 +144,7 @@ impl Restored<'_> {
         }
     }
 
-    /// Compares the subschemas that both schemas have.
+    /// Compares the subschemas of both schemas.
     fn compare_children(&mut self, schema: &mut Value, in_place: &Value) {
         let steps: Vec<String> = subschemas::children(schema)
             .into_iter()
@@ -156,7 +157,7 @@ impl Restored<'_> {
         }
     }
 
-    /// Returns a schema with its definition in place of a reference, and the index of that definition.
+    /// Returns a schema with its reference replaced by the definition, and the index of that definition.
     fn in_place_of(&self, keywords: &Keywords, expected: &Keywords) -> (Keywords, Option<usize>) {
         let alternatives = keywords.get("anyOf").and_then(Value::as_array).map(Vec::as_slice);
         if let Some([Value::Object(one), _]) = alternatives
@@ -173,14 +174,14 @@ impl Restored<'_> {
         self.resolved(keywords)
     }
 
-    /// Returns a schema after its references, through newtypes.
+    /// Returns a schema with its references resolved, through newtypes.
     fn resolved(&self, keywords: &Keywords) -> (Keywords, Option<usize>) {
         let (mut found, mut last) = (keywords.clone(), None);
         for _ in 0..self.definitions.len() {
             let Some(index) = self.names.target(&found) else {
                 break;
             };
-            // `null` is a definition that is being compared.
+            // `null` marks a definition that is being compared.
             let Some(Value::Object(body)) = self.definitions.get(index) else {
                 break;
             };
@@ -191,8 +192,8 @@ impl Restored<'_> {
         (found, last)
     }
 
-    /// Returns whether the references in a schema in place mean the same beside the other schema's definitions: types
-    /// with one name are numbered.
+    /// Returns whether the references in an inline schema have the same meaning in the other schema: types with equal
+    /// names are numbered.
     fn knows_references(&self, in_place: &Value) -> bool {
         let mut pending = vec![in_place];
         while let Some(schema) = pending.pop() {
@@ -219,7 +220,7 @@ impl Restored<'_> {
     }
 }
 
-/// Returns whether two schemas have the same constraints and subschemas at the same places.
+/// Returns whether two schemas have equal constraints, and subschemas at the same keywords.
 fn has_same_constraints(one: &Keywords, other: &Keywords) -> bool {
     let is_compared = |keyword: &str| {
         !matches!(

@@ -1,21 +1,21 @@
-//! [`Location`]: where in a schema the part for a type is.
+//! [`Location`]: position of a type in a schema.
 
 use serde_json::Value;
 
 use crate::schema::keywords::reference;
 
-/// The location of a type's schema; `None` once it is lost, since a type may have any schema.
+/// Position of a type's schema; `None` if it is unknown, since a type may have any schema.
 #[derive(Clone)]
 pub(super) struct Location<'a> {
     root: &'a Value,
     pub(super) pointer: Option<String>,
 }
 
-/// The maximum number of references and unions between a type and its schema.
+/// Maximum number of references and unions between a type and its schema.
 const MAX_STEPS: usize = 64;
 
 impl<'a> Location<'a> {
-    /// Creates the schema at a JSON Pointer, after references and unions with `null` are resolved.
+    /// Creates the location for a JSON Pointer, after resolving references and unions with `null`.
     pub(super) fn new(root: &'a Value, pointer: Option<String>) -> Self {
         let mut location = Self { root, pointer };
         for _ in 0..MAX_STEPS {
@@ -32,7 +32,7 @@ impl<'a> Location<'a> {
         self.root.pointer(self.pointer.as_ref()?)
     }
 
-    /// Resolves one reference, or one union of an `Option`.
+    /// Resolves a reference, or the union of an `Option`.
     fn dereference(&self) -> Option<String> {
         let schema = self.schema()?;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
@@ -50,7 +50,7 @@ impl<'a> Location<'a> {
         Some(format!("{}/anyOf/{index}", self.pointer.as_ref()?))
     }
 
-    /// Returns the schema below, at these keys.
+    /// Returns the location below, at these keys.
     pub(super) fn descendant(&self, keys: &[&str]) -> Self {
         let escaped = keys
             .iter()
@@ -66,7 +66,7 @@ impl<'a> Location<'a> {
         self.pointer.is_some()
     }
 
-    /// Returns the first item of a list or a tuple.
+    /// Returns the location of the first item of a list or a tuple.
     pub(super) fn item(&self) -> Self {
         let first = self.descendant(&["prefixItems", "0"]);
         if first.is_found() {
@@ -75,7 +75,7 @@ impl<'a> Location<'a> {
         self.descendant(&["items"])
     }
 
-    /// Returns the content of a variant.
+    /// Returns the location of a variant's content.
     pub(super) fn variant(&self, name: &str) -> Self {
         let alternatives = self.schema().and_then(|schema| schema.get("oneOf")?.as_array());
         let mut found = (0..alternatives.map_or(0, Vec::len))
@@ -105,7 +105,8 @@ impl<'a> Location<'a> {
             .collect()
     }
 
-    /// Returns the entries of a map, or of a struct that is deserialized as one: keys (empty if unknown) and values.
+    /// Returns the entries of a map, or of a struct that is deserialized as a map: keys (empty if unknown) and
+    /// locations.
     pub(super) fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());
         let properties = named("properties").into_iter().flatten();
@@ -123,7 +124,7 @@ impl<'a> Location<'a> {
 
 /// A variant of an internally or adjacently tagged enum.
 pub(super) struct TaggedVariant {
-    /// A JSON Pointer to its schema.
+    /// JSON Pointer to the variant's schema.
     pub(super) pointer: String,
     pub(super) tag: String,
     pub(super) name: String,

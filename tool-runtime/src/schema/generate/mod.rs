@@ -1,4 +1,4 @@
-//! Schemas of Rust types: [`clean`](clean::clean) makes the schema that schemars generates readable for a model.
+//! Schemas of Rust types: [`clean`](clean::clean) makes the schemas from schemars readable for a model.
 
 mod location;
 pub(crate) mod variants;

@@ -1,10 +1,10 @@
-//! Finds each [`Patch`](crate::Patch) that can never be absent, or never be `null`.
+//! Finds each [`Patch`](crate::Patch) that can never be missing, or never be `null`.
 
 use serde_json::Value;
 
 use crate::schema::keywords::{marks, pointer, subschemas};
 
-/// Returns the place of a `Patch` that cannot say all that it should, and what to write instead; the schema has its marks.
+/// Returns the pointer to a `Patch` that cannot have all its states, and advice; the schema has its marks.
 pub(crate) fn find_misplaced(root: &Value) -> Option<(String, &'static str)> {
     let mut pending = vec![(String::new(), root, Some(NOT_A_FIELD))];
     while let Some((path, schema, misplaced)) = pending.pop() {
@@ -41,7 +41,7 @@ fn is_required(schema: &Value, property: &str) -> bool {
     })
 }
 
-/// The mark of a `Patch` in an `Option`, which has the same schema.
+/// Mark of a `Patch` in an `Option`, which has the same schema.
 pub(crate) const WRAPPED: &str = "wrapped";
 
 const REQUIRED: &str =

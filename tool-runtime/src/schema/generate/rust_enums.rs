@@ -1,4 +1,4 @@
-//! Shortens the schemas that schemars generates for Rust enums.
+//! Shortens the schemas from schemars for Rust enums.
 
 use serde_json::{Map, Value, json};
 
@@ -7,9 +7,9 @@ use crate::schema::generate::variants::Names;
 use super::describe::MEANINGS;
 use crate::schema::keywords::Keywords;
 
-/// Merges unit variants into one `enum`. schemars lists them one by one as soon as one of them has docs.
+/// Merges unit variants into one `enum`; schemars lists variants separately if one of them has docs.
 ///
-/// Their docs go into [`MEANINGS`], for the description.
+/// The docs are collected in [`MEANINGS`], for the description.
 pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
@@ -47,7 +47,7 @@ pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     *alternatives = others;
 }
 
-/// Sorts values in the declared order: that of the smallest enum that contains them all.
+/// Sorts values in the order of the smallest enum that contains all of them.
 fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     let position = |order: &Names, value: &Value| order.iter().position(|name| value == name);
     let declared = orders
@@ -59,7 +59,7 @@ fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     }
 }
 
-/// Returns the strings of a schema that consists of a `const` or `enum` of strings.
+/// Returns the strings of a schema that is only a `const` or `enum` of strings.
 fn constants(schema: &Value) -> Option<Vec<Value>> {
     let keywords = schema.as_object()?;
     let only_constants = keywords
@@ -76,7 +76,8 @@ fn constants(schema: &Value) -> Option<Vec<Value>> {
     constants.iter().all(Value::is_string).then_some(constants)
 }
 
-/// Fixes documented unit variants of a flattened enum: serde expects `{"Name": null}`, schemars writes the string `Name`.
+/// Fixes documented unit variants of a flattened enum: serde expects `{"Name": null}`, but schemars writes the string
+/// `Name`.
 pub(super) fn fix_flattened(keywords: &mut Keywords) {
     if keywords.get("type").and_then(Value::as_str) != Some("object") {
         return;
@@ -84,7 +85,7 @@ pub(super) fn fix_flattened(keywords: &mut Keywords) {
     if let Some(alternatives) = keywords.get_mut("oneOf") {
         constants_to_properties(alternatives);
     }
-    // Several flattened enums.
+    // There are several flattened enums.
     if let Some(Value::Array(unions)) = keywords.get_mut("allOf") {
         let unions = unions.iter_mut().filter_map(|union| union.get_mut("oneOf"));
         unions.for_each(constants_to_properties);
@@ -130,7 +131,7 @@ pub(super) fn open_externally_tagged(keywords: &mut Keywords) {
     }
 }
 
-/// Replaces a union with one branch by that branch. Outer keywords win, and narrow inner ones.
+/// Replaces a union with a single branch by the branch. Outer keywords win, and narrow inner ones.
 pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     for union in ["allOf", "anyOf", "oneOf"] {
         let inner = match keywords.get(union) {
@@ -161,7 +162,7 @@ pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     }
 }
 
-/// Returns whether an inner keyword contradicts the outer one of the same name.
+/// Returns whether an inner keyword contradicts the outer keyword of the same name.
 fn conflicts(keyword: &str, inner: &Value, outer: &Keywords) -> bool {
     let is_narrowed = matches!(
         keyword,

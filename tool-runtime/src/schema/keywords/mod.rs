@@ -7,5 +7,5 @@ pub(crate) mod subschemas;
 pub(crate) mod marks;
 pub(crate) mod reference;
 
-/// The keywords of a schema, by name.
+/// Keywords of a schema, by name.
 pub(crate) type Keywords = Map<String, Value>;

@@ -10,7 +10,7 @@ pub(crate) fn join(pointer: &str, key: &str) -> String {
     joined
 }
 
-/// Appends a step.
+/// Appends a step to a pointer.
 pub(crate) fn push(pointer: &mut String, key: &str) {
     pointer.push('/');
     for letter in key.chars() {
@@ -42,7 +42,7 @@ pub(crate) fn overlap(one: &str, other: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns whether both point into one list, and the first at an earlier item or into it.
+/// Returns whether both pointers lead into the same list, and the first to an earlier item.
 pub(crate) fn is_earlier_item(one: &str, other: &str) -> bool {
     let mut steps = one.split('/').zip(other.split('/'));
     let differing = steps.find(|(one, other)| one != other);

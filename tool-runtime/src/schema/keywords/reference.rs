@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::{pointer, subschemas};
 
-/// The target of a reference.
+/// Target of a reference.
 pub(crate) enum Target<'s> {
     /// A schema and its JSON Pointer.
     Schema(&'s Value, String),
-    /// No schema, or more than one.
+    /// No schema, or several.
     Missing,
     /// A schema with a separate URI, in this document or another.
     Remote,
 }
 
-/// Resolves one reference.
+/// Resolves a reference.
 pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     let own = root.get("$id").and_then(Value::as_str);
     let own = own.map(|id| id.trim_end_matches('#')).filter(|id| !id.is_empty());
@@ -35,8 +35,8 @@ pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     })
 }
 
-/// Returns the pointer to the innermost schema above `pointer`, except the root, that has an `$id`: relative
-/// references start there.
+/// Returns the pointer to the innermost schema above `pointer` with an `$id`, apart from the root: the base of
+/// relative references.
 pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     let step_ends = pointer
         .match_indices('/')
@@ -54,14 +54,14 @@ pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     nearest
 }
 
-/// Returns whether a schema has an `$id` that is not an anchor of draft-07, `#name`.
+/// Returns whether a schema has an `$id`, apart from an anchor of draft-07, `#name`.
 fn has_id(schema: &Value) -> bool {
     let id = schema.get("$id").and_then(Value::as_str);
     id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'))
 }
 
-/// Returns the only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. Schemas below an inner `$id` are not searched:
-/// their anchors are separate.
+/// Returns the only schema with `"$anchor": name`, or draft-07's `"$id": "#name"`. Schemas below an inner `$id` have
+/// separate anchors and are not searched.
 fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
     let mut found = None;
     let mut pending = vec![(root, String::new())];

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::pointer;
 
-/// Returns the schemas directly inside `schema`, each with its JSON Pointer from there.
+/// Returns the schemas directly inside `schema`, each with its JSON Pointer relative to `schema`.
 pub(crate) fn children(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -41,13 +41,13 @@ pub(crate) fn children_mut(schema: &mut Value) -> Vec<&mut Value> {
     found
 }
 
-/// Returns the schemas directly inside `schema`, each with its JSON Pointer from there.
+/// Returns the schemas directly inside `schema`, each with its JSON Pointer relative to `schema`.
 pub(crate) fn located_children_mut(schema: &mut Value) -> Vec<(String, &mut Value)> {
     let pointers: Vec<String> = children(schema).into_iter().map(|(pointer, _)| pointer).collect();
     pointers.into_iter().zip(children_mut(schema)).collect()
 }
 
-/// Visits a schema and all schemas inside it, outer ones first. Not recursive: a foreign schema may be deep.
+/// Visits a schema and all its subschemas, outer ones first. Not recursive, since a foreign schema may be deep.
 pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {
@@ -63,7 +63,7 @@ pub(crate) fn is_applicator(keyword: &str) -> bool {
     kind(keyword).is_some()
 }
 
-/// The kind of value of a keyword with subschemas.
+/// Structure of a keyword's subschemas.
 enum SubschemaKind {
     /// One schema or a list of them.
     Schemas,
@@ -134,7 +134,7 @@ mod tests {
         let mut count = 0;
         visit_mut(&mut schema, |_| count += 1);
         assert_eq!(count, 100_001);
-        // Dropping a value is recursive, so its levels are dropped one by one.
+        // Dropping a value is recursive, so the test drops one level at a time.
         while let Some(inner) = schema.get_mut("items") {
             schema = inner.take();
         }

@@ -1,6 +1,6 @@
 //! `full-date`, `full-time` and `date-time` of RFC 3339.
 
-/// Returns whether a text is a `full-date`: a day of the calendar, as `2025-01-31`.
+/// Returns whether a text is a `full-date`: a day of the calendar, such as `2025-01-31`.
 pub(super) fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
         return false;
@@ -21,7 +21,7 @@ pub(super) fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Returns whether a text is a `full-time`: a time of the day with its offset, as `13:45:00Z` or `13:45:00.5+01:00`.
+/// Returns whether a text is a `full-time`: a time of day with its offset, such as `13:45:00Z` or `13:45:00.5+01:00`.
 pub(super) fn is_time(text: &str) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else {
         return false;
@@ -33,12 +33,12 @@ pub(super) fn is_time(text: &str) -> bool {
     let Some(offset) = without_fraction(rest).and_then(offset) else {
         return false;
     };
-    // A leap second is the last one of a day in UTC.
+    // A leap second is the last second of a day in UTC.
     let is_last_minute = (hour * 60 + minute - offset).rem_euclid(DAY) == DAY - 1;
     hour < 24 && minute < 60 && (second < 60 || second == 60 && is_last_minute)
 }
 
-/// Returns whether a text is a `date-time`: both, with `T` between.
+/// Returns whether a text is a `date-time`: a date and a time with `T` between.
 pub(super) fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
@@ -46,10 +46,10 @@ pub(super) fn is_date_time(text: &str) -> bool {
     is_date(date) && is_time(time)
 }
 
-/// The minutes of a day.
+/// Minutes of a day.
 const DAY: i32 = 24 * 60;
 
-/// Returns the text after the fraction of a second, if there is one.
+/// Returns the text after an optional fraction of a second.
 fn without_fraction(text: &[u8]) -> Option<&[u8]> {
     let Some(fraction) = text.strip_prefix(b".") else {
         return Some(text);
@@ -58,7 +58,7 @@ fn without_fraction(text: &[u8]) -> Option<&[u8]> {
     fraction.get(digits..).filter(|_| digits > 0)
 }
 
-/// Returns the minutes of an offset.
+/// Returns the offset in minutes.
 fn offset(text: &[u8]) -> Option<i32> {
     match text {
         b"Z" | b"z" => Some(0),

@@ -10,7 +10,7 @@ pub(super) fn is_email(text: &str) -> bool {
     is_local_part(local) && (is_domain(domain) || is_address_literal(domain))
 }
 
-/// Returns a dot-string, or a quoted string of printable characters.
+/// Returns whether a text is a dot-string, or a quoted string of printable characters.
 fn is_local_part(local: &str) -> bool {
     let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let is_valid = match quoted {
@@ -27,7 +27,7 @@ fn is_atom(atom: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || SPECIAL.contains(&byte))
 }
 
-/// The characters of an `atom` beside letters and digits.
+/// Characters of an `atom` besides letters and digits.
 const SPECIAL: &[u8] = b"!#$%&'*+-/=?^_`{|}~";
 
 fn is_quoted(mut text: &[u8]) -> bool {
@@ -41,7 +41,7 @@ fn is_quoted(mut text: &[u8]) -> bool {
     }
 }
 
-/// Labels of letters, digits and hyphens, with dots between.
+/// Returns whether a text consists of labels of letters, digits and hyphens, separated by dots.
 fn is_domain(domain: &str) -> bool {
     let is_label = |label: &str| {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -53,7 +53,7 @@ fn is_domain(domain: &str) -> bool {
     domain.len() <= MAX_DOMAIN && domain.split('.').all(is_label)
 }
 
-/// `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
+/// Returns whether a text is `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
 fn is_address_literal(domain: &str) -> bool {
     let inner = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner.is_some_and(|address| match address.split_at_checked(TAG.len()) {
@@ -64,7 +64,7 @@ fn is_address_literal(domain: &str) -> bool {
 
 const TAG: &str = "IPv6:";
 
-/// The limits of RFC 5321 and RFC 1035.
+/// Limits of RFC 5321 and RFC 1035.
 const MAX_LOCAL_PART: usize = 64;
 const MAX_DOMAIN: usize = 255;
 const MAX_LABEL: usize = 63;

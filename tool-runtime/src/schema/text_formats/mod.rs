@@ -1,4 +1,4 @@
-//! The `format`s that a registry may enforce: what a text of each must look like.
+//! Enforceable `format`s, with a check for each.
 
 mod date_time;
 mod uri;
@@ -6,7 +6,7 @@ mod email;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Whether `format` is enforced, or information for the model alone.
+/// Whether a `format` is enforced, or only shown to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FormatPolicy {
     #[default]
@@ -14,7 +14,7 @@ pub(crate) enum FormatPolicy {
     Enforced,
 }
 
-/// A `format` that can be enforced.
+/// An enforceable `format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextFormat {
     Date,
@@ -43,7 +43,7 @@ impl TextFormat {
         })
     }
 
-    /// Returns the expected text, for a message.
+    /// Returns the description of the expected text, for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Date => "a date of the calendar, for example 2025-01-31",
@@ -72,7 +72,7 @@ impl TextFormat {
     }
 }
 
-/// RFC 9562: hexadecimal digits in groups of 8-4-4-4-12.
+/// Returns whether a text is a UUID (RFC 9562): hexadecimal digits in groups of 8-4-4-4-12.
 fn is_uuid(text: &str) -> bool {
     let is_at = |(place, byte): (usize, u8)| match place {
         8 | 13 | 18 | 23 => byte == b'-',

@@ -1,8 +1,8 @@
-//! `URI` of RFC 3986: a scheme, and after it an authority, a path, a query and a fragment.
+//! `URI` of RFC 3986: a scheme, followed by an authority, a path, a query and a fragment.
 
 use std::net::Ipv6Addr;
 
-/// Returns whether a text is a URI. A relative reference is none.
+/// Returns whether a text is a URI, which a relative reference is not.
 pub(super) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -22,7 +22,7 @@ pub(super) fn is_uri(text: &str) -> bool {
     is_scheme(scheme) && is_hierarchy && is_suffix(query) && is_suffix(fragment)
 }
 
-/// Returns the text before the separator and the one after it.
+/// Returns the text before the separator and the text after it.
 fn split(text: &str, separator: char) -> (&str, &str) {
     text.split_once(separator).unwrap_or((text, ""))
 }
@@ -34,7 +34,7 @@ fn is_scheme(scheme: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
-/// `[ userinfo "@" ] host [ ":" port ]`.
+/// Returns whether a text is `[ userinfo "@" ] host [ ":" port ]`.
 fn is_authority(authority: &str) -> bool {
     let (user, place) = authority.rsplit_once('@').unwrap_or(("", authority));
     let is_name = |name: &str| has_only(name, |byte| is_unreserved(byte) || is_sub_delimiter(byte));
@@ -54,7 +54,7 @@ fn is_authority(authority: &str) -> bool {
     is_user && is_place
 }
 
-/// Returns an IPv6 address, or `v1.…` for those to come.
+/// Returns whether a text is an IPv6 address, or `v1.…` for a future version.
 fn is_ip_literal(address: &str) -> bool {
     let is_future = || {
         let (version, rest) = address.strip_prefix(['v', 'V'])?.split_once('.')?;
@@ -78,7 +78,7 @@ fn has_only(text: &str, is_allowed: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// `pchar` and `/`.
+/// Returns whether a byte is a `pchar` or `/`.
 fn is_path_character(byte: u8) -> bool {
     is_unreserved(byte) || is_sub_delimiter(byte) || matches!(byte, b':' | b'@' | b'/')
 }

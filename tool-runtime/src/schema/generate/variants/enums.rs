@@ -1,9 +1,9 @@
-//! [`Enums`]: the findings about a type that its schema lacks.
+//! [`Enums`]: findings about a type that its schema lacks.
 
-/// The names of one enum's variants.
+/// Names of an enum's variants.
 pub(crate) type Names = &'static [&'static str];
 
-/// The enums in a type, and the maps whose keys its schema does not describe.
+/// Enums in a type, and maps whose keys its schema does not describe.
 #[derive(Debug, Clone, Default)]
 #[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
 pub struct Enums {
@@ -17,23 +17,23 @@ pub struct Enums {
     pub(crate) buffered: Vec<String>,
     /// JSON Pointers to the schemas of patches in an `Option`.
     pub(crate) wrapped_patches: Vec<String>,
-    /// Variants that no value can be.
+    /// Variants without a valid value.
     pub(crate) unreachable: Vec<Unreachable>,
 }
 
-/// An internally tagged variant whose content is no object, such as a number: there is no place for it beside the tag.
+/// An internally tagged variant whose content is not an object, such as a number: it cannot be combined with the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unreachable {
-    /// A JSON Pointer to its schema.
+    /// JSON Pointer to the variant's schema.
     pub(crate) pointer: String,
     pub(crate) tag: String,
     pub(crate) name: String,
-    /// The expected content, as serde describes it.
+    /// Expected content, as serde describes it.
     pub(crate) expected: String,
 }
 
 impl Unreachable {
-    /// Returns the fault, and what to write instead.
+    /// Returns the fault, and advice.
     pub(crate) fn reason(&self) -> String {
         let Self {
             tag, name, expected, ..
@@ -45,7 +45,7 @@ impl Unreachable {
     }
 }
 
-/// A type of map keys that are strings in JSON.
+/// Type of map keys that are strings in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyType {
     Boolean,

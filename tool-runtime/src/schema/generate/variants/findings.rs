@@ -1,4 +1,4 @@
-//! [`Findings`]: the results of the traces of one type, which all of its tracers share.
+//! [`Findings`]: results of the traces of a type, shared by all its tracers.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -10,20 +10,20 @@ use crate::schema::generate::location::TaggedVariant;
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) enums: Enums,
-    /// Types that were entered: each once, so that recursive types terminate.
+    /// Visited types, so that recursive types terminate.
     visited: HashSet<Visited>,
-    /// The number of branches where the last trace stopped.
+    /// Number of branches at the end of the last trace.
     branches: usize,
-    /// The tagged variant at the end of the last trace.
+    /// Tagged variant at the end of the last trace.
     pub(super) entered: Option<TaggedVariant>,
 }
 
 /// A type with fields, items or variants, at a location of the schema.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Visited {
-    /// The type name of its visitor.
+    /// Type name of its visitor.
     pub(super) visitor: &'static str,
-    /// The name of the type or of the variant.
+    /// Name of the type or of the variant.
     pub(super) name: String,
     pub(super) names: Names,
     pub(super) pointer: Option<String>,
@@ -31,11 +31,12 @@ pub(super) struct Visited {
 
 /// Methods of shared findings.
 pub(super) trait RecordFindings {
-    /// Records the type where a trace stops, and its number of branches; one that was visited before is not entered again.
+    /// Records the type at the end of a trace and its number of branches; an already visited type is not entered
+    /// again.
     fn record_end(&self, visited: Visited, branches: usize);
-    /// Returns the number of branches, which is reset.
+    /// Returns and resets the number of branches.
     fn take_branches(&self) -> usize;
-    /// Records a tagged variant whose content expects no object.
+    /// Records a tagged variant whose content is not an object.
     fn record_result(&self, error: Option<TraceError>);
 }
 

@@ -13,7 +13,7 @@ use super::trace_error::TraceError;
 /// Deserializes the key of an entry: the name of a field, or any key that a map accepts.
 pub(super) struct KeyTracer<'a> {
     pub(super) name: &'a str,
-    /// The location of the map's schema.
+    /// Location of the map's schema.
     pub(super) map: Option<&'a str>,
     pub(super) findings: &'a RefCell<Findings>,
 }

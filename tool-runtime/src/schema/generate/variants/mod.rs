@@ -1,9 +1,9 @@
-//! Traces the `Deserialize` implementation of a type for what its schema by schemars lacks: the order of an enum's variants,
-//! and the keys of maps with boolean or character keys.
+//! Traces the `Deserialize` implementation of a type to find facts that its schema lacks: the order of an enum's
+//! variants, and the keys of maps with boolean or character keys.
 //!
-//! schemars lists documented variants after the others, and only serde knows the declared order; of maps with such keys it
-//! writes the values only. So a type is deserialized from a tracer, which records names and always fails: no value is
-//! created.
+//! schemars puts documented variants after the others, and describes only the values of such maps; only serde knows
+//! the declared order and the keys. So a type is deserialized from a tracer, which records names and always returns
+//! an error: no value is created.
 
 mod enums;
 mod trace_error;
@@ -28,7 +28,7 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     let mut next = 0;
     let mut paths = vec![Vec::new()];
     while let Some(path) = paths.get(next).cloned() {
-        // The findings are the result: it always fails.
+        // The result is always an error; the findings are the output.
         let result = T::deserialize(Tracer {
             path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
@@ -126,7 +126,7 @@ mod tests {
         );
     }
 
-    /// Ignores errors of `T`.
+    /// A type that ignores errors of `T`.
     struct IgnoresErrors<T>(Option<T>);
 
     impl<'de, T: Deserialize<'de>> Deserialize<'de> for IgnoresErrors<T> {

@@ -6,7 +6,7 @@ use serde::de::{Error, Expected, Unexpected};
 
 #[derive(Debug, Default)]
 pub(super) struct TraceError {
-    /// The kind of value that a type expected instead of an object.
+    /// Kind of value that a type expected in place of an object.
     pub(super) instead_of_map: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use super::trace_error::TraceError;
 use crate::schema::generate::location::Location;
 use crate::schema::keywords::marks;
 
-/// A deserializer that follows a path (the index of a field, a variant …) and fails at its end.
+/// A deserializer that follows a path (the index of a field, a variant …) and returns an error at its end.
 #[derive(Clone)]
 pub(super) struct Tracer<'a> {
     pub(super) path: &'a [usize],
@@ -27,7 +27,8 @@ pub(super) struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// Takes the next branch of the path; fails at its end, and records the branches there.
+    /// Takes the next branch of the path; at the end of the path, records the number of branches and returns an
+    /// error.
     fn descend<V>(mut self, name: &str, names: Names, branches: usize) -> Result<(usize, Self), TraceError> {
         let Some((branch, path)) = self.path.split_first() else {
             let visited = Visited {
@@ -70,9 +71,8 @@ impl Tracer<'_> {
 impl<'de> Deserializer<'de> for Tracer<'_> {
     type Error = TraceError;
 
-    /// Returns an internally tagged enum, if the schema says so: each variant is entered with its tag alone. The
-    /// content is then an empty object, and a type that expects no object says so, whatever else would be beside the
-    /// tag.
+    /// Deserializes an internally tagged enum, if the schema has one: each variant is entered with only its tag. The
+    /// content is then an empty object, and a type that expects another value reports it.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         let mut variants = self.location.tagged_variants();
         if variants.is_empty() {
@@ -85,7 +85,7 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         let variant = variants.swap_remove(branch);
         let entry = std::iter::once((variant.tag.clone(), variant.name.clone()));
         tracer.findings.borrow_mut().entered = Some(variant);
-        // The content is read when this has returned, so that its error is that of the whole trace.
+        // The content is read after this method returns, so its error is the result of the whole trace.
         visitor.visit_map(MapDeserializer::new(entry))
     }
 
@@ -160,17 +160,17 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
     }
 }
 
-/// Gives access to a single field, element, entry or variant.
+/// Access to a single field, element, entry or variant.
 struct SingleAccess<'a> {
     key: String,
-    /// The location of the container.
+    /// Location of the container.
     pointer: Option<String>,
     tracer: Tracer<'a>,
     is_used: bool,
 }
 
 impl<'a> SingleAccess<'a> {
-    /// Accesses the value with this key and location.
+    /// Creates the access to the value with this key and location.
     fn new(key: String, outer: &Tracer<'a>, location: Location<'a>) -> Self {
         Self {
             key,
@@ -184,7 +184,7 @@ impl<'a> SingleAccess<'a> {
         }
     }
 
-    /// Fails the second time: a type may ignore the error, and would ask for elements forever.
+    /// Returns an error on the second call: a type may ignore errors, and would ask for elements forever.
     fn use_once(&mut self) -> Result<(), TraceError> {
         if std::mem::replace(&mut self.is_used, true) {
             return Err(TraceError::default());
