@@ -625,4 +625,29 @@ mod tests {
             .any(|action| matches!(action, Action::Send(Sent::Block { .. })));
         assert!(notice, "a client cannot echo an empty message: {actions:?}");
     }
+
+    #[test]
+    fn a_message_that_was_cut_off_runs_nothing() {
+        let mut machine = started();
+        let events = [
+            json!({ "type": "message_start", "message": { "usage": { "input_tokens": 1 } } }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "tool_use", "id": "a", "name": "Internal", "input": {} } }),
+            json!({ "type": "content_block_stop", "index": 0 }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "max_tokens" } }),
+            json!({ "type": "message_stop" }),
+        ];
+        let mut actions = Vec::new();
+        for event in &events {
+            actions.extend(machine.on(Event::Stream(StreamEvent::parse(&event.to_string()).unwrap())));
+        }
+        assert!(
+            !actions.iter().any(|action| matches!(action, Action::Run(_))),
+            "{actions:?}"
+        );
+        let recorded = actions.iter().find_map(|action| match action {
+            Action::Record(answer) => Some(&answer.truth),
+            _ => None,
+        });
+        assert_eq!(recorded, Some(&Vec::new()));
+    }
 }

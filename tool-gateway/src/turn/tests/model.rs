@@ -96,8 +96,8 @@ pub(super) fn internal_result(part: Part) -> Block {
 pub(super) const CLIENT_RESULT: &str = "from the client";
 
 /// Returns the text block of each user message.
-pub(super) fn go_on() -> Block {
-    Block::text("go on")
+pub(super) fn user_text() -> Block {
+    Block::text("continue")
 }
 
 /// A conversation between two requests.
