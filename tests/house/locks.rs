@@ -17,10 +17,12 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
     // A channel of tokio's that has how many signals came.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
-    // One map, changed in one step.
+    // A connection's task alone counts, in its service and in its stream.
+    ("tool-gateway/src/serve/client_stream.rs", &["AtomicUsize"]),
+    // One map, changed in one step. The wait for the last request makes tokio's `Notified` before it looks at their number.
     (
         "tool-gateway/src/server/access/client_limits.rs",
-        &["Mutex", "MutexGuard"],
+        &["Mutex", "MutexGuard", "Notify"],
     ),
     // A channel and slots of tokio's.
     (

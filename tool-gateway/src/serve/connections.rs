@@ -2,28 +2,38 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
+use super::client_stream::{ClientStream, Heads};
 use crate::self_wakes::SelfWakes;
 
-/// Serves until `stop` is ready, then accepts no more connections, and returns after all running requests have been answered. `idle` is the
-/// timeout for the headers of a request, also on an idle connection.
+/// Times that a client has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientTimes {
+    /// Time for the head of a request, and for a write of a response.
+    pub(crate) idle: Duration,
+    /// Time from the end of a response to the next request.
+    pub(crate) keep_alive: Duration,
+}
+
+/// Serves until `stop` is ready, then accepts no more connections, and returns after all running requests have been answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
-    idle: Duration,
+    times: ClientTimes,
     stop: impl Future<Output = ()>,
 ) {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(idle);
     let connections = GracefulShutdown::new();
     let mut stop = pin!(stop);
     let mut earliest = tokio::time::interval(EARLIEST);
@@ -44,18 +54,46 @@ pub(crate) async fn serve(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection delays small writes");
         }
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http.serve_connection(TokioIo::new(stream), service);
-        let mut connection = Box::pin(connections.watch(connection));
-        tokio::spawn(async move {
-            let wakes = SelfWakes::default();
-            if let Err(error) = poll_fn(|cx| wakes.poll(cx, |cx| connection.as_mut().poll(cx))).await {
-                tracing::debug!(%error, "a connection broke off");
-            }
-        });
+        tokio::spawn(connection(stream, router.clone(), times, Some(&connections)));
     }
     drop(listener);
     connections.shutdown().await;
+}
+
+/// Serves a connection until its end.
+fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    router: Router,
+    times: ClientTimes,
+    connections: Option<&GracefulShutdown>,
+) -> impl Future<Output = ()> + Send + 'static {
+    let heads = Arc::new(Heads::default());
+    let stream = ClientStream::new(stream, Arc::clone(&heads), times.idle);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request| {
+        heads.next();
+        let response = router.call(request);
+        let heads = Arc::clone(&heads);
+        async move {
+            let response = response.await;
+            heads.next();
+            response
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(times.keep_alive)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection: Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>> = match connections {
+        Some(connections) => Box::pin(connections.watch(connection)),
+        None => Box::pin(connection),
+    };
+    async move {
+        let wakes = SelfWakes::default();
+        if let Err(error) = poll_fn(|cx| wakes.poll(cx, |cx| connection.as_mut().poll(cx))).await {
+            tracing::debug!(%error, "a connection broke off");
+        }
+    }
 }
 
 /// Period of a timer that ends before the timers of requests. Whenever a new timer is the first to end, the runtime wakes the thread that
@@ -72,5 +110,128 @@ async fn wait_after(error: &io::Error) {
     if !is_of_connection {
         tracing::error!(%error, "no connection can be accepted; trying again in a second");
         tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::extract::Request;
+    use axum::routing::{get, post};
+    use bytes::Bytes;
+    use futures_util::stream;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const TIMES: ClientTimes = ClientTimes {
+        idle: Duration::from_secs(30),
+        keep_alive: Duration::from_secs(75),
+    };
+
+    /// The client's end of a connection, and its server.
+    fn connect(router: Router) -> (DuplexStream, JoinHandle<()>) {
+        let (client, server) = tokio::io::duplex(1000);
+        (client, tokio::spawn(connection(server, router, TIMES, None)))
+    }
+
+    /// Number of seconds until the server closes a connection on which a client sends this and reads everything.
+    async fn closed_after(router: Router, sent: &[(u64, &str)]) -> (u64, String) {
+        let (client, server) = connect(router);
+        let (mut read, mut write) = tokio::io::split(client);
+        let began = Instant::now();
+        let reading = tokio::spawn(async move {
+            let mut text = String::new();
+            read.read_to_string(&mut text).await.unwrap();
+            (began.elapsed().as_secs(), text)
+        });
+        for (seconds, text) in sent {
+            tokio::time::sleep(Duration::from_secs(*seconds)).await;
+            let _ = write.write_all(text.as_bytes()).await;
+        }
+        server.await.unwrap();
+        reading.await.unwrap()
+    }
+
+    fn router() -> Router {
+        let silent = || async {
+            let pieces = stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_secs(100)).await;
+                Some((Ok::<_, io::Error>(Bytes::from_static(b"piece")), ()))
+            });
+            Body::from_stream(futures_util::StreamExt::take(pieces, 2))
+        };
+        let whole =
+            |request: Request| async { axum::body::to_bytes(request.into_body(), 1000).await.unwrap() };
+        Router::new()
+            .route("/", get(|| async { "ok" }))
+            .route("/silent", get(silent))
+            .route("/whole", post(whole))
+    }
+
+    const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connections_are_kept_and_slow_heads_are_not() {
+        for (sent, seconds, answers) in [
+            (&[(0, "")][..], 75, 0),
+            (&[(0, GET)], 75, 1),
+            (&[(0, GET), (70, GET)], 145, 2),
+            (&[(0, "GET / HTTP/1.1\r\nho")], 30, 0),
+            // All of a head has one time.
+            (&[(0, "G"), (20, "ET / HTTP/1.1\r\n"), (5, "host: ")], 30, 0),
+            (
+                &[(0, GET), (40, "GET"), (29, " / HTTP/1.1\r\nhost: a\r\n\r\n")],
+                144,
+                2,
+            ),
+        ] {
+            let (closed, text) = closed_after(router(), sent).await;
+            assert_eq!(
+                (closed, text.matches("200 OK").count()),
+                (seconds, answers),
+                "{sent:?}: {text}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn neither_silent_responses_nor_slow_bodies_are_slow_heads() {
+        let request = "GET /silent HTTP/1.1\r\nhost: a\r\n\r\n";
+        let (closed, text) = closed_after(router(), &[(0, request)]).await;
+        assert_eq!((closed, text.matches("piece").count()), (200 + 75, 2), "{text}");
+        let head = "POST /whole HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
+        let sent = [(0, head), (29, "a"), (29, "b"), (29, "c")];
+        let (closed, text) = closed_after(router(), &sent).await;
+        assert_eq!(closed, 3 * 29 + 75, "{text}");
+        assert!(text.contains("100 Continue") && text.ends_with("abc"), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_does_not_read_is_closed_with_its_response() {
+        let sending = Arc::new(());
+        let sent = Arc::downgrade(&sending);
+        let endless = move || {
+            let sending = sent.upgrade().unwrap();
+            async move {
+                let pieces = stream::unfold(sending, |sending| async {
+                    Some((Ok::<_, io::Error>(Bytes::from_static(&[b'x'; 500])), sending))
+                });
+                Body::from_stream(pieces)
+            }
+        };
+        let (mut client, server) = connect(Router::new().route("/", get(endless)));
+        let began = Instant::now();
+        client.write_all(GET.as_bytes()).await.unwrap();
+        // A slow reader is not closed.
+        for _ in 0..5 {
+            tokio::time::sleep(Duration::from_secs(29)).await;
+            assert!(client.read(&mut [0; 100]).await.unwrap() > 0);
+        }
+        server.await.unwrap();
+        assert_eq!(Arc::strong_count(&sending), 1, "the response is dropped");
+        assert_eq!(began.elapsed().as_secs(), 5 * 29 + 30);
     }
 }

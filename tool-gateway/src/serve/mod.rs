@@ -3,6 +3,7 @@
 // Dependencies first: a module uses only modules declared before it.
 mod log_lines;
 mod log;
+mod client_stream;
 mod connections;
 mod otlp;
 mod stop_signals;
@@ -16,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tool_cli::{Failure, Outcome, Terminal};
 
+use self::connections::ClientTimes;
 use self::log::start_log;
 use self::otlp::Traces;
 use self::stop_signals::StopSignals;
@@ -132,8 +134,8 @@ fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) 
     ));
 }
 
-/// Serves until a signal. Then no more requests are admitted, and running ones have some time to end. A second signal ends the program at
-/// once.
+/// Serves until a signal. Then no more requests are admitted, and running ones have some time to end. The listener stays open for that time,
+/// so that a load balancer reads 503. A second signal ends the program at once.
 async fn serve_until_stopped(
     listener: TcpListener,
     router: Router,
@@ -141,17 +143,19 @@ async fn serve_until_stopped(
     limits: &Limits,
     signals: &StopSignals,
 ) {
-    let close = async {
+    let stop = async {
         signals.received(1).await;
         turns.close();
-    };
-    let served = async {
-        connections::serve(listener, router, limits.client_idle, close).await;
         // Calls that must not be interrupted continue without their clients.
         turns.ended().await;
+        turns.answered().await;
+    };
+    let times = ClientTimes {
+        idle: limits.client_idle,
+        keep_alive: limits.keep_alive,
     };
     tokio::select! {
-        () = served => {}
+        () = connections::serve(listener, router, times, stop) => {}
         // The remaining calls are interrupted. A retry learns this from a store in a file.
         () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
         () = signals.received(2) => {}

@@ -2,7 +2,7 @@
 
 mod observe;
 pub(crate) mod access;
-mod body;
+pub(crate) mod body;
 mod turns;
 pub(crate) mod offload;
 mod drive;

@@ -25,9 +25,15 @@ pub(crate) struct Limits {
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
-    /// Time in which a client may send nothing while a request is expected or incomplete.
+    /// Time in which a client may send nothing in the middle of a request, and read nothing of a response.
     #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) client_idle: Duration,
+    /// Time for which a connection without a request is kept.
+    #[serde(rename = "keep_alive_seconds", deserialize_with = "units::seconds")]
+    pub(crate) keep_alive: Duration,
+    /// Time for the complete body of a request.
+    #[serde(rename = "body_seconds", deserialize_with = "units::seconds")]
+    pub(crate) body_time: Duration,
     /// Time in which the upstream may send nothing, before and during its response.
     #[serde(rename = "upstream_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) upstream_idle: Duration,
@@ -53,6 +59,8 @@ impl Default for Limits {
             max_body: Self::MAX_BODY,
             shutdown: Duration::from_secs(60),
             client_idle: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(75),
+            body_time: Duration::from_secs(300),
             upstream_idle: Duration::from_secs(600),
             client_concurrency: None,
             client_requests_per_minute: None,

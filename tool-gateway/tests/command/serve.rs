@@ -412,13 +412,69 @@ fn log_of_repaired_responses_is_without_content() {
     assert!(!lines.concat().contains("secret"), "{lines:?}");
 }
 
+/// A load balancer that still sends requests here reads 503 instead of a refused connection.
+#[cfg(unix)]
+#[test]
+fn listens_until_the_last_answer_when_it_is_stopped() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream", &url])
+        .stderr(std::process::Stdio::piped())
+        .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    let request = |head: &str, body: &str| {
+        let mut connection = TcpStream::connect(address).unwrap();
+        write!(
+            connection,
+            "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        connection
+    };
+    let answer = |mut connection: TcpStream| {
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
+    let open = request("POST /v1/messages", body);
+    let (mut asked, _) = upstream.accept().unwrap();
+    let _ = asked.read(&mut [0; 4096]).unwrap();
+    let signal = std::process::Command::new("kill")
+        .args(["-TERM", &server.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    // The signal is on its way.
+    while answer(request("GET /readyz", "")).starts_with("HTTP/1.1 200") {}
+    for (head, body) in [("GET /readyz", ""), ("POST /v1/messages", body)] {
+        let refused = answer(request(head, body));
+        assert!(refused.starts_with("HTTP/1.1 503 "), "{head}: {refused}");
+    }
+    let message = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"late"}],"usage":{}}"#;
+    write!(
+        asked,
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
+        message.len()
+    )
+    .unwrap();
+    let answered = answer(open);
+    assert!(answered.ends_with(message), "{answered}");
+    assert!(server.wait().unwrap().success());
+}
+
 /// A client that sends half of a request's headers, or none, does not keep its connection.
 #[test]
 fn a_connection_without_a_request_is_closed() {
     let file = std::env::temp_dir().join(format!("tool-gateway-idle-{}.toml", std::process::id()));
     std::fs::write(
         &file,
-        "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\nlimits.client_idle_seconds = 1\n",
+        "listen = \"127.0.0.1:0\"\nupstream.kind = \"script\"\n[limits]\nclient_idle_seconds = 1\nkeep_alive_seconds = 1\n",
     )
     .unwrap();
     let mut server = command(&["serve", "--config", file.to_str().unwrap()])

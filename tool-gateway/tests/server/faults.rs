@@ -574,6 +574,67 @@ async fn request_stalls() {
     comes_to_its_end(&lab, &chat(false, "go")).await;
 }
 
+/// Each piece comes in time, and the body has no end.
+#[tokio::test(start_paused = true)]
+async fn request_takes_too_long() {
+    let row = row("request_takes_too_long");
+    let log = Log::start();
+    let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway);
+    let pieces = stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        Some((Ok::<_, std::io::Error>(" "), ()))
+    });
+    let request = post("/v1/messages", "", &[]).map(|_| Body::from_stream(pieces));
+    let began = tokio::time::Instant::now();
+    row.client_sees(&Reply::read(lab.send(request).await).await);
+    assert_eq!(began.elapsed().as_secs(), 300);
+    row.host_learns(&lab, &log).await;
+    assert!(lab.script.requests().is_empty());
+    comes_to_its_end(&lab, &chat(false, "go")).await;
+}
+
+#[tokio::test]
+async fn request_has_two_hosts() {
+    let row = row("request_has_two_hosts");
+    for configure in [|gateway: Gateway| gateway, Gateway::with_any_host] {
+        let log = Log::start();
+        let (lab, _) = lab_with(Silent, usize::MAX, configure);
+        let hosts = [("host", "localhost"), ("host", "localhost")];
+        let request = post("/v1/messages", &chat(false, "go").body, &hosts);
+        row.client_sees(&Reply::read(lab.send(request).await).await);
+        row.host_learns(&lab, &log).await;
+        assert!(lab.script.requests().is_empty());
+        comes_to_its_end(&lab, &chat(false, "go")).await;
+    }
+}
+
+/// A client that disconnects would otherwise run any number of calls at once.
+#[tokio::test(start_paused = true)]
+async fn client_disconnects_to_run_more_turns() {
+    let row = row("client_disconnects_to_run_more_turns");
+    let log = Log::start();
+    let script = json!({ "turns": [says(&[slow_call("write", "a", 60_000)]), says(&[text("Done.")])] });
+    let lab = Lab::with(script, |gateway| gateway.with_client_concurrency(2));
+    let mut chats = (0..40).map(|number| chat(true, &format!("go {number}")));
+    let gone = chats.by_ref().take(2).collect::<Vec<_>>();
+    for chat in &gone {
+        let time = Duration::from_secs(1);
+        assert!(tokio::time::timeout(time, chat.ask(&lab)).await.is_err());
+    }
+    for chat in chats {
+        row.client_sees(&chat.ask(&lab).await);
+    }
+    row.host_learns(&lab, &log).await;
+    assert_eq!(lab.runs.begun().len(), 2);
+    // Retries join their turns, which count once.
+    let retries = gone.iter().map(|chat| lab.ask_with(&chat.body, &[RETRY]));
+    for reply in futures_util::future::join_all(retries).await {
+        assert_eq!(reply.text(), "Done.");
+    }
+    assert_eq!(lab.runs.begun().len(), 2);
+    assert_eq!(chat(true, "another").ask(&lab).await.text(), "Done.");
+}
+
 /// A gateway with one tool more, `brew`, that is called between `write` and the end.
 async fn tool_fails<F>(
     row: &Row,

@@ -1,11 +1,13 @@
-//! [`ClientLimits`]: the maximum numbers of concurrent requests and of requests in a minute, for each client.
+//! [`ClientLimits`]: the maximum numbers of concurrent requests and turns, and of requests in a minute, for each client.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::sync::Notify;
 
 use crate::session::principal::Principal;
 use crate::settings::limits::Limits;
@@ -14,16 +16,39 @@ use crate::wire::error::ApiError;
 /// Usage of each client, checked against the client's limits.
 #[derive(Debug, Default)]
 pub(crate) struct ClientLimits {
-    used: Arc<Mutex<HashMap<Principal, Used>>>,
+    table: Arc<ClientTable>,
+}
+
+#[derive(Debug, Default)]
+struct ClientTable {
+    clients: Mutex<Clients>,
+    /// Wakes the wait for the end of the last request.
+    is_idle: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    used: HashMap<Principal, Used>,
+    /// Number of requests of all clients that are being answered.
+    requests: usize,
 }
 
 /// Usage of one client.
 #[derive(Debug)]
 struct Used {
-    running: usize,
+    /// Number of requests that are being answered.
+    requests: usize,
+    /// Number of turns that run, also without a client that waits for them.
+    turns: usize,
     /// Number of requests that the client may send now. Grows with time, up to the maximum of a minute.
     left: f64,
     at: Instant,
+}
+
+impl Used {
+    fn is_running(&self) -> bool {
+        self.requests > 0 || self.turns > 0
+    }
 }
 
 /// Maximum number of idle clients that are kept.
@@ -34,28 +59,14 @@ impl ClientLimits {
     pub(crate) fn admit(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
         let now = Instant::now();
         let per_minute = limits.client_requests_per_minute.map(f64::from);
-        let mut all = lock(&self.used);
-        if all.len() > MAX_IDLE {
-            all.retain(|_, used| used.running > 0 || now.duration_since(used.at).as_secs() < 60);
-        }
-        let used = all.entry(principal.clone()).or_insert_with(|| Used {
-            running: 0,
-            left: per_minute.unwrap_or_default(),
-            at: now,
-        });
+        let mut clients = self.table.lock();
+        let used = clients.used(principal, per_minute, now);
         if let Some(per_minute) = per_minute {
             let grown = now.duration_since(used.at).as_secs_f64() * per_minute / 60.0;
             used.left = (used.left + grown).min(per_minute);
         }
         used.at = now;
-        if let Some(max) = limits.client_concurrency.filter(|max| used.running >= *max) {
-            return Err(OverLimit {
-                message: format!(
-                    "{max} requests of this client are being answered, as many as it may have at once"
-                ),
-                wait: 1,
-            });
-        }
+        check_concurrency(limits, used.requests)?;
         if let Some(per_minute) = per_minute.filter(|_| used.left < 1.0) {
             let wait = (1.0 - used.left) * 60.0 / per_minute;
             return Err(OverLimit {
@@ -68,30 +79,111 @@ impl ClientLimits {
         if per_minute.is_some() {
             used.left -= 1.0;
         }
-        used.running += 1;
-        Ok(Permit {
-            used: Arc::clone(&self.used),
+        used.requests += 1;
+        clients.requests += 1;
+        Ok(self.permit(principal, PermitKind::Request))
+    }
+
+    /// Begins a turn, which ends when the permit is dropped. A turn whose client has disconnected counts until it has ended, so that a client
+    /// cannot run more by disconnecting. Over the limit, the error is the API's 429.
+    pub(crate) fn begin_turn(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
+        let mut clients = self.table.lock();
+        let per_minute = limits.client_requests_per_minute.map(f64::from);
+        let used = clients.used(principal, per_minute, Instant::now());
+        check_concurrency(limits, used.turns)?;
+        used.turns += 1;
+        Ok(self.permit(principal, PermitKind::Turn))
+    }
+
+    fn permit(&self, principal: &Principal, kind: PermitKind) -> Permit {
+        Permit {
+            table: Arc::clone(&self.table),
             principal: principal.clone(),
+            kind,
+        }
+    }
+
+    /// Waits until no request is being answered.
+    pub(crate) async fn until_idle(&self) {
+        loop {
+            let mut is_idle = pin!(self.table.is_idle.notified());
+            // The end of a request between the check and the wait wakes the task, too.
+            is_idle.as_mut().enable();
+            if self.table.lock().requests == 0 {
+                return;
+            }
+            is_idle.await;
+        }
+    }
+}
+
+fn check_concurrency(limits: &Limits, running: usize) -> Result<(), OverLimit> {
+    match limits.client_concurrency.filter(|max| running >= *max) {
+        Some(max) => Err(OverLimit {
+            message: format!(
+                "{max} requests of this client are being answered, as many as it may have at once"
+            ),
+            wait: 1,
+        }),
+        None => Ok(()),
+    }
+}
+
+impl ClientTable {
+    fn lock(&self) -> MutexGuard<'_, Clients> {
+        // No change can panic half-way.
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clients {
+    fn used(&mut self, principal: &Principal, per_minute: Option<f64>, now: Instant) -> &mut Used {
+        if self.used.len() > MAX_IDLE {
+            self.used
+                .retain(|_, used| used.is_running() || now.duration_since(used.at).as_secs() < 60);
+        }
+        self.used.entry(principal.clone()).or_insert_with(|| Used {
+            requests: 0,
+            turns: 0,
+            left: per_minute.unwrap_or_default(),
+            at: now,
         })
     }
 }
 
-fn lock(used: &Mutex<HashMap<Principal, Used>>) -> MutexGuard<'_, HashMap<Principal, Used>> {
-    // No change can panic halfway.
-    used.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Debug, Clone, Copy)]
+enum PermitKind {
+    Request,
+    Turn,
 }
 
-/// Permit of a request that is being answered.
+/// Permit of a request that is being answered, or of a turn that runs.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    used: Arc<Mutex<HashMap<Principal, Used>>>,
+    table: Arc<ClientTable>,
     principal: Principal,
+    kind: PermitKind,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(used) = lock(&self.used).get_mut(&self.principal) {
-            used.running = used.running.saturating_sub(1);
+        let mut clients = self.table.lock();
+        let used = clients.used.get_mut(&self.principal);
+        match self.kind {
+            PermitKind::Request => {
+                if let Some(used) = used {
+                    used.requests = used.requests.saturating_sub(1);
+                }
+                clients.requests = clients.requests.saturating_sub(1);
+                if clients.requests == 0 {
+                    self.table.is_idle.notify_waiters();
+                }
+            }
+            PermitKind::Turn => {
+                if let Some(used) = used {
+                    used.turns = used.turns.saturating_sub(1);
+                }
+            }
         }
     }
 }
@@ -104,9 +196,16 @@ pub(crate) struct OverLimit {
     wait: u64,
 }
 
+impl OverLimit {
+    /// Returns the error in the API's form, without the time to wait.
+    pub(crate) fn error(&self) -> ApiError {
+        ApiError::new(StatusCode::TOO_MANY_REQUESTS, self.message.clone())
+    }
+}
+
 impl IntoResponse for OverLimit {
     fn into_response(self) -> Response {
-        let mut response = ApiError::new(StatusCode::TOO_MANY_REQUESTS, self.message).into_response();
+        let mut response = self.error().into_response();
         response
             .headers_mut()
             .insert(header::RETRY_AFTER, HeaderValue::from(self.wait));
@@ -144,7 +243,30 @@ mod tests {
         assert!((15..=20).contains(&refused.wait), "{refused:?}");
         clients.admit(&limits, &bo).unwrap();
         // Twenty seconds later.
-        lock(&clients.used).get_mut(&ada).unwrap().left += 1.0;
+        clients.table.lock().used.get_mut(&ada).unwrap().left += 1.0;
         clients.admit(&limits, &ada).unwrap();
+    }
+
+    #[tokio::test]
+    async fn turns_are_limited_without_their_requests_and_waits_are_for_requests() {
+        let clients = ClientLimits::default();
+        let limits = Limits {
+            client_concurrency: Some(1),
+            ..Limits::default()
+        };
+        let ada = Principal::from_key_name("ada");
+        let request = clients.admit(&limits, &ada).unwrap();
+        let turn = clients.begin_turn(&limits, &ada).unwrap();
+        let mut idle = pin!(clients.until_idle());
+        assert!(futures_util::FutureExt::now_or_never(idle.as_mut()).is_none());
+        drop(request);
+        idle.await;
+        // Another request may join the turn.
+        let request = clients.admit(&limits, &ada).unwrap();
+        assert!(clients.begin_turn(&limits, &ada).is_err());
+        drop(turn);
+        drop(clients.begin_turn(&limits, &ada).unwrap());
+        drop(request);
+        clients.until_idle().await;
     }
 }

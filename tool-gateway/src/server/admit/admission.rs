@@ -62,6 +62,7 @@ impl Admission {
     fn check(&self, request: &mut Request) -> Result<Option<Permit>, Rejection> {
         let shared = &*self.shared;
         hop::check(request.headers())?;
+        origin::check_one_host(request.headers())?;
         if !shared.settings.any_host {
             origin::check(request.headers())?;
         }

@@ -29,6 +29,14 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// Refuses a request with several hosts, of which a proxy before the gateway may have read another one (RFC 9112 § 3.2).
+pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
+    if headers.get_all(header::HOST).iter().nth(1).is_some() {
+        return Err(ApiError::invalid("duplicate header `Host`; send one"));
+    }
+    Ok(())
+}
+
 /// Returns whether a `Host`, with or without a port, is a loopback address.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {

@@ -22,10 +22,19 @@ pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<(Part
 pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Parts, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
     let body = IdleTimer::wrap(body, shared.settings.limits.client_idle);
-    let body = axum::body::to_bytes(body, shared.settings.limits.max_body)
-        .await
-        .map_err(|error| incomplete(shared, &error))?;
-    Ok((parts, body))
+    let body = axum::body::to_bytes(body, shared.settings.limits.max_body);
+    let time = shared.settings.limits.body_time;
+    match tokio::time::timeout(time, body).await {
+        Ok(Ok(body)) => Ok((parts, body)),
+        Ok(Err(error)) => Err(incomplete(shared, &error)),
+        Err(_) => {
+            let message = format!(
+                "the request took longer than {} s; send it again",
+                time.as_secs_f64()
+            );
+            Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message))
+        }
+    }
 }
 
 /// Returns the error for a request whose body could not be read to its end.

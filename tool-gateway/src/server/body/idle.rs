@@ -41,9 +41,19 @@ impl IdleTimer {
         piece: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<Result<T, IdleTimeout>> {
         if let Poll::Ready(piece) = piece(cx) {
-            self.deadline = None;
+            self.stop();
             return Poll::Ready(Ok(piece));
         }
+        self.poll_elapsed(cx).map(Err)
+    }
+
+    /// Stops the timer; the next poll starts it again.
+    pub(crate) fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Starts the timer unless it runs, and polls it.
+    pub(crate) fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<IdleTimeout> {
         if self.deadline.is_none() {
             self.deadline = Instant::now().checked_add(self.time);
         }
@@ -57,7 +67,7 @@ impl IdleTimer {
         loop {
             ready!(timer.as_mut().poll(cx));
             if timer.deadline() >= deadline {
-                return Poll::Ready(Err(IdleTimeout(self.time)));
+                return Poll::Ready(IdleTimeout(self.time));
             }
             timer.as_mut().reset(deadline);
         }

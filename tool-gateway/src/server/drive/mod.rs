@@ -12,7 +12,7 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
@@ -80,7 +80,7 @@ async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Opt
             };
             line.write(&shared.metrics);
             spans::fail(&Span::current(), error.status);
-            failed(&error)
+            RunEnd::from(&error)
         }
     };
     if matches!(end, RunEnd::Failed { .. }) {
@@ -101,21 +101,7 @@ impl Drop for Ended<'_> {
             StatusCode::INTERNAL_SERVER_ERROR,
             "the turn was given up; send it again",
         );
-        self.0.end(failed(&error));
-    }
-}
-
-fn failed(error: &ApiError) -> RunEnd {
-    failed_with(error.status, error.body().to_string())
-}
-
-fn failed_with(status: StatusCode, error: String) -> RunEnd {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    RunEnd::Failed {
-        status,
-        headers,
-        body: error.into(),
+        self.0.end(RunEnd::from(&error));
     }
 }
 
@@ -239,7 +225,7 @@ impl<'a> Drive<'a> {
             match end {
                 Ok(Some(end)) => return end,
                 Ok(None) => {}
-                Err(error) => return failed(&error),
+                Err(error) => return RunEnd::from(&error),
             }
         }
     }
@@ -321,7 +307,7 @@ impl<'a> Drive<'a> {
             }
             Action::Record(_) => {}
             Action::Fail(error) => {
-                return Ok(Some(failed_with(status_of(&error), error.as_str().to_owned())));
+                return Ok(Some(RunEnd::failed(status_of(&error), error.as_str().to_owned())));
             }
             Action::End => return Ok(Some(RunEnd::Done)),
         }

@@ -91,7 +91,7 @@ impl Gateway {
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
                 keys: Vec::new(),
-                client_limits: ClientLimits::default(),
+                client_limits: Arc::default(),
                 turns: Arc::default(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
@@ -234,10 +234,17 @@ impl Gateway {
     }
 
     /// Sets the idle timeout of a client that sends a request's body, 30 seconds by default. A timeout is answered with 408. The time for a
-    /// request's headers is a limit of the server.
+    /// request's headers, and for a client that reads nothing, is a limit of the server.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.client_idle = time;
+        self
+    }
+
+    /// Sets the time for all of a request's body, 5 minutes by default: then the answer is 408.
+    #[must_use]
+    pub fn with_body_time(mut self, time: Duration) -> Self {
+        self.shared.settings.limits.body_time = time;
         self
     }
 
@@ -248,8 +255,8 @@ impl Gateway {
         self
     }
 
-    /// Sets the maximum number of concurrent requests of each client; unlimited by default. Further requests are answered with 429 and
-    /// `retry-after`.
+    /// Sets the maximum number of concurrent requests of each client, and of its turns, which can outlive their requests; unlimited by
+    /// default. Further requests are answered with 429 and `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
         self.shared.settings.limits.client_concurrency = Some(requests);
@@ -318,6 +325,7 @@ impl Gateway {
     pub fn turns(&self) -> Turns {
         Turns {
             running: Arc::clone(&self.shared.turns),
+            requests: Arc::clone(&self.shared.client_limits),
             closing: self.shared.closing.clone(),
         }
     }
@@ -357,6 +365,7 @@ impl fmt::Debug for Gateway {
 #[derive(Debug)]
 pub struct Turns {
     running: Arc<TurnTable>,
+    requests: Arc<ClientLimits>,
     closing: CancellationToken,
 }
 
@@ -369,6 +378,11 @@ impl Turns {
     /// Waits until all turns have ended.
     pub async fn ended(&self) {
         self.running.until_all_ended().await;
+    }
+
+    /// Waits until no response is being sent.
+    pub(crate) async fn answered(&self) {
+        self.requests.until_idle().await;
     }
 }
 

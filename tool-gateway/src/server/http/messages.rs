@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderValue;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
 use super::answer::{answer, with_session};
@@ -26,6 +26,7 @@ use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
+use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
@@ -85,6 +86,15 @@ pub(crate) async fn messages(
             Ok(answer(watcher, is_stream, session).await)
         }
         Joined::New(running, watcher, checkpoint) => {
+            let limits = &shared.settings.limits;
+            let permit = match shared.client_limits.begin_turn(limits, &client.principal) {
+                Ok(permit) => permit,
+                Err(over) => {
+                    shared.metrics.requests_limited.inc();
+                    running.end(RunEnd::from(&over.error()));
+                    return Ok(over.into_response());
+                }
+            };
             let session = session_header(&watcher.session(), found);
             let job = Job {
                 parts,
@@ -96,7 +106,11 @@ pub(crate) async fn messages(
                 tools,
             };
             // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.
-            let turn = SpawnOnDrop::new(drive::drive(Arc::clone(&shared), job, running, checkpoint));
+            let turn = drive::drive(Arc::clone(&shared), job, running, checkpoint);
+            let turn = SpawnOnDrop::new(async move {
+                let _permit = permit;
+                turn.await;
+            });
             Ok(turn.beside(answer(watcher, is_stream, session)).await)
         }
     }

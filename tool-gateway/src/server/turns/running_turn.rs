@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -63,6 +63,25 @@ pub(crate) enum RunEnd {
         headers: HeaderMap,
         body: Bytes,
     },
+}
+
+impl RunEnd {
+    /// Creates the end of a turn with an error in the API's form.
+    pub(crate) fn failed(status: StatusCode, error: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self::Failed {
+            status,
+            headers,
+            body: error.into(),
+        }
+    }
+}
+
+impl From<&ApiError> for RunEnd {
+    fn from(error: &ApiError) -> Self {
+        Self::failed(error.status, error.body().to_string())
+    }
 }
 
 /// Returns the error of an abandoned turn. Only a simultaneous retry receives this error, and may be sent again.

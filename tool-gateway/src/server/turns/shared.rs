@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) secret: ChainKey,
     pub(crate) keys: Vec<ClientKey>,
-    pub(crate) client_limits: ClientLimits,
+    pub(crate) client_limits: Arc<ClientLimits>,
     pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
     /// Cancelled when the gateway stops to admit turns.
