@@ -1,4 +1,4 @@
-//! Files that share state by hand. All other shared state is tokio's.
+//! Lists the files with manual synchronisation. All other shared state is tokio's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::sources::{CRATES, Module, shown};
 
-/// Files with synchronisation, and its types. Each is one step under one lock, or one atomic step.
+/// Files with synchronisation, and the types that they use. Every use is one step under one lock, or one atomic step.
 const KNOWN: &[(&str, &[&str])] = &[
     // One table; an attempt is counted in one step.
     ("tool-builtins/src/attempt_limit.rs", &["Mutex"]),
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
-    // What hyper-util calls watching a connection.
-    ("tool-cli/src/check/log_warnings.rs", &["Mutex"]),
+    // A watch channel that stops connections, as in hyper-util.
+    ("tool-cli/src/check/captured_warnings.rs", &["Mutex"]),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
-    // A channel of tokio's that has how many signals came.
+    // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
     // A connection's task alone counts, in its service and in its stream.
     ("tool-gateway/src/serve/client_stream.rs", &["AtomicUsize"]),
@@ -24,64 +24,63 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/access/client_limits.rs",
         &["Mutex", "MutexGuard", "Notify"],
     ),
-    // A channel and slots of tokio's.
+    // Tokio channels, and slots of a tokio semaphore.
     (
         "tool-gateway/src/server/drive/calls.rs",
         &["Semaphore", "mpsc", "watch"],
     ),
-    // One map, in which a lock is found or made in one step. It is removed only when it has no owner, and is handed out
-    // in that step alone.
+    // One map, in which a lock is found or created in one step. A lock without an owner is removed, and only this step returns locks.
     ("tool-gateway/src/server/turns/locks.rs", &["Mutex"]),
-    // One state under one lock. Who waits for a change is enabled in tokio's `Notify` before it looks, so that none is missed.
+    // One state under one lock. A waiter is registered with tokio's `Notify` before it reads the state, so that no change is missed.
     (
         "tool-gateway/src/server/turns/running_turn.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
     ),
-    // One table under one lock; a turn's own lock is taken inside of it, and never the other way round.
+    // One table under one lock. The lock of a turn is taken inside, never the other way round.
     (
         "tool-gateway/src/server/turns/turn_table.rs",
         &["AtomicUsize", "Mutex", "MutexGuard", "watch"],
     ),
-    // One map, each use of which is one step; a turn is read and then changed with a claim on it alone.
+    // One map; each use is one step. A turn is read and then changed only by the owner of its claim.
     (
         "tool-gateway/src/server/turns/claims.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // One map of digests, each of which depends on its key alone.
+    // One map of digests, each of which depends only on its key.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
-    // What is open is looked at while it is used, and replaced by one at a time.
+    // The open database is read by its users, and replaced by one thread at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
-    // One list: a connection is taken or put back in one step. Who closes the expired says in the same step whether any are left.
+    // One list; a connection is taken or returned in one step. The step that closes expired connections also returns whether others remain.
     (
         "tool-gateway/src/upstream/transport/pool.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // Two counters that know nothing of each other.
+    // Two independent counters.
     (
         "tool-gateway/src/upstream/script/mod.rs",
         &["AtomicU64", "AtomicUsize"],
     ),
-    // Whether a future is polled or was woken: loom found no order of one or two wakes and its polls in which a wake is lost.
+    // The state of a future: being polled or woken. loom found no order of two wakes and a poll in which a wake is lost.
     ("tool-gateway/src/self_wakes.rs", &["AtomicU8", "AtomicWaker"]),
     ("tool-runtime/src/call/deadline.rs", &["Mutex", "MutexGuard"]),
     ("tool-runtime/src/call/tool_call.rs", &["AtomicBool"]),
-    // A channel of tokio's that has the latest report.
+    // A tokio channel with the latest report.
     ("tool-runtime/src/host/context.rs", &["watch"]),
     ("tool-runtime/src/host/progress.rs", &["watch"]),
-    // Functions lock one value, in as many steps as they like; the guard cannot be held across an `.await`.
+    // Functions lock one value, in any number of steps. The guard cannot be held across an `.await`.
     ("tool-runtime/src/host/session_state.rs", &["Mutex", "MutexGuard"]),
-    // One map, in which an entry is read or made in one step. No value is locked meanwhile.
+    // One map, in which an entry is read or created in one step. No value is locked meanwhile.
     (
         "tool-runtime/src/host/session_values.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // One map, in which an entry is read, made or removed in one step.
+    // One map, in which an entry is read, created or removed in one step.
     ("tool-runtime/src/host/session_store.rs", &["Mutex", "MutexGuard"]),
-    // Who waits for a rule makes tokio's `Notified` before it looks at the rules, and a rule is added before the waiting are woken, so that
-    // none is missed.
+    // A waiter creates tokio's `Notified` before it reads the rules, and a rule is added before the waiters are woken, so that no rule is
+    // missed.
     ("tool-runtime/src/permission.rs", &["Notify"]),
-    // One phase between a call and its thread, each change one step; the number beside it is for the log alone.
+    // One phase that a call shares with its thread; each change is one step. The counter is only for the log.
     ("tool-runtime/src/tool/blocking.rs", &["AtomicUsize", "Mutex"]),
 ];
 
@@ -124,7 +123,7 @@ fn collect(tokens: &TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Types of shared state. A value that is made once and never changed (`LazyLock`) is not shared state.
+/// Types of shared state. A value that is created once and never changed (`LazyLock`) is not shared state.
 const SHARING: [&str; 11] = [
     "Mutex",
     "MutexGuard",

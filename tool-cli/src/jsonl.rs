@@ -1,4 +1,4 @@
-//! JSON lines: read one by one, each answered before more input is awaited.
+//! JSON lines. Each line is answered before more input is awaited.
 
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, StdoutLock, Write as _};
 
@@ -8,20 +8,19 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::outcome::Failure;
-use crate::source::{Source, not_text};
+use crate::source::{Source, invalid_utf8};
 
 /// A line that is not blank.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
-    /// From 1, blank ones counted.
+    /// Number of the line from 1, with blank lines.
     pub(crate) number: usize,
-    /// Number of bytes of the input up to its end.
+    /// Number of bytes of the input up to the end of the line.
     pub(crate) end: u64,
 }
 
-/// Has every line that is not blank answered, in order, and tells how many could not be read: those are answered
-/// with an error.
+/// Answers every line that is not blank, in order. An invalid line is answered with an error. Returns the number of invalid lines.
 pub(crate) fn answer_each(
     source: Source,
     mut answer: impl FnMut(Line<'_>, &mut Answers) -> Result<(), LineError>,
@@ -34,20 +33,20 @@ pub(crate) fn answer_each(
     };
     let mut answers = Answers(BufWriter::with_capacity(BUFFER, io::stdout().lock()));
     let mut bytes = Vec::new();
-    let mut unread = 0;
+    let mut invalid = 0;
     while lines.next(&mut bytes, &mut answers)? {
         let answered = match std::str::from_utf8(&bytes) {
             Ok(text) => {
                 let (number, end) = (lines.number, lines.end);
                 answer(Line { text, number, end }, &mut answers)
             }
-            Err(error) => Err(LineError::unread(not_text(&bytes, error.valid_up_to()))),
+            Err(error) => Err(LineError::invalid(invalid_utf8(&bytes, error.valid_up_to()))),
         };
         match answered {
             Ok(()) => {}
             Err(LineError::Failed(failure)) => return Err(failure),
-            Err(LineError::Unread { id, error }) => {
-                unread += 1;
+            Err(LineError::Invalid { id, error }) => {
+                invalid += 1;
                 answers.write(&ErrorRecord {
                     id: id.as_deref().unwrap_or(RawValue::NULL),
                     line: lines.number,
@@ -57,7 +56,7 @@ pub(crate) fn answer_each(
         }
     }
     answers.flush()?;
-    Ok(unread)
+    Ok(invalid)
 }
 
 struct Lines {
@@ -68,7 +67,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Reads the next line that is not blank. Whatever was answered so far is out before this waits for input.
+    /// Reads the next line that is not blank. All answers are flushed before a wait for input.
     fn next(&mut self, line: &mut Vec<u8>, answers: &mut Answers) -> Result<bool, Failure> {
         loop {
             if !self.input.buffer().contains(&b'\n') {
@@ -84,7 +83,7 @@ impl Lines {
             }
             self.number += 1;
             self.end += u64::try_from(read).unwrap_or_default();
-            // A line that is cut off ends there, and not with a line end that has no place in it.
+            // Without a line feed at its end, a carriage return belongs to the line.
             if line.pop_if(|byte| *byte == b'\n').is_some() {
                 line.pop_if(|byte| *byte == b'\r');
             }
@@ -98,7 +97,7 @@ impl Lines {
     }
 }
 
-/// Standard output, a line for each answer.
+/// Standard output with a line for each answer.
 pub(crate) struct Answers(BufWriter<StdoutLock<'static>>);
 
 impl Answers {
@@ -114,27 +113,27 @@ impl Answers {
     }
 }
 
-/// Reason why a line has no regular answer.
+/// Error of a line without a regular answer.
 #[derive(Debug)]
 pub(crate) enum LineError {
-    /// It is no record: the next one may be.
-    Unread {
-        /// The record's id, where that could be read.
+    /// The line is invalid; later lines may be valid.
+    Invalid {
+        /// Id of the record, if the id could be read.
         id: Option<Box<RawValue>>,
         error: String,
     },
-    /// There is nowhere to write to.
+    /// The answer could not be written.
     Failed(Failure),
 }
 
 impl LineError {
-    fn unread(error: String) -> Self {
-        Self::Unread { id: None, error }
+    fn invalid(error: String) -> Self {
+        Self::Invalid { id: None, error }
     }
 
-    /// A record whose id is known.
+    /// Creates the error of a record whose id is known.
     pub(crate) fn new(id: &RawValue, error: impl Into<String>) -> Self {
-        Self::Unread {
+        Self::Invalid {
             id: Some(id.to_owned()),
             error: error.into(),
         }
@@ -154,27 +153,27 @@ struct ErrorRecord<'a> {
     error: &'a str,
 }
 
-/// Reads a line as a record; `wanted` is what to send instead.
-pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, wanted: &str) -> Result<T, LineError> {
-    let unread = |error: &serde_json::Error| {
-        let no_json = match error.classify() {
+/// Parses a line as a record. `expected` describes valid records in messages.
+pub(crate) fn record<'a, T: Deserialize<'a>>(line: &'a str, expected: &str) -> Result<T, LineError> {
+    let invalid = |error: &serde_json::Error| {
+        let prefix = match error.classify() {
             Category::Syntax | Category::Eof => "the line is not JSON: ",
             Category::Data | Category::Io => "",
         };
-        LineError::unread(format!("{no_json}{}; send {wanted}", in_words(error)))
+        LineError::invalid(format!("{prefix}{}; expected {expected}", message_of(error)))
     };
-    // serde would take an array for a record, too.
+    // serde would also parse an array as a record.
     if !line.trim_start().starts_with('{') {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {
-            Ok(_) => LineError::unread(format!("the line is no object; send {wanted}")),
-            Err(error) => unread(&error),
+            Ok(_) => LineError::invalid(format!("expected {expected}")),
+            Err(error) => invalid(&error),
         });
     }
-    serde_json::from_str(line).map_err(|error| unread(&error))
+    serde_json::from_str(line).map_err(|error| invalid(&error))
 }
 
-/// Error of a line without serde's line number, which is always 1.
-pub(crate) fn in_words(error: &serde_json::Error) -> String {
+/// Returns the message of an error without serde's line number, which is always 1.
+pub(crate) fn message_of(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     match message.strip_suffix(&place) {
@@ -183,22 +182,22 @@ pub(crate) fn in_words(error: &serde_json::Error) -> String {
     }
 }
 
-/// A member that is there, be it `null`.
+/// Deserializes a field that is present, also if its value is `null`.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// The text of a member that must be a string.
+/// Returns the value of a field that must be a string.
 pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<String, LineError> {
     if !value.get().starts_with('"') {
-        let error = format!("`{name}` is no string; send the text as a JSON string");
+        let error = format!("`{name}`: expected a JSON string");
         return Err(LineError::new(id, error));
     }
-    // Its grammar was checked with the line's: all that a string can still be is no Unicode.
+    // The line is valid JSON, so the only possible error is an unpaired surrogate.
     serde_json::from_str(value.get()).map_err(|error| {
         let column = error.column();
         let error = format!(
-            "`{name}` has half of a surrogate pair at column {column} of its JSON; send the character itself"
+            "`{name}`: unpaired surrogate at column {column} of the JSON string; expected the character"
         );
         LineError::new(id, error)
     })
@@ -206,5 +205,5 @@ pub(crate) fn string(id: &RawValue, name: &str, value: &RawValue) -> Result<Stri
 
 const BUFFER: usize = 64 << 10;
 
-/// Prefix of the first line that some editors and spreadsheets write.
+/// Byte order mark, which some editors and spreadsheets write before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

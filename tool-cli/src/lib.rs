@@ -2,7 +2,7 @@
 //!
 //! # As a library
 //!
-//! A program has the commands among its own, as `tool-gateway` does:
+//! A program can add the commands to its own, like `tool-gateway`:
 //!
 //! ```
 //! use tool_cli::{Command, Failure, Outcome, Program};
@@ -50,11 +50,11 @@ pub use program::Program;
 pub use terminal::{Terminal, visible};
 
 impl Command {
-    /// Runs the command: its result goes to standard output, messages go to the terminal.
+    /// Runs the command. Writes the result to standard output, and messages to the terminal.
     ///
     /// # Errors
     ///
-    /// Input could not be read, or output could not be written.
+    /// If the input could not be read, or the output could not be written.
     pub fn run(&self, terminal: Terminal) -> Result<Outcome, Failure> {
         match self {
             Self::Repair(options) => match options.sse {

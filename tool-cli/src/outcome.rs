@@ -7,12 +7,12 @@ use std::io;
 pub enum Outcome {
     /// Exit status 0.
     Success,
-    /// Part of the input could not be repaired or read: exit status 1.
+    /// Exit status 1: a part of the input could not be repaired or read.
     WithErrors,
 }
 
 impl Outcome {
-    /// `Success` if there were no errors, else `WithErrors`.
+    /// Returns `Success` if there were no errors, otherwise `WithErrors`.
     pub fn success_if(no_errors: bool) -> Self {
         if no_errors {
             Self::Success
@@ -22,30 +22,30 @@ impl Outcome {
     }
 }
 
-/// Reason why a command could not run to its end.
+/// Failure of a command that could not run to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The reader of standard output has gone, as `head` does: exit status 0, without a message.
+    /// Exit status 0 without a message: the reader of standard output has exited, like `head`.
     OutputClosed,
-    /// Message that names the problem and what to do: exit status 2.
+    /// Exit status 2, with a message that contains the problem and advice.
     Message(String),
 }
 
 impl Failure {
-    /// Failure to write output.
+    /// Creates the failure of a write to the output.
     pub fn writing(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::OutputClosed;
         }
         Self::Message(format!(
-            "the output cannot be written: {error}; what is there so far is incomplete"
+            "the output cannot be written: {error}; the output so far is incomplete"
         ))
     }
 
-    /// Failure to read the input `name`.
+    /// Creates the failure of a read of the input `name`.
     pub fn reading(name: &str, error: &io::Error) -> Self {
         Self::Message(format!(
-            "{name} cannot be read: {error}; name a file that can, or `-` for standard input"
+            "{name} cannot be read: {error}; expected a readable file, or `-` for standard input"
         ))
     }
 }

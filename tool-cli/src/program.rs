@@ -14,20 +14,20 @@ use crate::terminal::Terminal;
 /// A program with subcommands.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// Name that users type.
+    /// Name of the program on the command line.
     pub name: &'static str,
     /// Version that `--version` prints.
     pub version: &'static str,
-    /// Sentence at the top of `--help`.
+    /// First sentence of `--help`.
     pub about: &'static str,
     /// Examples at the end of `--help`.
     pub examples: &'static str,
-    /// Tip after an unknown command that is like none of the known ones.
+    /// Tip after an unknown command that is not similar to any known one.
     pub tip: &'static str,
 }
 
 impl Program {
-    /// Runs the command that the arguments name; the first argument is the program's own name.
+    /// Parses the arguments, the first of which is the program's name, and runs their command.
     ///
     /// The exit status is 0 after [`Outcome::Success`] or [`Failure::OutputClosed`], 1 after [`Outcome::WithErrors`], and 2 after
     /// [`Failure::Message`] or wrong usage, with a message on standard error.
@@ -39,7 +39,7 @@ impl Program {
         let (parsed, color) = match self.parse::<C>(arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
-                // Help and version are errors of clap, too. If standard error is closed, the exit status has to do.
+                // clap returns help and version as errors, too. If standard error is closed, only the exit status remains.
                 let _ = error.print();
                 return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
             }
@@ -76,8 +76,8 @@ impl Program {
             .subcommand_required(true)
             .arg_required_else_help(true);
         ColorOption::augment_args(C::augment_subcommands(command))
-            .about(self.about) // after the options, whose doc comments clap takes for it, too
-            // The help of `repair` and `check` is the same in every program, but for the program's name.
+            .about(self.about) // after the options, since clap would use their doc comments instead
+            // The help of `repair` and `check` contains the name of the program.
             .mut_subcommands(
                 |command| match command.get_after_long_help().map(StyledStr::to_string) {
                     Some(help) => command.after_long_help(help.replace("{program}", self.name)),

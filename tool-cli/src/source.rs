@@ -1,4 +1,4 @@
-//! Input of a command: a file, or standard input.
+//! Input of a command: a file or standard input.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -7,9 +7,9 @@ use std::path::Path;
 use crate::outcome::Failure;
 use crate::terminal::{Terminal, visible};
 
-/// Input, opened.
+/// Opened input.
 pub(crate) struct Source {
-    /// Name in messages.
+    /// Name of the input in messages.
     pub(crate) name: String,
     /// Length in bytes, if it is known.
     pub(crate) length: Option<u64>,
@@ -17,12 +17,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens a file; none, or `-`, is standard input.
+    /// Opens a file. Without a path, or with `-`, opens standard input.
     pub(crate) fn open(path: Option<&Path>, terminal: Terminal) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             let stdin = io::stdin();
-            if stdin.is_terminal() && terminal.watched {
-                terminal.print("reading from the terminal; end the input with Ctrl-D on a line of its own\n");
+            if stdin.is_terminal() && terminal.is_interactive {
+                terminal.print("reading from the terminal; end the input with Ctrl-D on a separate line\n");
             }
             return Ok(Self {
                 name: "stdin".to_owned(),
@@ -40,7 +40,7 @@ impl Source {
         })
     }
 
-    /// All of it.
+    /// Reads the whole input.
     pub(crate) fn read(&mut self) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         match self.reader.read_to_end(&mut bytes) {
@@ -50,15 +50,15 @@ impl Source {
     }
 }
 
-/// Reason why bytes are not text, with advice.
-pub(crate) fn not_text(bytes: &[u8], offset: usize) -> String {
+/// Returns the message for bytes that are not UTF-8, with advice.
+pub(crate) fn invalid_utf8(bytes: &[u8], offset: usize) -> String {
     let found = bytes.get(offset).copied().unwrap_or_default();
     let advice = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        "it looks like UTF-16; convert it, for example with `iconv -f UTF-16 -t UTF-8`"
+        "this looks like UTF-16; convert the file, for example with `iconv -f UTF-16 -t UTF-8`"
     } else if bytes.contains(&0) {
         "this looks like a binary file; send text in UTF-8"
     } else {
-        "convert it, for example with `iconv -f GB18030 -t UTF-8`, if that is what it is"
+        "convert the file, for example from GB18030 with `iconv -f GB18030 -t UTF-8`"
     };
     format!("byte {offset} (0x{found:02X}) is not UTF-8; {advice}")
 }

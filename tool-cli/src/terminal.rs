@@ -1,66 +1,66 @@
-//! Standard error: what people read while standard output holds only the result.
+//! Messages to the user on standard error. Standard output contains only the result.
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use crate::options::When;
+use crate::options::ColorChoice;
 
-/// Destination of messages, and their colours.
+/// Standard error as the destination of messages, with their colours.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
     pub(crate) palette: Palette,
-    /// Whether somebody is watching, on a terminal where a line can be written anew.
-    pub(crate) watched: bool,
-    /// Whether the result goes to a terminal, too: most likely the same one.
-    pub(crate) shared: bool,
+    /// Whether standard error is a terminal that can rewrite a line.
+    pub(crate) is_interactive: bool,
+    /// Whether standard output is a terminal, too, most likely the same one.
+    pub(crate) has_output: bool,
 }
 
 impl Terminal {
-    /// Standard error as it is now: on a terminal or not, with `NO_COLOR` and `TERM` of the environment.
-    pub(crate) fn new(color: When) -> Self {
+    /// Detects whether standard error is a terminal, and reads `NO_COLOR` and `TERM`.
+    pub(crate) fn new(color: ColorChoice) -> Self {
         let dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
-        // https://no-color.org: any value but an empty one.
+        // Any value except an empty one, https://no-color.org.
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let watched = io::stderr().is_terminal() && !dumb;
+        let is_interactive = io::stderr().is_terminal() && !dumb;
         Self {
             palette: Palette {
-                colored: is_colored(color, watched, unwanted),
+                colored: is_colored(color, is_interactive, unwanted),
             },
-            watched,
-            shared: io::stderr().is_terminal() && io::stdout().is_terminal(),
+            is_interactive,
+            has_output: io::stderr().is_terminal() && io::stdout().is_terminal(),
         }
     }
 
-    /// Ends the line of a result, where a message would go on with it.
+    /// Writes a line break if a message would continue the last line of the result.
     pub(crate) fn end_line(self, result: &[u8]) {
-        if self.shared && result.last().is_some_and(|byte| *byte != b'\n') {
+        if self.has_output && result.last().is_some_and(|byte| *byte != b'\n') {
             self.print("\n");
         }
     }
 
-    /// Writes a message; a closed standard error is no failure.
-    #[allow(clippy::unused_self, reason = "messages go through here, not past it")]
+    /// Writes a message. A closed standard error is not a failure.
+    #[allow(clippy::unused_self, reason = "all messages are written through a terminal")]
     pub fn print(self, message: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(message.as_bytes());
         let _ = stderr.flush();
     }
 
-    /// Says why there is no result.
+    /// Writes the message of a failure.
     pub(crate) fn fail(self, message: &str) {
-        self.print(&format!("{} {message}\n", self.palette.bad("error:")));
+        self.print(&format!("{} {message}\n", self.palette.error("error:")));
     }
 }
 
-fn is_colored(when: When, watched: bool, unwanted: bool) -> bool {
-    match when {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => watched && !unwanted,
+fn is_colored(color: ColorChoice, is_interactive: bool, unwanted: bool) -> bool {
+    match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => is_interactive && !unwanted,
     }
 }
 
-/// A text from outside in one line, cut to a length that people read: a terminal has nothing to obey in it.
+/// Returns a text from outside as one line of limited length, with escaped control characters.
 pub fn visible(text: &str) -> String {
     let mut shown = String::new();
     for (place, letter) in text.chars().enumerate() {
@@ -77,7 +77,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Characters that a terminal would obey, or that are invisible.
+/// Returns whether a character is invisible or controls a terminal.
 pub(crate) fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -87,36 +87,36 @@ pub(crate) fn is_hidden(letter: char) -> bool {
 /// Maximum number of characters of a text from outside.
 const VISIBLE: usize = 512;
 
-/// A number with its noun.
+/// Returns a number with its noun.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Colours, or none.
+/// Colours of messages, or none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Palette {
     pub(crate) colored: bool,
 }
 
 impl Palette {
-    /// Colour of errors.
-    pub(crate) fn bad(self, text: &str) -> String {
+    /// Colours an error.
+    pub(crate) fn error(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// Colour of changes.
-    pub(crate) fn changed(self, text: &str) -> String {
+    /// Colours a change or a warning.
+    pub(crate) fn warning(self, text: &str) -> String {
         self.paint("1;33", text)
     }
 
-    /// Colour of success.
-    pub(crate) fn good(self, text: &str) -> String {
+    /// Colours a success.
+    pub(crate) fn success(self, text: &str) -> String {
         self.paint("1;32", text)
     }
 
-    fn paint(self, how: &str, text: &str) -> String {
+    fn paint(self, style: &str, text: &str) -> String {
         if self.colored && !text.is_empty() {
-            format!("\x1b[{how}m{text}\x1b[0m")
+            format!("\x1b[{style}m{text}\x1b[0m")
         } else {
             text.to_owned()
         }
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn colours_depend_on_the_terminal_and_the_environment() {
-        assert!(is_colored(When::Auto, true, false));
-        assert!(!is_colored(When::Auto, true, true) && !is_colored(When::Auto, false, false));
-        assert!(is_colored(When::Always, false, true) && !is_colored(When::Never, true, false));
+        assert!(is_colored(ColorChoice::Auto, true, false));
+        assert!(!is_colored(ColorChoice::Auto, true, true) && !is_colored(ColorChoice::Auto, false, false));
+        assert!(is_colored(ColorChoice::Always, false, true) && !is_colored(ColorChoice::Never, true, false));
     }
 
     #[test]

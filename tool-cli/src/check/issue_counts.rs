@@ -1,4 +1,4 @@
-//! [`IssueCounts`]: numbers of calls and of issue codes, for the summary of a report.
+//! [`IssueCounts`]: numbers of calls and of issue codes, for a summary.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,8 +37,8 @@ impl IssueCounts {
         !self.warnings.is_empty()
     }
 
-    /// The summary; `unread` lines were no calls.
-    pub(crate) fn summary(&self, unread: usize, palette: Palette) -> String {
+    /// Returns the summary. `invalid` is the number of lines that were not calls.
+    pub(crate) fn summary(&self, invalid: usize, palette: Palette) -> String {
         let calls = self.clean + self.with_warnings + self.refused;
         let mut output = format!(
             "{}: {} clean, {} with warnings, {} refused\n",
@@ -47,12 +47,16 @@ impl IssueCounts {
             self.with_warnings,
             self.refused,
         );
-        if unread > 0 {
-            let unread = counted(unread, "line", "lines");
-            let _ = writeln!(output, "{}", palette.bad(&format!("{unread} could not be read")));
+        if invalid > 0 {
+            let invalid = counted(invalid, "line", "lines");
+            let _ = writeln!(
+                output,
+                "{}",
+                palette.error(&format!("{invalid} could not be read"))
+            );
         }
-        list(&palette.bad("errors"), &self.errors, &mut output);
-        list(&palette.changed("warnings"), &self.warnings, &mut output);
+        list(&palette.error("errors"), &self.errors, &mut output);
+        list(&palette.warning("warnings"), &self.warnings, &mut output);
         output
     }
 }
@@ -63,14 +67,14 @@ fn count(issues: &[Issue], counts: &mut BTreeMap<Code, usize>) {
     }
 }
 
-/// The most frequent first.
+/// Lists the codes, the most frequent first.
 fn list(heading: &str, counts: &BTreeMap<Code, usize>, output: &mut String) {
     let mut counts: Vec<(Code, usize)> = counts.iter().map(|(code, count)| (*code, *count)).collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let Some((_, most)) = counts.first() else {
+    let Some((_, highest)) = counts.first() else {
         return;
     };
-    let width = most.to_string().len();
+    let width = highest.to_string().len();
     let _ = writeln!(output, "{heading}");
     for (code, count) in &counts {
         let _ = writeln!(output, "  {count:>width$} {code}");

@@ -1,4 +1,4 @@
-//! `tool-gateway check`: recorded calls against their schemas.
+//! `check --jsonl`: checks recorded calls against their schemas.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -23,19 +23,19 @@ pub(crate) fn run(options: &CheckOptions, terminal: Terminal) -> Result<Outcome,
         schemas: Schemas::default(),
         counts: IssueCounts::default(),
     };
-    let unread = jsonl::answer_each(source, |line, answers| check.answer(line, answers));
+    let invalid = jsonl::answer_each(source, |line, answers| check.answer(line, answers));
     check.progress.clear();
-    let (unread, counts) = (unread?, check.counts);
-    terminal.print(&counts.summary(unread, terminal.palette));
+    let (invalid, counts) = (invalid?, check.counts);
+    terminal.print(&counts.summary(invalid, terminal.palette));
     let denied = match options.deny {
         None => false,
         Some(Deny::Errors) => counts.has_errors(),
         Some(Deny::Warnings) => counts.has_errors() || counts.has_warnings(),
     };
-    Ok(Outcome::success_if(unread == 0 && !denied))
+    Ok(Outcome::success_if(invalid == 0 && !denied))
 }
 
-/// State between the lines.
+/// State of the command between lines.
 struct Check {
     /// Name of the input.
     name: String,
@@ -49,10 +49,13 @@ struct Check {
 impl Check {
     fn answer(&mut self, line: Line<'_>, answers: &mut Answers) -> Result<(), LineError> {
         self.progress.step(line.number, line.end);
-        let sent: CheckedLine<'_> = jsonl::record(line.text, WANTED)?;
+        let sent: CheckedLine<'_> = jsonl::record(line.text, EXPECTED)?;
         let id = sent.id.unwrap_or(RawValue::NULL);
         let Some(schema) = sent.schema else {
-            return Err(LineError::new(id, format!("there is no `schema`; send {WANTED}")));
+            return Err(LineError::new(
+                id,
+                format!("missing `schema`; expected {EXPECTED}"),
+            ));
         };
         let input = input(id, &sent)?;
         let (compiled, warnings) = self.schemas.compiled(schema.get());
@@ -80,26 +83,26 @@ impl Check {
             self.terminal.print(&format!(
                 "{}:{line}: {} in the schema: {}\n",
                 self.name,
-                self.terminal.palette.changed("warning"),
+                self.terminal.palette.warning("warning"),
                 visible(warning),
             ));
         }
     }
 }
 
-/// The arguments as text: what a model wrote, or how their JSON stands in the line, with its numbers and keys.
+/// Returns the arguments as text: the text of a model, or the JSON text in the line, with its numbers and keys.
 fn input(id: &RawValue, sent: &CheckedLine<'_>) -> Result<String, LineError> {
     match (sent.arguments, sent.raw) {
         (Some(arguments), None) => Ok(arguments.get().to_owned()),
         (None, Some(raw)) => jsonl::string(id, "raw", raw),
         (None, None) => {
-            let error = "there is neither `arguments` nor `raw`; send the arguments as JSON in `arguments`, or \
-                         the text that a model wrote in `raw`";
+            let error = "missing `arguments` or `raw`; expected the arguments as JSON in `arguments`, or the text of a model \
+                         in `raw`";
             Err(LineError::new(id, error))
         }
         (Some(_), Some(_)) => {
-            let error = "there are both `arguments` and `raw`; send one of them: `raw` if the text that a \
-                         model wrote is known";
+            let error = "found both `arguments` and `raw`; expected `raw` if the text of the model is known, otherwise \
+                         `arguments`";
             Err(LineError::new(id, error))
         }
     }
@@ -125,4 +128,4 @@ struct CheckReport<'a> {
     errors: &'a [Issue],
 }
 
-const WANTED: &str = r#"{"id": …, "schema": {…}, "arguments": {…}}, or "raw": "…" in place of `arguments`"#;
+const EXPECTED: &str = r#"{"id": …, "schema": {…}, "arguments": {…}}, or "raw": "…" in place of `arguments`"#;

@@ -1,7 +1,7 @@
-//! `check`: recorded calls against their schemas.
+//! `check`: checks recorded calls against their schemas.
 
 // Dependencies first: a module uses only modules declared before it.
-mod log_warnings;
+mod captured_warnings;
 mod schemas;
 mod issue_counts;
 mod progress;

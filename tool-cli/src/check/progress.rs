@@ -1,10 +1,10 @@
-//! Progress of a long job, on a terminal that shows no results.
+//! Progress of a long command, on a terminal without results.
 
 use std::time::{Duration, Instant};
 
 use crate::terminal::Terminal;
 
-/// One line on a terminal, written anew now and then.
+/// A line on a terminal that is rewritten at intervals.
 #[derive(Debug)]
 pub(crate) struct Progress {
     terminal: Terminal,
@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// The job reads an input of that length.
+    /// Creates the progress of an input of this length in bytes, if the length is known.
     pub(crate) fn new(terminal: Terminal, length: Option<u64>) -> Self {
         Self {
             terminal,
@@ -26,14 +26,14 @@ impl Progress {
         }
     }
 
-    /// So much was read.
+    /// Reports the number of lines and bytes read so far.
     pub(crate) fn step(&mut self, lines: usize, bytes: u64) {
         self.steps = self.steps.wrapping_add(1);
-        // Most jobs are done before anybody asks, and asking the clock costs as much as a short line.
-        if !self.terminal.watched
-            || self.terminal.shared
+        // Most inputs end before the first message, and to read the clock costs as much as to check a short line.
+        if !self.terminal.is_interactive
+            || self.terminal.has_output
             || !self.steps.is_multiple_of(64)
-            || self.began.elapsed() < QUIET
+            || self.began.elapsed() < INITIAL_DELAY
         {
             return;
         }
@@ -43,11 +43,11 @@ impl Progress {
         {
             self.last_shown = Some(Instant::now());
             self.terminal
-                .print(&format!("\r{}\x1b[K", in_words(lines, bytes, self.length)));
+                .print(&format!("\r{}\x1b[K", describe(lines, bytes, self.length)));
         }
     }
 
-    /// Clears the line: something else is about to be said.
+    /// Clears the line before other output.
     pub(crate) fn clear(&mut self) {
         if self.last_shown.take().is_some() {
             self.terminal.print("\r\x1b[K");
@@ -55,7 +55,7 @@ impl Progress {
     }
 }
 
-fn in_words(lines: usize, bytes: u64, length: Option<u64>) -> String {
+fn describe(lines: usize, bytes: u64, length: Option<u64>) -> String {
     match length {
         Some(length) => format!("{lines} lines, {} %", bytes.saturating_mul(100) / length),
         None => format!("{lines} lines, {} MB", bytes / 1_000_000),
@@ -63,7 +63,7 @@ fn in_words(lines: usize, bytes: u64, length: Option<u64>) -> String {
 }
 
 /// Time before the first message.
-const QUIET: Duration = Duration::from_secs(1);
+const INITIAL_DELAY: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn shows_the_share_if_the_length_is_known() {
-        assert_eq!(in_words(7, 50, Some(200)), "7 lines, 25 %");
-        assert_eq!(in_words(7, 5_000_000, None), "7 lines, 5 MB");
+        assert_eq!(describe(7, 50, Some(200)), "7 lines, 25 %");
+        assert_eq!(describe(7, 5_000_000, None), "7 lines, 5 MB");
     }
 }

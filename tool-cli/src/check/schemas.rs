@@ -1,4 +1,4 @@
-//! Schemas that come with calls: each is compiled once, a bounded number is kept, and warnings are reported once.
+//! Schemas of checked calls. A bounded number of compiled schemas is kept, and warnings are reported once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -7,38 +7,38 @@ use std::rc::Rc;
 use serde_json::Value;
 use tool_runtime::{RegistryError, ToolDefinition, ToolRegistry};
 
-use crate::check::log_warnings;
-use crate::jsonl::in_words;
+use crate::check::captured_warnings::capture_warnings;
+use crate::jsonl::message_of;
 
-/// The name under which every schema is registered; it is shown nowhere.
+/// Tool name under which every schema is registered. The name is never shown.
 pub(crate) const NAME: &str = "call";
 
-/// A registry whose only tool has the schema, or why there is none.
+/// A registry whose only tool has the schema, or the error of the schema.
 pub(crate) type Compiled = Rc<Result<ToolRegistry, String>>;
 
 /// Compiled schemas by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Schemas {
     compiled: HashMap<Rc<str>, Compiled>,
-    /// The texts in the order in which they came: the oldest makes room.
+    /// Texts in the order of their compilation. The oldest schema is evicted first.
     order: VecDeque<Rc<str>>,
-    /// Hashes of the schemas with reported warnings: a schema may come back after its removal.
+    /// Hashes of the schemas with reported warnings, since an evicted schema may occur again.
     reported: HashSet<u64>,
     hasher: RandomState,
 }
 
 impl Schemas {
-    /// The compiled form of a schema, and its warnings if they were not reported before.
+    /// Returns the compiled schema, and its warnings if they were not reported before.
     pub(crate) fn compiled(&mut self, text: &str) -> (Compiled, Vec<String>) {
         if let Some(compiled) = self.compiled.get(text) {
             return (Rc::clone(compiled), Vec::new());
         }
-        if self.order.len() >= KEPT
+        if self.order.len() >= MAX_SCHEMAS
             && let Some(oldest) = self.order.pop_front()
         {
             self.compiled.remove(&oldest);
         }
-        let (compiled, mut warnings) = log_warnings::warnings_of(|| compile(text));
+        let (compiled, mut warnings) = capture_warnings(|| compile(text));
         if !warnings.is_empty() && !self.reported.insert(self.hasher.hash_one(text)) {
             warnings.clear();
         }
@@ -52,8 +52,8 @@ impl Schemas {
 fn compile(text: &str) -> Result<ToolRegistry, String> {
     let schema: Value = serde_json::from_str(text).map_err(|error| {
         format!(
-            "`schema` cannot be read: {}; send a JSON Schema",
-            in_words(&error)
+            "`schema` cannot be parsed: {}; expected a JSON Schema",
+            message_of(&error)
         )
     })?;
     let mut registry = ToolRegistry::new().without_name_check();
@@ -71,7 +71,7 @@ fn compile(text: &str) -> Result<ToolRegistry, String> {
 }
 
 /// Maximum number of compiled schemas.
-const KEPT: usize = 1024;
+const MAX_SCHEMAS: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -83,12 +83,15 @@ mod tests {
         let odd = r#"{"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}}"#;
         let (compiled, warnings) = schemas.compiled(odd);
         assert!(compiled.is_ok() && warnings.len() == 1, "{warnings:?}");
-        for place in 0..KEPT {
+        for place in 0..MAX_SCHEMAS {
             let other = format!(r#"{{"type": "object", "title": "{place}"}}"#);
             assert!(schemas.compiled(&other).0.is_ok());
         }
         assert!(!schemas.compiled.contains_key(odd));
         assert_eq!(schemas.compiled(odd).1, [""; 0]);
-        assert_eq!((schemas.compiled.len(), schemas.order.len()), (KEPT, KEPT));
+        assert_eq!(
+            (schemas.compiled.len(), schemas.order.len()),
+            (MAX_SCHEMAS, MAX_SCHEMAS)
+        );
     }
 }

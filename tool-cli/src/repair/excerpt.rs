@@ -1,18 +1,18 @@
-//! [`Excerpt`]: a part of one line that a terminal can show, with the places of carets in it.
+//! [`Excerpt`]: a part of a line that a terminal can show, with the positions of its carets.
 //!
-//! `annotate-snippets` draws the carets. It prints lines of any length, and some characters that terminals obey or that are
-//! invisible, so both end here.
+//! `annotate-snippets` draws the carets, but prints lines of any length, invisible characters, and characters that control a terminal.
+//! Excerpts limit the length, and escape such characters.
 
 use annotate_snippets::{Annotation, AnnotationKind, Snippet};
 
 use crate::terminal::is_hidden;
 
-/// Part of a line, without characters that a terminal would obey.
+/// A part of a line, without characters that control a terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Excerpt {
     /// Visible text, with `…` where the line was cut.
     text: String,
-    /// Bytes of `text` that have carets, in ascending order.
+    /// Offsets of the carets in `text`, in ascending order.
     carets: Vec<usize>,
     /// Number of the offsets that the excerpt covers.
     pub(crate) covered: usize,
@@ -24,7 +24,7 @@ const COLUMNS: usize = 96;
 const BEFORE: usize = 32;
 
 impl Excerpt {
-    /// Cuts the part out of a line that has the first offset and as many of the others as fit. The offsets are in ascending order.
+    /// Cuts out the part of a line that contains the first offset and as many other offsets as fit. Offsets must be in ascending order.
     pub(crate) fn new(line: &str, offsets: &[usize]) -> Self {
         let start = start(line, offsets.first().copied().unwrap_or_default());
         let mut excerpt = Self {
@@ -70,7 +70,7 @@ impl Excerpt {
         self.text.trim().is_empty()
     }
 
-    /// Source to draw: the excerpt, below a line before it if there is one. `number` is the number of the excerpt's line.
+    /// Returns the source to draw: the excerpt, below the line `before` if there is one. `number` is the excerpt's line number.
     pub(crate) fn snippet(
         &self,
         number: usize,
@@ -94,7 +94,7 @@ impl Excerpt {
     }
 }
 
-/// Offset at which the excerpt of a line begins.
+/// Returns the offset at which the excerpt of a line begins.
 fn start(line: &str, first: usize) -> usize {
     let mut columns = 0;
     let fits = line.chars().all(|letter| {
@@ -115,7 +115,7 @@ fn start(line: &str, first: usize) -> usize {
     0
 }
 
-/// Most columns that a character takes.
+/// Returns the maximum number of columns of a character.
 fn columns_of(letter: char) -> usize {
     match letter {
         '\t' => 4,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_terminals_obey_are_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(
             carets("\t写\u{1b}\u{9b}\u{200b}x", &[1, 4, 10]),
             ("\t写\\u{1b}\\u{9b}\\u{200b}x".into(), vec![1, 4, 24], 3)

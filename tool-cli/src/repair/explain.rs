@@ -1,4 +1,4 @@
-//! Explanation of a repair for people: each fix with its place, or the reason of a refusal.
+//! Explains a repair: each fix with its position, or the reason of a refusal.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::repair::excerpt::Excerpt;
 use crate::repair::line_column::{LineColumn, LineColumns};
 use crate::terminal::{Palette, counted, visible};
 
-/// A text that was looked at, with the name of where it came from.
+/// A parsed text with the name of its input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Explainer<'a> {
     pub(crate) name: &'a str,
@@ -18,17 +18,17 @@ pub(crate) struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// Every fix, a caret under its place, and how many there were of each kind.
+    /// Describes every fix with a caret under its position, and the number of fixes of each kind.
     pub(crate) fn fixes(&self, status: Status, fixes: &Fixes) -> String {
         let name = self.name;
         if fixes.is_empty() {
             let status = match status {
-                Status::Valid => self.palette.good("valid"),
-                _ => self.palette.changed("repaired"),
+                Status::Valid => self.palette.success("valid"),
+                _ => self.palette.warning("repaired"),
             };
             return format!("{name}: {status}, nothing was changed\n");
         }
-        let status = self.palette.changed("repaired");
+        let status = self.palette.warning("repaired");
         let mut output = format!("{name}: {status}, {}\n", counted(fixes.total(), "fix", "fixes"));
         let mut listed: Vec<&Fix> = fixes.first().iter().collect();
         listed.sort_by_key(|fix| fix.offset);
@@ -56,24 +56,24 @@ impl Explainer<'_> {
                 rest = later;
             }
         }
-        // A blank line between groups: each is drawn by itself.
+        // Groups are drawn separately, so that they are separated by blank lines.
         let drawn: Vec<String> = groups.iter().map(|group| self.draw(group)).collect();
         output.push_str(&drawn.concat());
         if fixes.total() > fixes.first().len() {
-            let _ = writeln!(output, "\nthe first {} are shown; in all:", fixes.first().len());
+            let _ = writeln!(output, "\nthe first {} are shown; total:", fixes.first().len());
         } else {
             output.push('\n');
         }
-        output + &tally(fixes)
+        output + &fix_counts(fixes)
     }
 
-    /// Reason why a text is unchanged.
+    /// Describes the reason why a text is unchanged.
     pub(crate) fn reason(&self, status: Status, reason: &Reason) -> String {
         let place = LineColumns::new(self.text).find(reason.offset);
         let (status, note_text) = match status {
             Status::Truncated => (
                 "truncated",
-                "half a call must not be executed, so nothing was completed".to_owned(),
+                "a truncated call must not be executed, so the text was not completed".to_owned(),
             ),
             _ => (
                 "refused",
@@ -85,7 +85,7 @@ impl Explainer<'_> {
             self.name,
             place.line,
             place.column,
-            self.palette.bad(status),
+            self.palette.error(status),
             visible(&reason.message),
             reason.offset,
         );
@@ -105,14 +105,14 @@ impl Explainer<'_> {
         renderer.render(std::slice::from_ref(group)) + "\n"
     }
 
-    /// The line, below the one before it if it is blank.
+    /// Returns the snippet of a line, with the previous line if the excerpt is blank.
     fn snippet(&self, place: LineColumn, excerpt: &Excerpt) -> Snippet<'static, Annotation<'static>> {
         let before = place.line_before_in(self.text).filter(|_| excerpt.is_blank());
         let before = before.map(|line| Excerpt::new(line, &[line.len()]));
         excerpt.snippet(place.line, before.as_ref())
     }
 
-    /// One line for each kind of fix in an excerpt.
+    /// Returns one line for each kind of fix in an excerpt.
     fn notes(&self, shown: &[(LineColumn, &Fix)]) -> Vec<String> {
         let mut notes: Vec<(FixCode, &str, String)> = Vec::new();
         for (place, fix) in shown {
@@ -128,41 +128,41 @@ impl Explainer<'_> {
         notes
             .into_iter()
             .map(|(code, message, at)| {
-                let code = self.palette.changed(code.as_str());
+                let code = self.palette.warning(code.as_str());
                 format!("{at} {code}: {}", visible(message))
             })
             .collect()
     }
 }
 
-/// A line below an excerpt.
+/// Creates a line below an excerpt.
 fn note(text: String) -> Message<'static> {
     Level::NOTE.no_name().message(text)
 }
 
-/// The limit that a reason speaks of, if it speaks of one.
+/// Returns the limit in a reason, if the reason is a limit.
 fn limit(reason: &str) -> Option<String> {
     let limits = Limits::default();
     let limits = [
-        ("nested deeper", limits.depth, "levels are followed"),
-        ("a number longer", limits.number, "bytes of a number are held"),
-        ("more white space", limits.space, "bytes of white space are held"),
+        ("nested deeper", limits.depth, "levels of nesting"),
+        ("a number longer", limits.number, "bytes of a number"),
+        ("more white space", limits.space, "bytes of white space"),
         (
             "not JSON, and more",
             limits.held,
-            "bytes are held from the first that is not JSON",
+            "bytes from the first one that is not JSON",
         ),
-        ("what came before is too long", limits.sent, KEPT),
-        ("something follows a value too long", limits.sent, KEPT),
+        ("what came before is too long", limits.sent, BYTES_BEFORE),
+        ("something follows a value too long", limits.sent, BYTES_BEFORE),
     ];
-    let (_, most, what) = limits.iter().find(|(begins, ..)| reason.starts_with(begins))?;
-    Some(format!("a limit, not a guess: at most {most} {what}"))
+    let (_, maximum, unit) = limits.iter().find(|(begins, ..)| reason.starts_with(begins))?;
+    Some(format!("the limit is {maximum} {unit}"))
 }
 
-const KEPT: &str = "bytes of what was JSON are kept to be looked at again";
+const BYTES_BEFORE: &str = "bytes before the first one that is not JSON";
 
-/// Number of fixes of each kind.
-fn tally(fixes: &Fixes) -> String {
+/// Lists the number of fixes of each kind.
+fn fix_counts(fixes: &Fixes) -> String {
     let most = fixes.counts().map(|(_, count)| count).max().unwrap_or(0);
     let width = most.to_string().len();
     let mut output = String::new();

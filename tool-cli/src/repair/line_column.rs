@@ -1,31 +1,31 @@
-//! Line and column of a byte, as editors count them.
+//! Line and column of a byte, counted like in editors.
 
-/// Place of a byte in a text.
+/// Position of a byte in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineColumn {
-    /// From 1.
+    /// Number of the line, from 1.
     pub(crate) line: usize,
-    /// In characters, from 1.
+    /// Number of the column in characters, from 1.
     pub(crate) column: usize,
-    /// In bytes from the start of the text, at the start of a character.
+    /// Offset of the character in bytes, from the start of the text.
     pub(crate) offset: usize,
     /// Offset of the start of the line.
     pub(crate) line_start: usize,
 }
 
 impl LineColumn {
-    /// Offset in the line.
+    /// Returns the offset in the line.
     pub(crate) fn in_line(&self) -> usize {
         self.offset - self.line_start
     }
 
-    /// The line without its end.
+    /// Returns the line without its line break.
     pub(crate) fn line_in<'t>(&self, text: &'t str) -> &'t str {
         let rest = text.get(self.line_start..).unwrap_or_default();
         without_return(rest.split('\n').next().unwrap_or_default())
     }
 
-    /// The line before without its end, or `None` for the first line.
+    /// Returns the previous line without its line break, or `None` for the first line.
     pub(crate) fn line_before_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         let before = text.get(..self.line_start)?.strip_suffix('\n')?;
         Some(without_return(before.rsplit('\n').next().unwrap_or_default()))
@@ -36,7 +36,7 @@ fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Finds the lines and columns of offsets that never go back, so that the text is looked at once, however many there are.
+/// Finds the lines and columns of ascending offsets, so that the text is read only once.
 #[derive(Debug)]
 pub(crate) struct LineColumns<'a> {
     text: &'a str,
@@ -56,7 +56,7 @@ impl<'a> LineColumns<'a> {
         }
     }
 
-    /// Place of a byte.
+    /// Returns the position of a byte.
     pub(crate) fn find(&mut self, offset: usize) -> LineColumn {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {

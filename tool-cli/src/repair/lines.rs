@@ -1,4 +1,4 @@
-//! `tool-gateway repair --jsonl`: many texts, one in each line.
+//! `repair --jsonl`: repairs many texts, one in each line.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let source = Source::open(options.file.as_deref(), terminal)?;
-    let unread = jsonl::answer_each(source, |line, answers| {
-        let sent: TextLine<'_> = jsonl::record(line.text, WANTED)?;
-        let id = sent.id.unwrap_or(RawValue::NULL);
-        let Some(text) = sent.text else {
-            return Err(LineError::new(id, format!("there is no `text`; send {WANTED}")));
+    let invalid = jsonl::answer_each(source, |line, answers| {
+        let record: TextLine<'_> = jsonl::record(line.text, EXPECTED)?;
+        let id = record.id.unwrap_or(RawValue::NULL);
+        let Some(text) = record.text else {
+            return Err(LineError::new(id, format!("missing `text`; expected {EXPECTED}")));
         };
         let text = jsonl::string(id, "text", text)?;
         let repaired = repair(&text);
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
             tool_name: repaired.tool_name.as_deref(),
         })?)
     })?;
-    Ok(Outcome::success_if(unread == 0))
+    Ok(Outcome::success_if(invalid == 0))
 }
 
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ struct RepairReport<'a> {
     tool_name: Option<&'a str>,
 }
 
-/// Number of fixes of each kind, if not all of them are listed.
+/// Returns the number of fixes of each kind, if not all fixes are listed.
 fn counts(fixes: &Fixes) -> Option<BTreeMap<&'static str, usize>> {
     let listed = fixes.first().len() == fixes.total();
     (!listed).then(|| {
@@ -66,4 +66,4 @@ fn counts(fixes: &Fixes) -> Option<BTreeMap<&'static str, usize>> {
     })
 }
 
-const WANTED: &str = r#"{"id": …, "text": "…"}"#;
+const EXPECTED: &str = r#"{"id": …, "text": "…"}"#;

@@ -1,4 +1,4 @@
-//! `repair`: one text, texts in JSON lines, or the calls in a stream.
+//! `repair`: repairs one text, texts in JSON lines, or the calls in a stream.
 
 // Dependencies first: a module uses only modules declared before it.
 mod line_column;

@@ -1,4 +1,4 @@
-//! `tool-gateway repair --sse`: a recorded stream, its tool calls repaired as it passes by.
+//! `repair --sse`: repairs the tool calls of a stream.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -13,12 +13,12 @@ use crate::terminal::{Palette, Terminal, counted, visible};
 
 pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
     let mut source = Source::open(options.file.as_deref(), terminal)?;
-    let mut passage = Passage {
+    let mut run = RepairRun {
         repairer: StreamRepairer::new(dialect, fixing(&options.stream)),
         out: Vec::new(),
         terminal,
         each_fix: options.stream.debug_logging,
-        unmet: false,
+        has_failures: false,
     };
     let mut first = None;
     let mut bytes = vec![0; 64 << 10];
@@ -28,34 +28,34 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
             Ok(count) => {
                 let bytes = bytes.get(..count).unwrap_or_default();
                 first = first.or_else(|| bytes.iter().copied().find(|byte| !BLANK.contains(byte)));
-                passage.repairer.push(bytes, &mut passage.out);
-                passage.send()?;
+                run.repairer.push(bytes, &mut run.out);
+                run.flush()?;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => break Err(Failure::reading(&source.name, &error)),
         }
     };
-    // What is held goes out, also where there is no more to be had: then as it came, for it may be half a call.
+    // Held bytes are written at the end. After an error they stay unrepaired, since they may be a partial call.
     if read.is_ok() {
-        passage.repairer.finish(&mut passage.out);
+        run.repairer.finish(&mut run.out);
     } else {
-        passage.repairer.abort(&mut passage.out);
+        run.repairer.abort(&mut run.out);
     }
-    passage.send()?;
-    terminal.print(&skipped(passage.repairer.skipped()));
-    if let Some(reason) = passage.repairer.bailout_reason() {
-        let untouched = terminal.palette.bad("the rest of the stream passed untouched");
-        terminal.print(&format!("{untouched}: {reason}\n"));
-        passage.unmet = true;
-    } else if read.is_ok() && passage.repairer.calls() == 0 {
+    run.flush()?;
+    terminal.print(&skipped(run.repairer.skipped()));
+    if let Some(reason) = run.repairer.bailout_reason() {
+        let unrepaired = terminal.palette.error("the rest of the stream was not repaired");
+        terminal.print(&format!("{unrepaired}: {reason}\n"));
+        run.has_failures = true;
+    } else if read.is_ok() && run.repairer.calls() == 0 {
         let advice = if first.is_some_and(|byte| b"{[".contains(&byte)) {
-            NO_STREAM
+            NOT_A_STREAM
         } else {
-            OTHER_KIND
+            OTHER_DIALECT
         };
-        terminal.print(&format!("no tool call was seen; {advice}\n"));
+        terminal.print(&format!("the stream has no tool calls; {advice}\n"));
     }
-    read.map(|()| Outcome::success_if(!passage.unmet))
+    read.map(|()| Outcome::success_if(!run.has_failures))
 }
 
 fn fixing(options: &StreamOptions) -> FormatFixing {
@@ -71,8 +71,8 @@ fn fixing(options: &StreamOptions) -> FormatFixing {
     fixing
 }
 
-/// A stream on its way through.
-struct Passage {
+/// A stream that is being repaired.
+struct RepairRun {
     repairer: StreamRepairer,
     /// Output that may be written.
     out: Vec<u8>,
@@ -80,12 +80,12 @@ struct Passage {
     /// Whether every fix is printed.
     each_fix: bool,
     /// Whether a call could not be repaired.
-    unmet: bool,
+    has_failures: bool,
 }
 
-impl Passage {
-    /// Sends what may leave, at once, and tells of the calls that ended with it.
-    fn send(&mut self) -> Result<(), Failure> {
+impl RepairRun {
+    /// Writes the available output, and reports the calls that have ended.
+    fn flush(&mut self) -> Result<(), Failure> {
         if !self.out.is_empty() {
             let mut stdout = io::stdout().lock();
             stdout
@@ -95,7 +95,7 @@ impl Passage {
             self.out.clear();
         }
         for record in self.repairer.take_records() {
-            self.unmet |= matches!(record.status, Status::Refused | Status::Truncated);
+            self.has_failures |= matches!(record.status, Status::Refused | Status::Truncated);
             self.terminal
                 .print(&describe_record(&record, self.each_fix, self.terminal.palette));
         }
@@ -103,11 +103,11 @@ impl Passage {
     }
 }
 
-/// One line for a call, and one for each fix where that is wanted.
+/// Describes a call in one line, and each fix in another line if `each_fix` is set.
 fn describe_record(record: &RepairRecord, each_fix: bool, palette: Palette) -> String {
-    let mut text = format!("{}: {}", which(record), became(record, palette));
+    let mut text = format!("{}: {}", describe_call(record), describe_outcome(record, palette));
     if record.was_object {
-        text.push_str("; its arguments were an object and became the string of its text");
+        text.push_str("; the arguments were an object, and became a string");
     }
     if record.status == Status::Repaired && !record.validated {
         text.push_str("; not validated");
@@ -115,15 +115,15 @@ fn describe_record(record: &RepairRecord, each_fix: bool, palette: Palette) -> S
     text.push('\n');
     if each_fix {
         for fix in record.fixes.first() {
-            let code = palette.changed(fix.code.as_str());
+            let code = palette.warning(fix.code.as_str());
             let _ = writeln!(text, "  byte {}: {code}: {}", fix.offset, visible(&fix.message));
         }
     }
     text
 }
 
-/// Which call it is, as far as the stream says.
-fn which(record: &RepairRecord) -> String {
+/// Describes a call by its tool, id and position, if the stream contains them.
+fn describe_call(record: &RepairRecord) -> String {
     let mut call = if record.tool.is_empty() {
         "a call".to_owned()
     } else {
@@ -144,17 +144,17 @@ fn which(record: &RepairRecord) -> String {
     }
 }
 
-/// Outcome for the arguments.
-fn became(record: &RepairRecord, palette: Palette) -> String {
+/// Describes the outcome for the arguments.
+fn describe_outcome(record: &RepairRecord, palette: Palette) -> String {
     let failed = |status| match &record.reason {
         Some(reason) => {
-            let (status, offset) = (palette.bad(status), reason.offset);
+            let (status, offset) = (palette.error(status), reason.offset);
             format!(
-                "{status} at byte {offset} of its arguments: {}",
+                "{status} at byte {offset} of the arguments: {}",
                 visible(&reason.message)
             )
         }
-        None => palette.bad(status),
+        None => palette.error(status),
     };
     match record.status {
         Status::Truncated => failed("truncated"),
@@ -165,13 +165,13 @@ fn became(record: &RepairRecord, palette: Palette) -> String {
                 .map(|(code, count)| format!("{count} {}", code.as_str()))
                 .collect();
             let fixes = counted(record.fixes.total(), "fix", "fixes");
-            format!("{}, {fixes}: {}", palette.changed("repaired"), counts.join(", "))
+            format!("{}, {fixes}: {}", palette.warning("repaired"), counts.join(", "))
         }
-        _ => palette.good("valid"),
+        _ => palette.success("valid"),
     }
 }
 
-/// Tools that were skipped, and the option for them.
+/// Lists the tools whose calls were not repaired, with the option that includes them.
 fn skipped(tools: &[String]) -> String {
     if tools.is_empty() {
         return String::new();
@@ -185,14 +185,13 @@ fn skipped(tools: &[String]) -> String {
         .collect();
     let names = names.join(", ");
     format!(
-        "calls of other tools passed untouched: {names}; to repair them, too: --target-tools '*', or their names\n"
+        "calls of other tools were not repaired: {names}; to include these tools, add --target-tools with '*' or their names\n"
     )
 }
 
-/// White space and the bytes of a byte order mark: what may come before an answer.
+/// White space and the bytes of a byte order mark, which may precede an answer.
 const BLANK: &[u8] = b" \t\r\n\xef\xbb\xbf";
 
-const OTHER_KIND: &str =
-    "if there is one, the stream may be of another kind: --sse chat, responses or anthropic";
-const NO_STREAM: &str = "this is no stream of events, it begins like JSON: record the answer with \"stream\": true, \
-                         or repair its arguments by themselves, without --sse";
+const OTHER_DIALECT: &str = "if calls are missing, choose another API: --sse chat, responses or anthropic";
+const NOT_A_STREAM: &str = "the input is JSON and not a stream of events: record the answer with \"stream\": true, \
+                         or repair its arguments separately, without --sse";

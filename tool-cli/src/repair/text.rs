@@ -1,4 +1,4 @@
-//! `tool-gateway repair`: one text.
+//! `repair`: repairs one text.
 
 use std::io::{self, Write as _};
 
@@ -9,7 +9,7 @@ use tool_runtime::repair::{Status, repair};
 use crate::options::RepairOptions;
 use crate::outcome::{Failure, Outcome};
 use crate::repair::explain::Explainer;
-use crate::source::{Source, not_text};
+use crate::source::{Source, invalid_utf8};
 use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome, Failure> {
@@ -18,12 +18,12 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) => {
-            // A pipe through this command loses nothing.
+            // A pipe through this command must not lose bytes.
             write(&bytes)?;
             terminal.end_line(&bytes);
-            let reason = not_text(&bytes, error.valid_up_to());
+            let reason = invalid_utf8(&bytes, error.valid_up_to());
             return Err(Failure::Message(format!(
-                "{}: {reason}; it is unchanged",
+                "{}: {reason}; the output is unchanged",
                 source.name
             )));
         }
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
         palette: terminal.palette,
     };
     let output = match &repaired.reason {
-        Some(reason) => explainer.reason(repaired.status, reason) + other_form(text),
+        Some(reason) => explainer.reason(repaired.status, reason) + suggested_option(text),
         None if options.explain => explainer.fixes(repaired.status, &repaired.fixes),
         None => String::new(),
     };
@@ -50,8 +50,8 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
     )))
 }
 
-/// Option for input that is not a single text.
-fn other_form(text: &str) -> &'static str {
+/// Suggests an option for input that is not a single text.
+fn suggested_option(text: &str) -> &'static str {
     #[derive(Deserialize)]
     struct Record {
         #[serde(rename = "text")]

@@ -1,4 +1,4 @@
-//! `tool-cli check`: recorded calls against their schemas.
+//! `tool-cli check`: checks recorded calls against their schemas.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn line(id: &str, rest: &str) -> String {
     format!("{{\"id\": {id}, \"schema\": {SCHEMA}, {rest}}}\n")
 }
 
-/// The codes of a record's issues, with their paths.
+/// Returns the codes of a record's issues, with their paths.
 fn codes(issues: &Value) -> Vec<String> {
     let issues = issues.as_array().unwrap().iter();
     issues
@@ -38,7 +38,7 @@ fn check_agrees_with_the_registry() {
         ]
         .concat(),
     );
-    assert_eq!(ran.status, 0, "what is found is no failure");
+    assert_eq!(ran.status, 0, "findings are not failures");
     let records = ran.records();
     assert_eq!(
         records[0],
@@ -137,29 +137,33 @@ fn policies_differ() {
     }
 }
 
-/// Lines that are no calls, each with the id and the error of its answer.
+/// Returns invalid lines, with the id and the error of their answers.
 fn no_calls() -> Vec<(String, Value, &'static str)> {
     vec![
         (
             line("1", r#""arguments": {}, "raw": "{}""#),
             json!(1),
-            "both `arguments` and `raw`; send one of them",
+            "found both `arguments` and `raw`; expected",
         ),
         (
             line("2", r#""x": 1"#),
             json!(2),
-            "neither `arguments` nor `raw`; send the arguments as JSON in `arguments`",
+            "missing `arguments` or `raw`; expected the arguments as JSON in `arguments`",
         ),
         (
             r#"{"id": 3, "raw": "{}"}"#.to_owned() + "\n",
             json!(3),
-            "there is no `schema`; send {",
+            "missing `schema`; expected {",
         ),
-        (line("4", r#""raw": {}"#), json!(4), "`raw` is no string"),
+        (
+            line("4", r#""raw": {}"#),
+            json!(4),
+            "`raw`: expected a JSON string",
+        ),
         (
             line("5", r#""raw": "\ud800""#),
             json!(5),
-            "`raw` has half of a surrogate pair",
+            "`raw`: unpaired surrogate",
         ),
         (
             r#"{"id": 6, "schema": {"properties": {"a": {"type": "strnig"}}}, "raw": "{}"}"#.to_owned()
@@ -179,13 +183,13 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
                 "]".repeat(500)
             ),
             json!(8),
-            "`schema` cannot be read: recursion limit exceeded",
+            "`schema` cannot be parsed: recursion limit exceeded",
         ),
-        ("\"x\"\n".to_owned(), json!(null), "the line is no object; send {"),
+        ("\"x\"\n".to_owned(), json!(null), "expected {"),
         (
             "broken {\n".to_owned(),
             json!(null),
-            "the line is not JSON: expected value at column 1; send {",
+            "the line is not JSON: expected value at column 1; expected {",
         ),
     ]
 }
@@ -318,7 +322,7 @@ fn a_hundred_thousand_calls_take_seconds() {
         ran.stderr
             .starts_with("100000 calls: 0 clean, 100000 with warnings, 0 refused\n")
     );
-    // Without optimization, on a busy machine; quadratic time would be hours.
+    // Quadratic time would be hours. The bound allows unoptimized code on a busy machine.
     assert!(took < Duration::from_secs(300), "{took:?}");
 }
 

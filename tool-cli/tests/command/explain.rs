@@ -1,6 +1,6 @@
-//! `tool-cli repair --explain`: what people see.
+//! `tool-cli repair --explain`: the explanations for users.
 //!
-//! The expected texts stand in `explained/`; `UPDATE_GOLDEN=1` writes them anew.
+//! The expected texts are in `explained/`; `UPDATE_GOLDEN=1` updates them.
 
 use std::fs;
 use std::path::Path;
@@ -18,10 +18,10 @@ fn explained(name: &str, arguments: &[&str], text: &str) {
     assert_eq!(
         expected,
         ran.stderr,
-        "{} (left) is not what is told (right)",
+        "{} (left) differs from the output (right)",
         path.display()
     );
-    // The explanation changes nothing about the result.
+    // `--explain` does not change the result.
     assert_eq!(ran.stdout, run(&["repair"], text).stdout);
 }
 

@@ -1,4 +1,4 @@
-//! `tool-cli repair --jsonl`: many texts, a line each.
+//! `tool-cli repair --jsonl`: repairs many texts, one in each line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn every_status_has_its_record() {
            {"id": 3, "text": "{'a': "}
            {"id": 4, "text": "{\"a\": @}"}"#,
     );
-    assert_eq!(status, 0, "what is found is no failure");
+    assert_eq!(status, 0, "findings are not failures");
     assert_eq!(
         records[0],
         json!({ "id": 1, "status": "valid", "text": "{\"a\": 1}", "fixes": [] })
@@ -117,22 +117,22 @@ fn names_the_tool_of_the_packaging() {
     assert!(records[0].get("tool_name").is_none());
 }
 
-/// Lines that are no records: the id and the error that they are answered with.
+/// Invalid lines with the id and the error of their answers.
 const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
     (
         b"nonsense",
         None,
-        "the line is not JSON: expected ident at column 2; send {\"id\": …, \"text\"",
+        "the line is not JSON: expected ident at column 2; expected {\"id\": …, \"text\"",
     ),
     (
         b"broken {",
         None,
-        "the line is not JSON: expected value at column 1; send {",
+        "the line is not JSON: expected value at column 1; expected {",
     ),
     (
         b"[1, }",
         None,
-        "the line is not JSON: expected value at column 5; send {",
+        "the line is not JSON: expected value at column 5; expected {",
     ),
     (
         b"\x7fELF\x00\xff",
@@ -144,29 +144,33 @@ const NO_RECORDS: [(&[u8], Option<u32>, &str); 14] = [
         None,
         "the line is not JSON: EOF while parsing",
     ),
-    (b"[1, \"{}\"]", None, "the line is no object"),
+    (b"[1, \"{}\"]", None, "expected {"),
     (
         b"{\"id\": 1, \"text\": \"a\", \"text\": \"b\"}",
         None,
         "duplicate field `text`",
     ),
     (b"{\"id\": 1} {}", None, "trailing characters"),
-    (b"{\"id\": 1}", Some(1), "there is no `text`; send {\"id\""),
-    (b"{\"id\": 1, \"text\": null}", Some(1), "`text` is no string"),
+    (b"{\"id\": 1}", Some(1), "missing `text`; expected {\"id\""),
+    (
+        b"{\"id\": 1, \"text\": null}",
+        Some(1),
+        "`text`: expected a JSON string",
+    ),
     (
         b"{\"id\": 1, \"text\": {\"a\": 1}}",
         Some(1),
-        "`text` is no string; send the text as a JSON string",
+        "`text`: expected a JSON string",
     ),
     (
         b"{\"id\": 1, \"text\": \"\\ud800\"}",
         Some(1),
-        "`text` has half of a surrogate pair at column",
+        "`text`: unpaired surrogate at column",
     ),
     (
         b"{\"id\": 1, \"text\": \"\\udc00 x\"}",
         Some(1),
-        "`text` has half of a surrogate pair at column",
+        "`text`: unpaired surrogate at column",
     ),
     (
         b"{\"id\": 1, \"text\": \"\xff\"}",
@@ -248,7 +252,7 @@ fn each_line_is_answered_before_the_next_is_sent() {
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     for id in 0..20 {
-        // In two parts: half a line is waited for, and what came before it is out by then.
+        // The first part of a line is awaited, after all earlier answers were flushed.
         write!(stdin, "{{\"id\": {id}, \"text\": \"{{").unwrap();
         stdin.flush().unwrap();
         writeln!(stdin, "}}\"}}").unwrap();
@@ -274,7 +278,7 @@ fn closed_output_ends_the_program_quietly() {
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());
     let line = "{\"id\": 1, \"text\": \"{}\"}\n".repeat(100_000);
-    let _ = stdin.write_all(line.as_bytes()); // it ends in the middle, if all is well
+    let _ = stdin.write_all(line.as_bytes()); // the program may exit before the end of the input
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert_eq!(
@@ -290,6 +294,6 @@ fn a_hundred_thousand_lines_take_seconds() {
     let ran = run(&["repair", "--jsonl"], format!("{line}\n").repeat(100_000));
     let took = began.elapsed();
     assert_eq!((ran.status, ran.text().lines().count()), (0, 100_000));
-    // Without optimization, on a busy machine; quadratic time would be hours.
+    // Quadratic time would be hours. The bound allows unoptimized code on a busy machine.
     assert!(took < Duration::from_secs(300), "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! The program as its users meet it: input, output on both streams, and exit status.
+//! Tests of the program: input, both output streams, and exit status.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,11 +15,11 @@ mod explain;
 mod lines;
 mod stream;
 mod check;
-mod whatever;
+mod random_input;
 mod terminal;
 mod readme;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-cli");
 
-/// Commands that the README shows at least.
+/// Minimum number of commands in the README.
 const README_COMMANDS: usize = 8;

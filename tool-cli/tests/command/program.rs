@@ -21,26 +21,26 @@ impl Ran {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// Standard output as JSON lines.
+    /// Parses standard output as JSON lines.
     pub(crate) fn records(&self) -> Vec<Value> {
         let lines = self.text().lines();
         lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
-/// The program, without colours from outside.
+/// Creates the program's command, without colours from the environment.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(crate::PROGRAM);
     command.args(arguments).env_remove("NO_COLOR");
     command
 }
 
-/// Runs the program with that on its standard input.
+/// Runs the program with this standard input.
 pub(crate) fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
     let mut child = start(arguments);
     let mut stdin = child.stdin.take().unwrap();
     let input = input.as_ref().to_vec();
-    // It may answer before it has read everything, or end without.
+    // The program may answer or end before it has read all input.
     let writer = thread::spawn(move || {
         let _ = stdin.write_all(&input);
     });
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
     }
 }
 
-/// Starts the program with all three streams in our hands.
+/// Starts the program with pipes for all three streams.
 pub(crate) fn start(arguments: &[&str]) -> Child {
     command(arguments)
         .stdin(Stdio::piped())
@@ -63,7 +63,7 @@ pub(crate) fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// A directory of a test's own, gone with it.
+/// A directory of a test, which is removed on drop.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -79,7 +79,7 @@ impl Directory {
         &self.0
     }
 
-    /// Writes a file and returns its path.
+    /// Writes a file. Returns the path of the file.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.join(name);
         fs::write(&path, content).unwrap();

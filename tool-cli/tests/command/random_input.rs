@@ -1,8 +1,8 @@
-//! Whatever comes: no input brings the program down, and every line that is not blank has one answer.
+//! Random input: the program never panics, and answers every line that is not blank.
 
 use crate::program::run;
 
-/// Lines put together at random from what records are made of; the same ones on every run.
+/// Returns random lines of parts of records, equal in every run.
 fn lines(count: usize) -> Vec<u8> {
     let parts: [&[u8]; 28] = [
         b"{", b"}", b"[", b"]", b":", b",", b"\"", b"\\", b" ", b"\r", b"\t", b"\xff", b"\0", b"null", b"1e999",
@@ -74,7 +74,7 @@ fn streams_without_events_pass_unchanged() {
         let ran = run(&["repair", "--sse", dialect, "--target-tools", "*"], &input);
         assert_eq!((ran.status, ran.stderr.lines().count()), (0, 1), "{dialect}");
         assert!(
-            ran.stderr.starts_with("no tool call was seen; "),
+            ran.stderr.starts_with("the stream has no tool calls; "),
             "{}",
             ran.stderr
         );

@@ -1,6 +1,6 @@
-//! Commands of the documents: every `console` block is run, command by command.
+//! Commands of the documents: every command in a `console` block is run.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tool-cli -p tool-gateway` writes what happens into them; look at the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tool-cli -p tool-gateway` writes the actual output into the documents; review the difference.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::program::Directory;
 
-/// A document as it is, and as it would be if its commands were run anew.
+/// A document, with its text after its commands were run again.
 struct Held {
     path: PathBuf,
     commands: usize,
@@ -18,7 +18,7 @@ struct Held {
     anew: String,
 }
 
-/// Runs the commands of a document: each begins with `$ `, in a block that begins with `console`.
+/// Runs the commands of a document. A command begins with `$ `, in a block that begins with `console`.
 fn rerun(path: &str) -> Held {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     let is = fs::read_to_string(&path).unwrap();
@@ -41,7 +41,7 @@ fn rerun(path: &str) -> Held {
             printed.push_str(line);
             printed.push('\n');
         }
-        // What `cat` shows is what the file holds.
+        // `cat` shows a file of the test.
         if let Some(file) = command.strip_prefix("cat ") {
             directory.file(file, &printed);
             anew.push_str(&printed);
@@ -57,7 +57,7 @@ fn rerun(path: &str) -> Held {
     }
 }
 
-/// Output of a command, on both streams.
+/// Returns the output of a command, on both streams.
 fn output(command: &str, directory: &Path) -> String {
     let program = Path::new(crate::PROGRAM);
     let others = std::env::var("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `tool-cli repair --sse`: a stream in, its tool calls repaired out.
+//! `tool-cli repair --sse`: repairs the tool calls of a stream.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::program::{Directory, command, run, start};
 
-/// Events of a stream, as an API writes them.
+/// Builds the events of a stream.
 fn events(data: &[Value]) -> String {
     data.iter().map(|data| format!("data: {data}\n\n")).collect()
 }
 
-/// A call in pieces, in the words of Chat Completions.
+/// Builds a Chat Completions stream with a call in pieces.
 fn chat(tool: &str, pieces: &[&str], finish: &str) -> String {
     let call = |function: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": 0, "id": "call_1", "function": function }] } }] });
     let mut data = vec![call(json!({ "name": tool, "arguments": "" }))];
@@ -20,7 +20,7 @@ fn chat(tool: &str, pieces: &[&str], finish: &str) -> String {
     events(&data) + "data: [DONE]\n\n"
 }
 
-/// Stream of Anthropic's Messages.
+/// Builds an Anthropic Messages stream.
 fn anthropic(tool: &str, pieces: &[&str]) -> String {
     let block = json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} });
     let mut data = vec![json!({ "type": "content_block_start", "index": 0, "content_block": block })];
@@ -34,7 +34,7 @@ fn anthropic(tool: &str, pieces: &[&str]) -> String {
     data.iter().map(event).collect()
 }
 
-/// Stream of OpenAI's Responses.
+/// Builds an OpenAI Responses stream.
 fn responses(tool: &str, pieces: &[&str]) -> String {
     let item = |arguments: &str, status: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": arguments, "status": status });
     let whole = pieces.concat();
@@ -57,7 +57,7 @@ fn responses(tool: &str, pieces: &[&str]) -> String {
     numbered.collect()
 }
 
-/// The arguments that a client puts together from the pieces.
+/// Returns the arguments that a client joins from the pieces.
 fn arguments(stream: &str) -> String {
     let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
     let data = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
@@ -93,17 +93,17 @@ fn every_dialect_is_repaired() {
             !ran.text().contains("'content'"),
             "{dialect}: every copy is repaired"
         );
-        let told: Vec<&str> = ran.stderr.lines().collect();
-        assert_eq!(told.len(), 1, "{}", ran.stderr);
+        let message: Vec<&str> = ran.stderr.lines().collect();
+        assert_eq!(message.len(), 1, "{}", ran.stderr);
         assert!(
-            told[0].starts_with("TodoWrite ") && told[0].contains(": repaired, "),
+            message[0].starts_with("TodoWrite ") && message[0].contains(": repaired, "),
             "{}",
-            told[0]
+            message[0]
         );
         assert!(
-            told[0].ends_with("fixes: 3 single_quotes, 1 python_literal"),
+            message[0].ends_with("fixes: 3 single_quotes, 1 python_literal"),
             "{}",
-            told[0]
+            message[0]
         );
     }
 }
@@ -116,7 +116,7 @@ fn valid_calls_and_other_events_pass_unchanged() {
         assert_eq!((ran.status, ran.stdout.as_slice()), (0, odd), "{dialect}");
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         assert!(
-            ran.stderr.starts_with("no tool call was seen; "),
+            ran.stderr.starts_with("the stream has no tool calls; "),
             "{}",
             ran.stderr
         );
@@ -136,7 +136,7 @@ fn calls_of_other_tools_pass_with_a_note() {
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
     assert_eq!(
         ran.stderr,
-        "calls of other tools passed untouched: Edit; to repair them, too: --target-tools '*', or their names\n"
+        "calls of other tools were not repaired: Edit; to include these tools, add --target-tools with '*' or their names\n"
     );
     for targets in ["*", "Edit", "TodoWrite,Edit", " TodoWrite , Edit ", " *"] {
         let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
@@ -155,26 +155,29 @@ fn reports_calls_without_a_name() {
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
     assert_eq!(
         ran.stderr,
-        "calls of other tools passed untouched: (a call without a name), Edit; to repair them, too: \
-         --target-tools '*', or their names\n"
+        "calls of other tools were not repaired: (a call without a name), Edit; to include these tools, \
+         add --target-tools with '*' or their names\n"
     );
 }
 
 #[test]
 fn reports_input_that_is_not_a_stream() {
-    let told = "no tool call was seen; this is no stream of events, it begins like JSON: record the answer with \
-                \"stream\": true, or repair its arguments by themselves, without --sse\n";
+    let message = "the stream has no tool calls; the input is JSON and not a stream of events: record the answer with \
+                \"stream\": true, or repair its arguments separately, without --sse\n";
     for answer in [
         r#"{"choices":[{"message":{"tool_calls":[{"function":{"name":"TodoWrite","arguments":"{'a': 1}"}}]}}]}"#,
         "\u{feff}\n  {\n  \"choices\": []\n}\n",
         "[{}]",
     ] {
         let ran = run(&["repair", "--sse", "chat"], answer);
-        assert_eq!((ran.status, ran.text(), ran.stderr.as_str()), (0, answer, told));
+        assert_eq!(
+            (ran.status, ran.text(), ran.stderr.as_str()),
+            (0, answer, message)
+        );
     }
     for stream in ["", "\n", "data: {}\n\n", "\u{feff}: {\n\n"] {
         let ran = run(&["repair", "--sse", "chat"], stream);
-        assert!(ran.stderr.contains("may be of another kind"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("choose another API"), "{}", ran.stderr);
     }
 }
 
@@ -194,7 +197,7 @@ fn reports_streams_of_another_dialect() {
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, ran.text()), (0, stream.as_str()));
     assert!(
-        ran.stderr.starts_with("no tool call was seen; "),
+        ran.stderr.starts_with("the stream has no tool calls; "),
         "{}",
         ran.stderr
     );
@@ -212,8 +215,8 @@ fn reports_that_the_rest_of_a_stream_is_not_repaired() {
         let after = chat("TodoWrite", &PIECES, "tool_calls");
         let ran = run(&["repair", "--sse", "chat"], stream + &after);
         assert_eq!((ran.status, ran.text().ends_with(&after)), (1, true));
-        let told = format!("the rest of the stream passed untouched: {reason}\n");
-        assert!(ran.stderr.ends_with(&told), "{}", ran.stderr);
+        let message = format!("the rest of the stream was not repaired: {reason}\n");
+        assert!(ran.stderr.ends_with(&message), "{}", ran.stderr);
     }
 }
 
@@ -236,7 +239,7 @@ fn irreparable_calls_pass_unchanged_or_become_an_error() {
     let ran = run(&["repair", "--sse", "chat"], &stream);
     assert_eq!((ran.status, arguments(ran.text()).as_str()), (1, "{\"a\": @}"));
     assert!(
-        ran.stderr.contains("refused at byte 6 of its arguments: "),
+        ran.stderr.contains("refused at byte 6 of the arguments: "),
         "{}",
         ran.stderr
     );
@@ -254,9 +257,13 @@ fn irreparable_calls_pass_unchanged_or_become_an_error() {
 fn debug_logging_lists_the_fixes() {
     let stream = chat("TodoWrite", &PIECES, "tool_calls");
     let ran = run(&["repair", "--sse", "chat", "--debug-logging"], &stream);
-    let told: Vec<&str> = ran.stderr.lines().collect();
-    assert_eq!(told.len(), 5, "{}", ran.stderr);
-    assert!(told[1].starts_with("  byte 12: single_quotes: "), "{}", told[1]);
+    let message: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(message.len(), 5, "{}", ran.stderr);
+    assert!(
+        message[1].starts_with("  byte 12: single_quotes: "),
+        "{}",
+        message[1]
+    );
     let ran = run(&["repair", "--sse", "chat", "--no-strict-validation"], &stream);
     assert!(ran.stderr.ends_with("; not validated\n"), "{}", ran.stderr);
 }
@@ -294,7 +301,7 @@ fn closed_output_ends_the_program_quietly() {
     let mut child = start(&["repair", "--sse", "chat"]);
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());
-    let _ = stdin.write_all("data: {}\n\n".repeat(200_000).as_bytes()); // it ends in the middle, if all is well
+    let _ = stdin.write_all("data: {}\n\n".repeat(200_000).as_bytes()); // the program may exit before the end of the input
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert_eq!(
@@ -316,7 +323,7 @@ fn broken_streams_pass_unchanged() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (mut theirs, _) = listener.accept().unwrap();
-    // A peer that closes a connection with unread data resets it.
+    // A socket that is closed with unread data resets the connection.
     theirs.write_all(b"never read").unwrap();
     let mut child = command(&["repair", "--sse", "chat"])
         .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -338,13 +345,16 @@ fn broken_streams_pass_unchanged() {
         (output.status.code(), arguments(&sent).as_str()),
         (Some(2), "{\"a\": 1, 'b': 2}")
     );
-    let told: Vec<&str> = stderr.lines().collect();
-    assert_eq!(told.len(), 2, "{stderr}");
+    let message: Vec<&str> = stderr.lines().collect();
+    assert_eq!(message.len(), 2, "{stderr}");
     assert!(
-        told[0].starts_with("TodoWrite call_1 (choice 0, index 0): truncated "),
+        message[0].starts_with("TodoWrite call_1 (choice 0, index 0): truncated "),
         "{stderr}"
     );
-    assert!(told[1].starts_with("error: stdin cannot be read: "), "{stderr}");
+    assert!(
+        message[1].starts_with("error: stdin cannot be read: "),
+        "{stderr}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! On a terminal: colours, and progress where a job is long. `script` (util-linux) lends one; where it is missing,
-//! these tests are ignored and say so, and fail with `REPAIR_TESTS=required` in the environment.
+//! Output on a terminal: colours, and the progress of long commands. `script` (util-linux) provides the terminal. Without `script`, these
+//! tests are ignored with a message, or fail if `REPAIR_TESTS=required` is set.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::Directory;
 
-/// Output of a shell command on a terminal; `None` where there is no `script`, which is said.
+/// Returns the output of a shell command on a terminal. Without `script`, prints a message and returns `None`.
 fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Option<String> {
     let program = crate::PROGRAM;
     let command = command.replace("tool-cli", program);
@@ -31,7 +31,7 @@ fn seen(command: &str, directory: &Directory, variables: &[(&str, &str)]) -> Opt
                 env::var_os("REPAIR_TESTS").is_none_or(|said| said != "required"),
                 "{ignored}"
             );
-            io::stderr().write_all(ignored.as_bytes()).unwrap(); // past the harness, which keeps what is printed
+            io::stderr().write_all(ignored.as_bytes()).unwrap(); // directly, since the test harness captures printed output
             None
         }
     }
@@ -61,12 +61,12 @@ fn long_jobs_show_progress_on_a_terminal() {
     let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
     directory.file("calls.jsonl", format!("{call}\n").repeat(100));
     let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-cli check --jsonl > report.jsonl";
-    let Some(told) = seen(command, &directory, &[]) else {
+    let Some(shown) = seen(command, &directory, &[]) else {
         return;
     };
-    assert!(told.starts_with("\r128 lines, 0 MB\u{1b}[K\r"), "{told:?}");
+    assert!(shown.starts_with("\r128 lines, 0 MB\u{1b}[K\r"), "{shown:?}");
     let summary = "\r\u{1b}[K200 calls: 200 clean, 0 with warnings, 0 refused\r\n";
-    assert!(told.ends_with(summary), "{told:?}");
+    assert!(shown.ends_with(summary), "{shown:?}");
     let dumb = seen(command, &directory, &[("TERM", "dumb")]).unwrap();
     assert!(dumb.starts_with("200 calls: "), "{dumb:?}");
 }
@@ -79,8 +79,8 @@ fn short_jobs_show_no_progress() {
         r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#,
     );
     let command = "tool-cli check --jsonl calls.jsonl > report.jsonl";
-    if let Some(told) = seen(command, &directory, &[]) {
-        assert_eq!(told, "1 call: 1 clean, 0 with warnings, 0 refused\r\n");
+    if let Some(shown) = seen(command, &directory, &[]) {
+        assert_eq!(shown, "1 call: 1 clean, 0 with warnings, 0 refused\r\n");
     }
 }
 
@@ -88,7 +88,7 @@ fn short_jobs_show_no_progress() {
 fn reading_from_a_terminal_is_announced() {
     let directory = Directory::new();
     directory.file("answer.txt", "{}");
-    let message = "reading from the terminal; end the input with Ctrl-D on a line of its own\r\n";
+    let message = "reading from the terminal; end the input with Ctrl-D on a separate line\r\n";
     for command in [
         "repair",
         "repair -",
@@ -96,14 +96,14 @@ fn reading_from_a_terminal_is_announced() {
         "repair --sse chat",
         "check",
     ] {
-        let Some(told) = seen(&format!("tool-cli {command} > out"), &directory, &[]) else {
+        let Some(shown) = seen(&format!("tool-cli {command} > out"), &directory, &[]) else {
             return;
         };
-        assert!(told.contains(message), "{command}: {told:?}");
+        assert!(shown.contains(message), "{command}: {shown:?}");
     }
-    for command in ["repair answer.txt", "repair < answer.txt", "repair 2> told"] {
-        let told = seen(&format!("tool-cli {command} > out"), &directory, &[]).unwrap();
-        assert!(!told.contains("reading"), "{command}: {told:?}");
+    for command in ["repair answer.txt", "repair < answer.txt", "repair 2> shown"] {
+        let shown = seen(&format!("tool-cli {command} > out"), &directory, &[]).unwrap();
+        assert!(!shown.contains("reading"), "{command}: {shown:?}");
     }
 }
 
@@ -113,12 +113,12 @@ fn progress_is_not_written_between_results() {
     let call = r#"{"id": 1, "schema": {"type": "object"}, "raw": "{}"}"#;
     directory.file("calls.jsonl", format!("{call}\n").repeat(100));
     let command = "(cat calls.jsonl; sleep 2; cat calls.jsonl) | tool-cli check --jsonl";
-    if let Some(told) = seen(command, &directory, &[]) {
+    if let Some(shown) = seen(command, &directory, &[]) {
         assert!(
-            told.starts_with("{\"id\":1,") && !told.contains("\u{1b}[K"),
-            "{told:?}"
+            shown.starts_with("{\"id\":1,") && !shown.contains("\u{1b}[K"),
+            "{shown:?}"
         );
-        assert!(told.contains("200 calls: 200 clean"), "{told:?}");
+        assert!(shown.contains("200 calls: 200 clean"), "{shown:?}");
     }
 }
 
@@ -131,28 +131,28 @@ fn messages_begin_on_a_new_line() {
         ("", "stdin:1:1: "),
     ] {
         let command = format!("printf '{text}' | tool-cli repair --color never");
-        let Some(told) = seen(&command, &directory, &[]) else {
+        let Some(shown) = seen(&command, &directory, &[]) else {
             return;
         };
-        assert!(told.starts_with(wanted), "{told:?}");
+        assert!(shown.starts_with(wanted), "{shown:?}");
     }
-    let told = seen(
+    let shown = seen(
         "printf '[1,]' | tool-cli repair --explain --color never",
         &directory,
         &[],
     );
-    assert!(told.unwrap().starts_with("[1]\r\nstdin: repaired, "));
-    let told = seen(
+    assert!(shown.unwrap().starts_with("[1]\r\nstdin: repaired, "));
+    let shown = seen(
         "printf '\\377' | tool-cli repair --color never | od -c",
         &directory,
         &[],
     );
-    assert!(told.unwrap().starts_with("error: "));
+    assert!(shown.unwrap().starts_with("error: "));
     for alone in [
         "printf '[1]' | tool-cli repair",
-        "printf hello | tool-cli repair 2> told",
+        "printf hello | tool-cli repair 2> shown",
     ] {
-        let told = seen(alone, &directory, &[]).unwrap();
-        assert!(!told.contains('\n'), "{told:?}");
+        let shown = seen(alone, &directory, &[]).unwrap();
+        assert!(!shown.contains('\n'), "{shown:?}");
     }
 }

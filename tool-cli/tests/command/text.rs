@@ -1,4 +1,4 @@
-//! `tool-cli repair`: a text in, a text out.
+//! `tool-cli repair`: repairs one text.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -61,7 +61,7 @@ fn truncated_text_is_not_completed() {
         assert_eq!((ran.status, ran.text()), (1, text));
         assert!(ran.stderr.starts_with(place), "{text:?}: {}", ran.stderr);
         assert!(
-            ran.stderr.contains("half a call must not be executed"),
+            ran.stderr.contains("a truncated call must not be executed"),
             "{}",
             ran.stderr
         );
@@ -115,9 +115,9 @@ fn input_that_is_not_utf8_is_unchanged_and_reported() {
     for (bytes, wanted) in [
         (
             &b"{'a': '\xff'}"[..],
-            "stdin: byte 7 (0xFF) is not UTF-8; convert it",
+            "stdin: byte 7 (0xFF) is not UTF-8; convert the file",
         ),
-        (b"\xff\xfe{\0}\0", "it looks like UTF-16"),
+        (b"\xff\xfe{\0}\0", "this looks like UTF-16"),
         (
             b"\x7fELF\x02\x00\xff",
             "byte 6 (0xFF) is not UTF-8; this looks like a binary file",
@@ -145,7 +145,7 @@ fn input_that_cannot_be_read_is_an_error() {
         assert!(ran.stderr.starts_with(&wanted), "{}", ran.stderr);
         assert!(
             ran.stderr
-                .ends_with("; name a file that can, or `-` for standard input\n")
+                .ends_with("; expected a readable file, or `-` for standard input\n")
         );
     }
 }
@@ -195,18 +195,18 @@ fn exceeded_limits_are_named() {
         let last = ran.stderr.lines().last().unwrap_or_default();
         assert_eq!(last, format!("  = {wanted}; the text is unchanged"), "{name}");
     };
-    let deep = "a limit, not a guess: at most 1024 levels are followed";
+    let deep = "the limit is 1024 levels of nesting";
     note(&("[".repeat(1100) + &"]".repeat(1100)), deep);
     note(&("(".repeat(1100) + &")".repeat(1100)), deep);
     note(
         &format!("[1{}_0]", "0".repeat(70)),
-        "a limit, not a guess: at most 64 bytes of a number are held",
+        "the limit is 64 bytes of a number",
     );
     note(
         &format!("[1,{}]", " ".repeat(1100)),
-        "a limit, not a guess: at most 1024 bytes of white space are held",
+        "the limit is 1024 bytes of white space",
     );
-    let sent = "a limit, not a guess: at most 1048576 bytes of what was JSON are kept to be looked at again";
+    let sent = "the limit is 1048576 bytes before the first one that is not JSON";
     note(&format!("{{\"a\": \"{string}\\d\"}}"), sent);
     note("[1, @]", "any repair would be a guess");
 }
@@ -218,7 +218,7 @@ fn memory_limit_is_named() {
     assert!(ran.status == 1 && ran.text() == text);
     assert!(
         ran.stderr.ends_with(
-            "= a limit, not a guess: at most 67108864 bytes are held from the first that is not JSON; the text is unchanged\n"
+            "= the limit is 67108864 bytes from the first one that is not JSON; the text is unchanged\n"
         ),
         "{}",
         ran.stderr

@@ -1,4 +1,4 @@
-//! Captures the warnings that the runtime logs during a call.
+//! [`capture_warnings`]: captures the warnings that the runtime logs.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,26 +7,26 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 
-/// Runs `run` and returns its result, and the messages of the warnings that it logged.
-pub(crate) fn warnings_of<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
+/// Runs a function. Returns the function's result and the messages of its warnings.
+pub(crate) fn capture_warnings<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     let warnings = Arc::new(Mutex::new(Vec::new()));
-    let result = subscriber::with_default(Listener(Arc::clone(&warnings)), run);
+    let result = subscriber::with_default(WarningCollector(Arc::clone(&warnings)), run);
     let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
     (result, std::mem::take(&mut warnings))
 }
 
-struct Listener(Arc<Mutex<Vec<String>>>);
+struct WarningCollector(Arc<Mutex<Vec<String>>>);
 
-impl Subscriber for Listener {
+impl Subscriber for WarningCollector {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::WARN
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut words = Words::default();
-        event.record(&mut words);
+        let mut visitor = MessageVisitor::default();
+        event.record(&mut visitor);
         let mut warnings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        warnings.push(words.message);
+        warnings.push(visitor.message);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -43,11 +43,11 @@ impl Subscriber for Listener {
 }
 
 #[derive(Default)]
-struct Words {
+struct MessageVisitor {
     message: String,
 }
 
-impl Visit for Words {
+impl Visit for MessageVisitor {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
             let _ = write!(self.message, "{value:?}");
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn captures_warnings_only() {
-        let (result, warnings) = warnings_of(|| {
+        let (result, warnings) = capture_warnings(|| {
             tracing::warn!(path = "/a", "{} is odd", 1);
             tracing::info!("all is well");
             2
