@@ -1,5 +1,4 @@
-//! The places that `ARCHITECTURE.md` names exist: paths are written from the repository's root, `path/file.rs`, and items
-//! as `path/file.rs::item`.
+//! Checks that the places in `ARCHITECTURE.md` exist. Paths begin at the root of the repository; items are `path/file.rs::item`.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -9,7 +8,7 @@ use crate::tokens;
 const DOCUMENT: &str = "ARCHITECTURE.md";
 const LONGEST: usize = 140;
 
-/// Questions that newcomers ask first. Each is the first cell of a row that names an item.
+/// Questions that newcomers ask first. Each is the first cell of a row with an item.
 const QUESTIONS: [&str; 16] = [
     "a number in quotes becomes an integer",
     "a panic is caught",
@@ -76,7 +75,7 @@ fn architecture_answers_the_first_questions() {
     );
 }
 
-/// The places in one line: code spans that are paths, with or without an item, and targets of links.
+/// Returns the places in a line: code spans that are paths, with or without an item, and targets of links.
 fn places(line: &str) -> impl Iterator<Item = &str> {
     let spans = line.split('`').skip(1).step_by(2).filter(|span| {
         let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
@@ -86,7 +85,7 @@ fn places(line: &str) -> impl Iterator<Item = &str> {
     spans.chain(links.filter(|link| !link.starts_with("https://") && !link.starts_with('#')))
 }
 
-/// The reason why a place does not exist.
+/// Returns the reason why a place does not exist, if it does not.
 fn missing(place: &str) -> Option<String> {
     let (path, item) = place
         .split_once("::")
@@ -100,7 +99,7 @@ fn missing(place: &str) -> Option<String> {
     (!declared.iter().any(|name| name == item)).then(|| format!("{path} declares no `{item}`"))
 }
 
-/// The names of the items of a file, those in blocks among them.
+/// Returns the names of a file's items, including items in blocks.
 fn declared(tokens: &TokenStream) -> Vec<String> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut names = Vec::new();
@@ -150,8 +149,8 @@ fn every_file_has_a_header() {
     );
 }
 
-/// A file that no `mod` line declares is not compiled. (`tests.rs` and `tests/` have their lines after `#[cfg(test)]`,
-/// `main.rs` is the root of a program.)
+/// A file without a `mod` line is not compiled. (`tests.rs` and `tests/` have their lines after `#[cfg(test)]`, and `main.rs` is the root
+/// of a program.)
 #[test]
 fn every_file_is_part_of_its_crate() {
     for name in CRATES {

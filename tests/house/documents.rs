@@ -1,4 +1,4 @@
-//! Documents are true: both READMEs have the same blocks, every example is named, every key is in its table.
+//! Checks documents against the code: equal blocks in both READMEs, a description of every example, a row for every key.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use tool_runtime::repair::FixCode;
 
 use crate::sources::text;
 
-/// The fenced blocks of a document, each with its info string.
+/// Returns the fenced blocks of a document, each with its info string.
 fn blocks(document: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -36,7 +36,7 @@ fn readme_is_short() {
     );
 }
 
-/// The package needs its own, as a link: a copy of it would fall behind.
+/// The package needs its own README; a link cannot become outdated.
 #[test]
 fn readme_of_the_runtime_is_the_readme() {
     assert!(
@@ -134,7 +134,7 @@ fn reference_of_the_repair_names_every_code() {
     );
 }
 
-/// "50 ms to answer" is `CancellationToken::GRACE_PERIOD` in words.
+/// The documents write `CancellationToken::GRACE_PERIOD` as "50 ms to answer".
 #[test]
 fn documents_state_the_grace_period() {
     let grace_period = CancellationToken::GRACE_PERIOD.as_millis().to_string();
@@ -154,7 +154,7 @@ fn documents_state_the_grace_period() {
     assert!(statements > 0, "no document states the grace period");
 }
 
-/// The codes that a document does not hold in the form that it writes them in.
+/// Returns the codes that a document does not contain in its own notation.
 fn not_in(
     document: &str,
     codes: impl Iterator<Item = &'static str>,
@@ -165,7 +165,7 @@ fn not_in(
     missing.join(", ")
 }
 
-/// The names of an enum of keys in the macro's source.
+/// Returns the names in an enum of keys, from the macro's source.
 fn keys_in_source(keys: &str) -> BTreeSet<String> {
     let source = text("tool-macros/src/keys.rs");
     let (_, rest) = source
@@ -181,7 +181,7 @@ fn keys_in_source(keys: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The keys in the first column of the first table after `heading`: each code there begins with one.
+/// Returns the keys in the first column of the first table after `heading`. Each code span in this column begins with a key.
 fn keys_in_table(document: &str, heading: &str) -> BTreeSet<String> {
     let document_text = text(document);
     let (_, rest) = document_text

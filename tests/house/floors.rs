@@ -1,13 +1,13 @@
-//! Floors: dependencies come first in the `mod` lines of a file, and a module uses only modules declared before it.
+//! Floors: the `mod` lines of a file list dependencies first, and a module uses only modules that are declared before it.
 //!
-//! Only imports and paths are looked at. Not seen are methods that a file calls on a type whose `impl` blocks are spread over
-//! several files, trait objects, and what macros expand to.
+//! Only imports and paths are checked. Not checked are methods of a type whose `impl` blocks are in several files, trait objects, and
+//! expansions of macros.
 
 use crate::sources::{CRATES, Module, shown};
 use crate::tokens::{self, Reference};
 
-/// Folders whose files call each other, because what they do is mutually recursive: a list has items that are unions of
-/// objects. Each says so at the top of its `mod.rs`; inside of one, the order of the `mod` lines means nothing.
+/// Folders with files that call each other, because their functions are mutually recursive: a list has items that are unions of objects.
+/// The `mod.rs` of each says so. The order of their `mod` lines has no meaning.
 const MUTUALLY_RECURSIVE: [&str; 1] = ["tool-runtime/src/arguments/coerce/mod.rs"];
 
 #[test]
@@ -17,7 +17,7 @@ fn a_file_imports_only_from_floors_below_it() {
         let root = Module::of_crate(name);
         root.walk(&mut Vec::new(), &mut |above, module| {
             if above.is_empty() || module.name == "__private" {
-                return; // lib.rs names everything, and so does what the macros' output names
+                return; // lib.rs imports all modules, and `__private` re-exports items for the macros' output
             }
             for reference in tokens::references(&module.tokens) {
                 if let Some(reason) = broken(above, module, &reference) {
@@ -52,7 +52,7 @@ fn mutually_recursive_folders_say_so() {
     }
 }
 
-/// The reason why a reference goes up, or `None` when it goes down.
+/// Returns the reason why a reference violates the floors, or `None` if it does not.
 fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<String> {
     let own: Vec<&Module> = above.iter().copied().chain([module]).collect();
     let target = resolve(&own, reference)?;
@@ -62,16 +62,16 @@ fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<S
         .zip(&target)
         .take_while(|(module, segment)| module.name == **segment)
         .count();
-    // The lowest module that both are in; what follows it in the path is a sibling of ours, or our own.
+    // The lowest module that contains both. The next segment is a sibling of ours, or our own module.
     let parent = own.get(shared)?;
     let Some(child) = own.get(shared + 1) else {
-        return None; // into itself, or a folder's `mod.rs` into the folder
+        return None; // a path into the module itself, or from a folder's `mod.rs` into the folder
     };
     if MUTUALLY_RECURSIVE.contains(&shown(&parent.file).as_str()) {
         return None;
     }
     let Some(wanted) = target.get(shared) else {
-        return None; // the module itself, as in `use super::*`: judged by what is named
+        return None; // the module itself, as in `use super::*`; the paths of its items are checked
     };
     let ours = parent.floor(&child.name)?;
     match parent.floor(wanted) {
@@ -85,7 +85,7 @@ fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<S
     }
 }
 
-/// The path from the crate's root that a reference means; `None` when it stays inside an inline module.
+/// Returns the path of a reference from the crate's root; `None` if the reference stays inside an inline module.
 fn resolve(own: &[&Module], reference: &Reference) -> Option<Vec<String>> {
     let mut base: Vec<String> = own.iter().skip(1).map(|module| module.name.clone()).collect();
     base.extend(reference.within.iter().cloned());

@@ -1,4 +1,4 @@
-//! The rules of the house, held by tests: floors, sizes, names, and documents that tell the truth.
+//! Tests of the project's rules: floors, sizes, names, sentences, and documents that match the code.
 
 mod architecture;
 mod documents;

@@ -1,8 +1,8 @@
-//! Dependencies of the crates, and the keys that their manifests share.
+//! Checks the dependencies of the crates, and the keys that their manifests share.
 
 use crate::sources::{CRATES, text};
 
-/// The names under a heading of a manifest.
+/// Returns the names under a heading of a manifest.
 fn names(manifest: &str, heading: &str) -> Vec<String> {
     let manifest = text(manifest);
     let (_, rest) = manifest
@@ -18,7 +18,7 @@ fn names(manifest: &str, heading: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every user compiles these before anything else.
+/// Every user compiles these crates before any other.
 #[test]
 fn macros_depend_on_three_crates() {
     assert_eq!(
@@ -27,7 +27,7 @@ fn macros_depend_on_three_crates() {
     );
 }
 
-/// A feature that no README names is not used.
+/// Users find a feature only in a README.
 #[test]
 fn readmes_name_every_feature() {
     for readme in ["README.md", "README.zh-CN.md"] {
@@ -43,7 +43,7 @@ fn readmes_name_every_feature() {
     }
 }
 
-/// `cargo run --example` is what a newcomer runs first.
+/// `cargo run --example` is the first command of a newcomer.
 #[test]
 fn examples_build_neither_the_gateway_nor_the_features_of_the_tests() {
     assert!(!names("examples/Cargo.toml", "dependencies").contains(&"tool-gateway".to_owned()));
@@ -54,7 +54,7 @@ fn examples_build_neither_the_gateway_nor_the_features_of_the_tests() {
     assert!(built.is_some_and(|line| line.contains("\"examples\"") && !line.contains("\"tests\"")));
 }
 
-/// A user who repairs texts alone compiles nothing else.
+/// A user who only repairs texts compiles no other crate.
 #[test]
 fn every_dependency_of_the_repair_is_behind_a_feature() {
     let manifest = text("tool-repair/Cargo.toml");
@@ -73,7 +73,7 @@ fn every_dependency_of_the_repair_is_behind_a_feature() {
     }
 }
 
-/// The commands `repair` and `check` alone are built without a server.
+/// The commands `repair` and `check` are built without a server.
 #[test]
 fn repair_and_check_need_no_server() {
     let dependencies = names("tool-cli/Cargo.toml", "dependencies");
@@ -103,7 +103,7 @@ fn repair_and_check_need_no_server() {
     assert_eq!(names("tool-gateway/Cargo.toml", "features"), ["otlp"]);
 }
 
-/// Crates that speak a private protocol, and the library of a program: any other version may not even compile.
+/// Crates with a private protocol, and the library of a program. Other versions may not compile.
 #[test]
 fn crates_with_private_interfaces_are_pinned() {
     let workspace = text("Cargo.toml");

@@ -1,4 +1,4 @@
-//! Messages of the gateway to an HTTP client name no items of Rust: the client's developer may never have seen the code.
+//! Messages of the gateway to an HTTP client contain no Rust items, since the client's developer may not know the code.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::sources::{files, read, root, shown};
 use crate::tokens;
 
-/// Folders whose texts an HTTP client may receive.
+/// Folders with messages that an HTTP client may receive.
 const FOLDERS: [&str; 5] = ["server", "turn", "wire", "session", "upstream"];
 
 #[test]
@@ -51,7 +51,7 @@ fn items_are_found_in_texts_but_not_in_documentation_or_the_log() {
     assert_eq!(wrong, [r#""set `Gateway::with_any_host`""#]);
 }
 
-/// The string literals of code, without attributes and the arguments of `tracing`'s macros.
+/// Returns the string literals of code, except in attributes and in the arguments of `tracing`'s macros.
 fn texts(tokens: &TokenStream) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Vec<String> = Vec::new();
@@ -78,7 +78,7 @@ fn texts(tokens: &TokenStream) -> Vec<String> {
     found
 }
 
-/// Whether a text has a path of Rust's, such as `Gateway::new`.
+/// Returns whether a text contains a path of Rust, such as `Gateway::new`.
 fn names_item(text: &str) -> bool {
     let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices("::")

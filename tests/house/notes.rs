@@ -1,8 +1,8 @@
-//! Code that the compiler's notes advise: crates that compile have it, letter for letter.
+//! Checks that compiling crates contain the code that the compiler's notes advise.
 
 use crate::sources::text;
 
-/// The lines of attributes in the notes of one compile-fail case.
+/// Returns the attributes in the notes of a compile-fail case.
 fn lines_to_write(case: &str) -> String {
     let message = text(&format!("tool-runtime/tests/ui/{case}.stderr"));
     let lines = message.lines().map(str::trim);
@@ -25,7 +25,7 @@ fn lines_in_notes_compile() {
     }
 }
 
-/// Advice in words: a derive for users who have serde themselves, a trait to add, the features.
+/// Notes with a derive for users who have serde, a trait to add, and the features.
 #[test]
 fn items_in_notes_compile() {
     let notes = text("tool-runtime/tests/ui/param/not_deserializable.stderr");

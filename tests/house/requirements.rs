@@ -1,4 +1,4 @@
-//! `docs/requirements.md` and the tests name the same requirements.
+//! Checks that `docs/requirements.md` and the tests name equal requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use crate::sources::{CRATES, files, read, root, shown, text};
 
 const DOCUMENT: &str = "docs/requirements.md";
 
-/// The folder whose tests are there for a requirement each.
+/// Folder whose tests each prove a requirement.
 const SUITE: &str = "tests/requirements/";
 
-/// The rules of coercion, whose rows are tests; those that a requirement asks for have its id.
+/// Rules of coercion, whose rows are tests. The row of a requirement has its id.
 const COERCION: &str = "tests/coercion/table.json";
 
 /// A row of the document.
@@ -20,7 +20,7 @@ struct Requirement {
     line: usize,
 }
 
-/// A test, with the ids in the documentation comment above it, or a row of [`COERCION`] with its own.
+/// A test with the ids in its doc comment, or a row of [`COERCION`] with its id.
 struct Test {
     name: String,
     file: String,
@@ -88,7 +88,7 @@ fn every_test_of_the_suite_names_a_requirement() {
     );
 }
 
-/// The rows of the document's tables that begin with an id.
+/// Returns the table rows of the document that begin with an id.
 fn requirements() -> Vec<Requirement> {
     let document = text(DOCUMENT);
     let rows = (1..)
@@ -110,7 +110,7 @@ fn requirements() -> Vec<Requirement> {
     .collect()
 }
 
-/// Every file that may have a test.
+/// Returns all files that may have a test.
 fn sources() -> Vec<String> {
     let crates = CRATES
         .iter()
@@ -168,7 +168,7 @@ fn ids_in(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| is_id(word))
 }
 
-/// `R`, the subject in capital letters and a number, with hyphens between them.
+/// Returns whether a word is `R`, the subject in capital letters and a number, joined by hyphens.
 fn is_id(word: &str) -> bool {
     let parts: Vec<&str> = word.split('-').collect();
     let ["R", subject, number] = parts[..] else {

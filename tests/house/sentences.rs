@@ -20,23 +20,23 @@ const BANNED: [(&str, &str); 8] = [
     ("goes on", "`continues`"),
 ];
 
-/// A run of sentences that a blank line, a list item or code ends.
+/// Consecutive sentences up to a blank line, a list item or code.
 #[derive(Debug, PartialEq)]
 struct Paragraph {
     text: String,
     line: usize,
-    /// It belongs to a doc comment.
+    /// Whether the paragraph belongs to a doc comment.
     is_doc: bool,
-    /// It documents a tool, a type with a schema, a field, a variant or a parameter.
+    /// Whether the paragraph documents a tool, a type with a schema, a field, a variant or a parameter.
     is_description: bool,
 }
 
-/// Collects the lines of paragraphs.
+/// Collects lines into paragraphs.
 #[derive(Default)]
 struct Paragraphs {
     found: Vec<Paragraph>,
     open: Option<Paragraph>,
-    /// Lines are inside of a fenced block.
+    /// Whether the current line is in a fenced block.
     is_code: bool,
 }
 
@@ -85,7 +85,7 @@ impl Paragraphs {
     }
 }
 
-/// The paragraphs in the comments of a Rust file.
+/// Returns the paragraphs in the comments of a Rust file.
 fn of_rust(text: &str) -> Vec<Paragraph> {
     let mut paragraphs = Paragraphs::default();
     let mut first_of_item = 0;
@@ -122,7 +122,7 @@ fn of_rust(text: &str) -> Vec<Paragraph> {
     paragraphs.finish()
 }
 
-/// Whether a line declares a field, a variant or a parameter. Any other item begins with a keyword before its name.
+/// Returns whether a line declares a field, a variant or a parameter. The declaration of any other item begins with a keyword.
 fn declares_part(code: &str) -> bool {
     let visibility = ["pub ", "pub(crate) ", "pub(super) ", "mut "];
     let code = visibility
@@ -135,20 +135,21 @@ fn declares_part(code: &str) -> bool {
         && (name.is_empty() || name.starts_with([':', ',', '(', ')']) || name.starts_with(" {"))
 }
 
-/// The paragraphs of a Markdown file.
+/// Returns the paragraphs of a Markdown file.
 fn of_markdown(text: &str) -> Vec<Paragraph> {
-    let mut paragraphs = Paragraphs::default();
-    for (at, line) in text.lines().enumerate() {
-        paragraphs.line(line, at + 1, false);
-    }
-    paragraphs.finish()
+    of_lines(text, |line| Some(line))
 }
 
-/// The paragraphs in the comments of a script, a workflow or a manifest.
+/// Returns the paragraphs in the comments of a script, a workflow or a manifest.
 fn of_script(text: &str) -> Vec<Paragraph> {
+    of_lines(text, |line| line.trim_start().strip_prefix('#'))
+}
+
+/// Returns the paragraphs of the lines that have prose.
+fn of_lines(text: &str, prose: impl Fn(&str) -> Option<&str>) -> Vec<Paragraph> {
     let mut paragraphs = Paragraphs::default();
     for (at, line) in text.lines().enumerate() {
-        match line.trim_start().strip_prefix('#') {
+        match prose(line) {
             Some(text) => paragraphs.line(text, at + 1, false),
             None => paragraphs.end(),
         }
@@ -156,14 +157,14 @@ fn of_script(text: &str) -> Vec<Paragraph> {
     paragraphs.finish()
 }
 
-/// A text without what stands between backticks: code and quotations.
+/// Returns a text without the code and the quotations between backticks.
 fn without_quotations(text: &str) -> String {
     let parts = text.split('`').enumerate();
     let kept = parts.map(|(at, part)| if at % 2 == 0 { part } else { "`" });
     kept.collect()
 }
 
-/// The sentences of a paragraph.
+/// Splits a paragraph into sentences.
 fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text.trim();
@@ -182,7 +183,7 @@ fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// The faults of a paragraph.
+/// Returns the complaints about a paragraph.
 fn complaints(paragraph: &Paragraph) -> Vec<String> {
     let text = without_quotations(&paragraph.text);
     let mut found = Vec::new();
@@ -215,7 +216,7 @@ fn complaints(paragraph: &Paragraph) -> Vec<String> {
     found
 }
 
-/// Files below a path, also in hidden folders. Links are left out: their targets are files of the repository, too.
+/// Returns the files below a path, also in hidden folders. Links are skipped, since their targets are files of the repository, too.
 fn files_below(path: &Path) -> Vec<PathBuf> {
     if path.is_symlink() {
         return Vec::new();
@@ -275,7 +276,7 @@ fn sentences_begin_with_nouns_and_verbs() {
 
 #[test]
 fn finds_wrong_sentences() {
-    let wrong = |text: &str| of_rust(text).iter().flat_map(complaints).count();
+    let count = |paragraphs: Vec<Paragraph>| paragraphs.iter().flat_map(complaints).count();
     for text in [
         "/// What is read.",
         "/// Reads it. Where it is, is unknown.",
@@ -285,7 +286,7 @@ fn finds_wrong_sentences() {
         "// A call that is under\n// way.",
         "/// A [link](x) to\n/// whoever reads.",
     ] {
-        assert_eq!(wrong(text), 1, "{text}");
+        assert_eq!(count(of_rust(text)), 1, "{text}");
     }
     for text in [
         "/// Whatever is read.",
@@ -296,15 +297,9 @@ fn finds_wrong_sentences() {
         "/// Reads e.g. what stands there.",
         "/// Untold.",
     ] {
-        assert_eq!(wrong(text), 0, "{text}");
+        assert_eq!(count(of_rust(text)), 0, "{text}");
     }
-    assert_eq!(
-        of_script("run: x # told\n# nobody\n")
-            .iter()
-            .flat_map(complaints)
-            .count(),
-        1
-    );
+    assert_eq!(count(of_script("run: x # told\n# nobody\n")), 1);
     let descriptions = |text: &str| of_rust(text).iter().filter(|it| it.is_description).count();
     for text in [
         "/// What.\n#[arg(x)]\npub what: T,",
@@ -324,5 +319,5 @@ fn finds_wrong_sentences() {
     }
     let markdown = of_markdown("Of all.\n\n1. One,\ngoes on\n2. Two\n\n```\ntold\n```\n");
     assert_eq!(markdown.len(), 3);
-    assert_eq!(markdown.iter().flat_map(complaints).count(), 1);
+    assert_eq!(count(markdown), 1);
 }

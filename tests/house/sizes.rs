@@ -1,24 +1,24 @@
-//! Small files, small functions, specific names. The sizes are advice: what exceeds them is listed on standard error and only twice as
-//! much fails, since one file of 700 lines may read better than three that refer to each other.
+//! Limits the sizes of files and functions, and checks that names are specific. The sizes are advice: larger files and functions are listed
+//! on standard error, and only twice the size fails, since one file of 700 lines may read better than three that refer to each other.
 
 use std::path::PathBuf;
 
 use crate::sources::{CRATES, files, read, root, shown};
 use crate::tokens;
 
-/// Lines before a file's own tests, and lines of code of a function, that are advised. Twice as many fail.
+/// Advised number of lines before a file's tests, and of lines of code in a function. Twice as many fail.
 const ADVISED_FILE: usize = 600;
 const ADVISED_FUNCTION: usize = 100;
 
-/// Names that say nothing, so that unrelated code gathers under them.
+/// Names without a meaning, under which unrelated code accumulates.
 const EMPTY_NAMES: [&str; 8] = [
     "utils", "util", "helpers", "helper", "common", "misc", "manager", "info",
 ];
 
-/// Lines of code of the parser of what is not JSON, without blank lines, comments and tests: it grows rule by rule.
+/// Maximum number of lines of the repair parser, without blank lines, comments and tests. The parser grows with each rule.
 const PARSER: usize = 2150;
 
-/// Rust files that people write; files that a tool writes (`@generated` in the first line) may be long.
+/// Returns the Rust files that people write. Generated files (`@generated` in the first line) may be long.
 fn written() -> Vec<PathBuf> {
     let crates = CRATES.iter().map(|name| root().join(name));
     crates
@@ -34,7 +34,7 @@ fn written() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Lines before the tests of the file's own.
+/// Returns the number of lines before a file's own tests.
 fn lines(text: &str) -> usize {
     text.lines()
         .take_while(|line| !line.starts_with("#[cfg(test)]"))
@@ -95,7 +95,7 @@ fn repair_parser_is_small() {
     assert!(lines <= PARSER, "{lines} lines, at most {PARSER} are allowed");
 }
 
-/// Lists what is longer than advised; fails where something is twice as long.
+/// Lists sizes above the advised one. Fails if a size is twice as large.
 fn judge(sizes: impl Iterator<Item = (String, usize)>, advised: usize, advice: &str) {
     let long: Vec<_> = sizes.filter(|(_, size)| *size > advised).collect();
     for (name, size) in &long {

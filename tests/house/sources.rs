@@ -1,13 +1,14 @@
-//! Finds the modules of a crate as its `mod` lines declare them.
+//! Finds the modules of a crate by their `mod` lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
+use syn::Item;
 
 use crate::tokens;
 
-/// The library crates whose floors are held.
+/// The library crates.
 pub const CRATES: [&str; 6] = [
     "tool-runtime",
     "tool-macros",
@@ -17,12 +18,12 @@ pub const CRATES: [&str; 6] = [
     "tool-gateway",
 ];
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A file of the workspace as text.
+/// Returns the text of a file in the workspace.
 pub fn text(path: &str) -> String {
     read(&root().join(path))
 }
@@ -31,13 +32,13 @@ pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
 }
 
-/// A path from the root, with `/` on every system.
+/// Returns a path from the root, with `/` on every system.
 pub fn shown(path: &Path) -> String {
     let path = path.strip_prefix(root()).unwrap_or(path);
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// A module in a separate file, and the modules that it declares, in their order.
+/// A module in a separate file, with its child modules in the order of their declarations.
 pub struct Module {
     pub name: String,
     pub file: PathBuf,
@@ -46,7 +47,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// The root module of a crate.
+    /// Loads the root module of a crate, with all its modules.
     pub fn of_crate(name: &str) -> Self {
         let directory = root().join(name).join("src");
         Self::load("crate".to_owned(), directory.join("lib.rs"), &directory)
@@ -75,7 +76,14 @@ impl Module {
         }
     }
 
-    /// The position of a child among its siblings; 0 is the ground.
+    /// Calls `visit` with every item of the product, in inline modules, too. Items behind `cfg` and in function bodies are skipped.
+    pub fn visit_items(&self, visit: &mut impl FnMut(&Item)) {
+        let file = syn::parse_file(&read(&self.file))
+            .unwrap_or_else(|error| panic!("{}: {error}", shown(&self.file)));
+        visit_items(&file.items, visit);
+    }
+
+    /// Returns the position of a child among its siblings, from 0.
     pub fn floor(&self, child: &str) -> Option<usize> {
         self.children.iter().position(|it| it.name == child)
     }
@@ -91,7 +99,23 @@ impl Module {
     }
 }
 
-/// The `mod name;` lines of a file, each with its `#[path]`.
+/// Calls `visit` with these items and the items of their inline modules, except modules behind `cfg`.
+pub fn visit_items(items: &[Item], visit: &mut impl FnMut(&Item)) {
+    for item in items {
+        visit(item);
+        if let Item::Mod(module) = item
+            && let Some((_, items)) = &module.content
+            && !module
+                .attrs
+                .iter()
+                .any(|attribute| attribute.path().is_ident("cfg"))
+        {
+            visit_items(items, visit);
+        }
+    }
+}
+
+/// Returns the `mod name;` lines of a file, each with its `#[path]`.
 fn declared(tokens: &TokenStream) -> Vec<(String, Option<String>)> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut found = Vec::new();
@@ -118,7 +142,7 @@ fn declared(tokens: &TokenStream) -> Vec<(String, Option<String>)> {
     found
 }
 
-/// Every file below a directory with that extension, sorted; build output and version control left out.
+/// Returns all files below a directory with this extension, sorted, without build output and version control.
 pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));

@@ -1,10 +1,10 @@
-//! Rust files as tokens: no parser, so that macros' bodies are seen too.
+//! Reads Rust files as tokens, so that the bodies of macros are included.
 
 use std::path::Path;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// The tokens of a file without its `#[cfg(test)]` items.
+/// Returns the tokens of a file without its `#[cfg(test)]` items.
 pub fn product(text: &str, file: &Path) -> TokenStream {
     let tokens: TokenStream = text
         .parse()
@@ -41,7 +41,7 @@ fn is_test(attribute: &Group) -> bool {
         && attribute.stream().to_string().replace(' ', "") == "cfg(test)"
 }
 
-/// An item ends with its block, or with `;`; only a `use` has blocks before its end.
+/// Skips an item. An item ends with its block or with `;`; only a `use` has blocks before its end.
 fn skip_item(rest: &mut impl Iterator<Item = TokenTree>) {
     let mut is_use = false;
     for token in rest {
@@ -54,7 +54,7 @@ fn skip_item(rest: &mut impl Iterator<Item = TokenTree>) {
     }
 }
 
-/// The value of an attribute `[name = "value"]`.
+/// Returns the value of an attribute `[name = "value"]`.
 pub fn value_of(attribute: &Group, name: &str) -> Option<String> {
     let mut tokens = attribute.stream().into_iter();
     match (tokens.next()?, tokens.next()?, tokens.next()?) {
@@ -65,16 +65,16 @@ pub fn value_of(attribute: &Group, name: &str) -> Option<String> {
     }
 }
 
-/// A path into the own crate, as it is written: `crate::a::b`, `super::c`, `self::d`.
+/// A path in the same crate with its original text: `crate::a::b`, `super::c`, `self::d`.
 #[derive(Debug, PartialEq)]
 pub struct Reference {
     pub segments: Vec<String>,
     pub line: usize,
-    /// The inline modules that it stands in.
+    /// Inline modules around the path.
     pub within: Vec<String>,
 }
 
-/// All paths into the own crate; each branch of a `use` is one.
+/// Returns all paths in the same crate. Each branch of a `use` is a path.
 pub fn references(tokens: &TokenStream) -> Vec<Reference> {
     let mut found = Vec::new();
     collect(tokens, &mut Vec::new(), &mut found);
@@ -109,7 +109,7 @@ fn collect(tokens: &TokenStream, within: &mut Vec<String>, found: &mut Vec<Refer
     }
 }
 
-/// `$crate` is the crate of the macro, not of its user; `pub(crate)` has no path behind it.
+/// Returns whether a word begins a path. `$crate` is the crate of the macro, not of its user; `pub(crate)` has no path after it.
 fn is_start(word: &str, before: Option<&TokenTree>) -> bool {
     let macros_own = matches!(before, Some(TokenTree::Punct(punct)) if punct.as_char() == '$');
     matches!(word, "crate" | "super" | "self") && !macros_own
@@ -121,7 +121,7 @@ fn is_path(tokens: &[TokenTree], place: usize) -> bool {
     colon(place) && colon(place + 1)
 }
 
-/// The name of `mod name { … }` when the group at `place` is its block.
+/// Returns the name in `mod name { … }`, if the group at `place` is the block of the module.
 fn inline_module(tokens: &[TokenTree], place: usize) -> Option<String> {
     let (word, name) = (tokens.get(place.checked_sub(2)?)?, tokens.get(place - 1)?);
     match (word, name) {
@@ -176,14 +176,14 @@ fn branches_of(group: &Group) -> Vec<Vec<TokenTree>> {
         .collect()
 }
 
-/// A function of a file: its name, its first line, its last.
+/// A function of a file, with its name, first line and last line.
 pub struct Function {
     pub name: String,
     pub first: usize,
     pub last: usize,
 }
 
-/// All functions with a body, nested ones too.
+/// Returns all functions with a body, including nested functions.
 pub fn functions(tokens: &TokenStream) -> Vec<Function> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut found = Vec::new();

@@ -1,17 +1,17 @@
-//! No two types of a crate have one name: a search for it finds one definition.
+//! No two types of a crate have one name, so that a search for a name finds one definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Ident, Item};
 
-use crate::sources::{Module, read, shown};
+use crate::sources::{CRATES, Module, shown};
 
 /// Names that several types of a crate may have, and the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "tool-gateway",
         "Traces",
-        "one with the feature `otlp`, one without",
+        "a type with the feature `otlp`, and a type without",
     ),
     (
         "tool-runtime",
@@ -25,38 +25,15 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The crates without two types of one name.
-const CHECKED: [&str; 6] = [
-    "tool-macros",
-    "tool-builtins",
-    "tool-cli",
-    "tool-gateway",
-    "tool-repair",
-    "tool-runtime",
-];
-
-/// Collects the names of the types, traits and aliases of a file. Items in bodies of functions are local to them.
-fn collect(items: &[Item], found: &mut BTreeSet<String>) {
-    for item in items {
-        let name: &Ident = match item {
-            Item::Struct(item) => &item.ident,
-            Item::Enum(item) => &item.ident,
-            Item::Union(item) => &item.ident,
-            Item::Trait(item) => &item.ident,
-            Item::Type(item) => &item.ident,
-            Item::Mod(module) => {
-                let is_test = module
-                    .attrs
-                    .iter()
-                    .any(|attribute| attribute.path().is_ident("cfg"));
-                if let Some((_, items)) = module.content.as_ref().filter(|_| !is_test) {
-                    collect(items, found);
-                }
-                continue;
-            }
-            _ => continue,
-        };
-        found.insert(name.to_string());
+/// Returns the name of a type, trait or alias.
+fn type_name(item: &Item) -> Option<&Ident> {
+    match item {
+        Item::Struct(item) => Some(&item.ident),
+        Item::Enum(item) => Some(&item.ident),
+        Item::Union(item) => Some(&item.ident),
+        Item::Trait(item) => Some(&item.ident),
+        Item::Type(item) => Some(&item.ident),
+        _ => None,
     }
 }
 
@@ -64,16 +41,17 @@ fn collect(items: &[Item], found: &mut BTreeSet<String>) {
 fn types_of_a_crate_have_different_names() {
     let mut wrong = Vec::new();
     let mut unused = EXCEPTIONS.to_vec();
-    for name in CHECKED {
+    for name in CRATES {
         let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
-            let file = syn::parse_file(&read(&module.file))
-                .unwrap_or_else(|error| panic!("{}: {error}", shown(&module.file)));
-            let mut found = BTreeSet::new();
-            collect(&file.items, &mut found);
-            for item in found {
-                files.entry(item).or_default().insert(shown(&module.file));
-            }
+            module.visit_items(&mut |item| {
+                if let Some(name) = type_name(item) {
+                    files
+                        .entry(name.to_string())
+                        .or_default()
+                        .insert(shown(&module.file));
+                }
+            });
         });
         for (item, files) in files.into_iter().filter(|(_, files)| files.len() > 1) {
             let is_exception = |(of, exception, _): &(&str, &str, &str)| *of == name && *exception == item;

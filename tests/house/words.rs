@@ -1,4 +1,4 @@
-//! File names and identifiers use standard terms: words of this project's former private vocabulary are rejected.
+//! File names and identifiers use standard terms. Words of this project's former private vocabulary are rejected.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::sources::{CRATES, files, read, root, shown};
 
-/// Words that are not searched for, and what to say instead.
+/// Banned words, with the words to write instead.
 const BANNED: [(&str, &str); 54] = [
     ("absent", "`missing`"),
     ("alike", "what the test shows"),
@@ -65,7 +65,7 @@ const BANNED: [(&str, &str); 54] = [
     ("wording", "`messages`"),
 ];
 
-/// The words of a file name or an identifier, in lower case: `UnknownName`, `unknown_name` and `unknown-name` have two.
+/// Splits a file name or an identifier into words in lower case: `UnknownName`, `unknown_name` and `unknown-name` have two words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -83,7 +83,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The identifiers of a file, macro bodies and tests included, each with its first line.
+/// Collects the identifiers of a file with their first lines, including tests and the bodies of macros.
 fn identifiers(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     for token in tokens {
         match token {
@@ -94,7 +94,7 @@ fn identifiers(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     }
 }
 
-/// The faults of a name, one for each banned word.
+/// Returns the complaints about a name, one for each banned word.
 fn complaints(name: &str) -> impl Iterator<Item = String> {
     let words = words(name);
     BANNED

@@ -1,8 +1,8 @@
-//! Processor time of tests, beside the time that passed: on a busy machine, everything takes long.
+//! Processor time of tests, since the elapsed time depends on the load of the machine.
 
 use std::time::{Duration, Instant};
 
-/// A beginning.
+/// Start of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     worked: Option<Duration>,
@@ -10,7 +10,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts.
+    /// Starts a measurement.
     pub fn start() -> Self {
         Self {
             worked: worked(),
@@ -18,7 +18,7 @@ impl Clock {
         }
     }
 
-    /// The processor time of this thread since then; where the system does not tell, the time that has passed.
+    /// Returns the processor time of this thread since the start, or the elapsed time on a system without processor times.
     pub fn worked(self) -> Duration {
         match (self.worked, worked()) {
             (Some(before), Some(now)) => now.saturating_sub(before),
@@ -27,7 +27,7 @@ impl Clock {
     }
 }
 
-/// The processor time that Linux has counted for this thread.
+/// Returns the processor time that Linux has counted for this thread.
 fn worked() -> Option<Duration> {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = schedstat.split_ascii_whitespace().next()?.parse().ok()?;

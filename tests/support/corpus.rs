@@ -1,10 +1,10 @@
-//! Inputs from which fuzzing starts, and inputs that it once found: `fuzz/seeds`, a folder for each target.
+//! Inputs for fuzzing, and inputs that fuzzing once found: `fuzz/seeds`, with a folder for each target.
 
 use std::fs;
 use std::panic::{RefUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Holds every seed of a target against a property.
+/// Checks a property for every seed of a target.
 pub fn replay(target: &str, holds: impl Fn(&[u8]) + RefUnwindSafe) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../fuzz/seeds")

@@ -1,28 +1,27 @@
-//! One deviation at a time: calls and code as a right text has them, and each of the ways in which models leave JSON,
-//! applied to all of the text. A deviation is sure where a careful reader knows the value, and to be refused where any
-//! value would be a guess.
+//! Deviations from JSON, applied one at a time to the correct text of calls and code. A deviation is sure if it has one plausible reading,
+//! and must be refused if every reading would be a guess.
 
 use super::judge::Tree;
 use super::random::Random;
 use super::written::{Style, json, repr, repr_in_single_quotes};
 
-/// The spelling of a text that is not JSON.
+/// Spelling of a text that is not JSON.
 #[derive(Clone, Copy)]
 struct Spelling {
-    /// Around values, and around keys; `None` for keys without quotes.
+    /// Quotes around values, and around keys; `None` for keys without quotes.
     value_quotes: [&'static str; 2],
     key_quotes: Option<[&'static str; 2]>,
-    /// Characters that stand in values as they are.
+    /// Characters that are not escaped in values.
     raw: &'static str,
-    /// Before a closing bracket.
+    /// Text before a closing bracket.
     trailing: &'static str,
     separator: &'static str,
     colon: &'static str,
     literals: [&'static str; 3],
     brackets: [[&'static str; 2]; 2],
-    /// Behind a comma, at the end of the line; lines are broken where it is not empty.
+    /// Comment after a comma, at the end of the line. Lines are broken if the comment is not empty.
     comment: &'static str,
-    /// What indents a line of a text in several.
+    /// Indentation of a line in a text with several lines.
     indent: Option<&'static str>,
 }
 
@@ -124,8 +123,8 @@ fn string(units: &[u16], [opening, closing]: [&str; 2], raw: &str, text: &mut St
     text.push_str(closing);
 }
 
-/// A deviation by its name: the text it makes of a value; `None` where it has no place there, or another value would
-/// be as likely.
+/// A deviation with its name, and the function that applies it to a value. The function returns `None` if the deviation does not apply, or
+/// if another value would be as plausible.
 pub type Deviation = (&'static str, fn(&Tree, &str) -> Option<String>);
 
 fn any(tree: &Tree, test: &dyn Fn(&str) -> bool) -> bool {
@@ -141,7 +140,7 @@ fn with(spelling: Spelling, tree: &Tree) -> Option<String> {
     Some(spell(tree, spelling))
 }
 
-/// The first place of `what` before a key.
+/// Returns the first position of `what` before a key.
 fn between_members(text: &str, what: &str) -> Option<usize> {
     let mut places = text.match_indices(what).map(|(at, _)| at);
     places.find(|at| text[*at + what.len()..].starts_with('"'))
@@ -462,7 +461,7 @@ pub const SURE: [Deviation; 53] = [
         )
     }),
     ("unescaped backslashes", |tree, json| {
-        // Without any escape of JSON beside them; other backslashes are no letters of an escape.
+        // No escape of JSON is present, and other backslashes do not begin an escape.
         let letters = |text: &str| {
             let mut parts = text.split('\\').skip(1);
             parts.all(|part| part.starts_with(|next: char| !"\"\\/bfnrtuxUNav01234567'".contains(next)))
@@ -480,7 +479,7 @@ pub const SURE: [Deviation; 53] = [
     }),
 ];
 
-/// A text with words in quotes, as prose has them.
+/// Returns whether a text has words in quotes, like prose.
 fn is_a_plain_quotation(text: &str) -> bool {
     let parts: Vec<&str> = text.split('"').collect();
     let spoken = |part: &str| part.chars().all(|next| next.is_alphanumeric() || next == ' ');
@@ -526,14 +525,14 @@ pub const REFUSED: [Deviation; 10] = [
     }),
 ];
 
-/// A value, and a text that deviates from its JSON.
+/// A value, and a text that deviates from the value's JSON.
 pub struct Case<'a> {
     pub deviation: &'static str,
     pub text: String,
     pub tree: &'a Tree,
 }
 
-/// Each payload with each deviation that has a place there.
+/// Returns each payload with each deviation that applies.
 pub fn cases<'a>(payloads: &'a [Tree], deviations: &'a [Deviation]) -> impl Iterator<Item = Case<'a>> {
     let mut random = Random::new(47);
     payloads.iter().flat_map(move |tree| {
@@ -549,7 +548,7 @@ pub fn cases<'a>(payloads: &'a [Tree], deviations: &'a [Deviation]) -> impl Iter
     })
 }
 
-/// Arguments as tools have them, in words that any spelling can write.
+/// Returns typical arguments of tools, with words that every spelling can represent.
 pub fn calls() -> Vec<Tree> {
     let mut random = Random::new(45);
     (0..110).map(|_| call(&mut random)).collect()
@@ -608,7 +607,7 @@ fn call(random: &mut Random) -> Tree {
     }
 }
 
-/// Files as a tool writes them.
+/// Returns typical files that a tool writes.
 pub fn code() -> Vec<Tree> {
     let mut random = Random::new(46);
     let mut payloads = Vec::new();

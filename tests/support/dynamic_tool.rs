@@ -1,25 +1,25 @@
-//! A dynamic tool with a given schema, which answers with its arguments.
+//! A dynamic tool with a given schema, which returns its arguments.
 
 use serde_json::Value;
 use tool_runtime::{Policy, RawArguments, ToolCall, ToolCallRequest, ToolDefinition, ToolRegistry};
 
-/// The name of the tool.
+/// Name of the tool.
 pub const NAME: &str = "tool";
 
-/// Every policy, the most lenient first.
+/// All policies, the most lenient first.
 pub const POLICIES: [Policy; 3] = [Policy::Lenient, Policy::Lossless, Policy::Strict];
 
-/// A registry of the tool alone. Panics if the schema is refused.
+/// Builds a registry with the tool. Panics if the schema is invalid.
 pub fn registry(schema: &Value) -> ToolRegistry {
     try_registry(schema).unwrap_or_else(|error| panic!("{error}: {schema}"))
 }
 
-/// A registry of the tool alone, or why its schema is refused.
+/// Builds a registry with the tool, or returns the error of its schema.
 pub fn try_registry(schema: &Value) -> Result<ToolRegistry, String> {
     try_register(ToolRegistry::new(), schema)
 }
 
-/// A registry that enforces formats, with one tool of this schema.
+/// Builds a registry with the tool that enforces formats.
 pub fn try_registry_with_formats(schema: &Value) -> Result<ToolRegistry, String> {
     try_register(ToolRegistry::new().with_formats_enforced(true), schema)
 }
@@ -32,7 +32,7 @@ fn try_register(mut registry: ToolRegistry, schema: &Value) -> Result<ToolRegist
     }
 }
 
-/// The arguments that the tool would be called with.
+/// Returns the coerced arguments for the tool.
 pub fn prepare<'a>(
     registry: &ToolRegistry,
     input: impl Into<RawArguments<'a>>,

@@ -1,11 +1,11 @@
-//! Random values: some that fit a schema, some that nearly do, some that do not.
+//! Random values: matching a schema, nearly matching, or not matching.
 
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
 use super::values::{KEYS, any, edge_case_number, number, text};
 
-/// An object that fits, nearly does, is written carelessly, or has anything in it.
+/// Returns an object that matches, nearly matches, is spelled carelessly, or is arbitrary.
 pub fn object(random: &mut Random, schema: &Value) -> Value {
     let fitting = fitting(random, schema, schema, 6);
     let other = match random.below(10) {
@@ -17,7 +17,7 @@ pub fn object(random: &mut Random, schema: &Value) -> Value {
     if other.is_object() { other } else { fitting }
 }
 
-/// Whether a text stands for nothing, where the schema has a `format`.
+/// Returns whether a text means "no value" in a place with a `format`.
 pub fn has_format_of_nothing(schema: &Value, instance: &Value) -> bool {
     let words = ["", "null", "none", "undefined", "nil"];
     let mut pending = vec![instance];
@@ -33,7 +33,7 @@ pub fn has_format_of_nothing(schema: &Value, instance: &Value) -> bool {
     is_found && schema.to_string().contains("\"format\"")
 }
 
-/// Whether no key is one of the schema's properties, and one of these is a key of a value.
+/// Returns whether no key is a property of the schema, but a value has such a key.
 pub fn has_wrapped_properties(schema: &Value, instance: &Value) -> bool {
     let declared = |value: &Value| {
         let mut names = schema["properties"].as_object().into_iter().flatten();
@@ -43,7 +43,7 @@ pub fn has_wrapped_properties(schema: &Value, instance: &Value) -> bool {
     !declared(instance) && entries.any(|(_, value)| declared(value))
 }
 
-/// A value that fits, as far as looking at one keyword at a time can tell.
+/// Returns a value that matches each keyword, considered one at a time.
 pub fn fitting(random: &mut Random, schema: &Value, root: &Value, depth: usize) -> Value {
     if depth == 0 {
         return json!(1);
@@ -141,7 +141,7 @@ fn members(
     Value::Object(fields)
 }
 
-/// An integer that keeps the limits, where there is one.
+/// Returns an integer within the limits, if there are any.
 fn within(random: &mut Random, schema: &Value) -> i64 {
     let limit = |keyword: &str, inward: i64| {
         let number = schema[keyword].as_f64()?;
@@ -160,7 +160,7 @@ fn within(random: &mut Random, schema: &Value) -> i64 {
     random.between(least, most.unwrap_or(9).max(least))
 }
 
-/// Whether a key is one that the patterns of the generator mean.
+/// Returns whether a key matches a pattern of the generator.
 fn matches(pattern: &str, key: &str) -> bool {
     match pattern {
         "^n_" => key.starts_with("n_"),
@@ -170,11 +170,11 @@ fn matches(pattern: &str, key: &str) -> bool {
     }
 }
 
-/// The value with one change somewhere in it.
+/// Returns the value with one random change.
 pub fn nearly(random: &mut Random, value: &Value) -> Value {
     let mut changed = value.clone();
     let mut place = &mut changed;
-    // Into a part, most of the time.
+    // Changes a part of the value, most of the time.
     loop {
         let parts = match place {
             Value::Array(items) => items.len(),
@@ -238,8 +238,8 @@ fn altered(random: &mut Random, value: Value) -> Value {
     }
 }
 
-/// A value as a careless model might write it: here and there a scalar in quotes, a list without its brackets, an
-/// object as text, a name in another spelling, something else altogether.
+/// Returns a value as a careless model might write it: some scalars in quotes, a list without its brackets, an object as text, a name in
+/// another spelling, or another value.
 pub fn loosened(random: &mut Random, value: &Value) -> Value {
     let inside = match value {
         Value::Array(items) => items.iter().map(|item| loosened(random, item)).collect(),

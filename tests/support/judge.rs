@@ -1,17 +1,17 @@
-//! An exact reader of JSON texts: it keeps order, duplicate keys, number texts and lone surrogates. Two texts have the
-//! same tree only if nothing was lost between them. The reader is strict and independent of the one under test.
+//! An exact parser of JSON texts, which keeps order, duplicate keys, texts of numbers and lone surrogates. Two texts have equal trees only
+//! if no information was lost between them. The parser is strict, and independent of the tested one.
 
-/// A value as its text says it.
+/// A value with its exact text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tree {
     Null,
     Bool(bool),
-    /// The text of the number.
+    /// Text of the number.
     Number(String),
-    /// UTF-16, since JSON can say half a surrogate pair.
+    /// UTF-16, since JSON can contain unpaired surrogates.
     Text(Vec<u16>),
     List(Vec<Tree>),
-    /// In order, each key as often as it came.
+    /// Fields in order, with duplicate keys.
     Map(Vec<(Vec<u16>, Tree)>),
 }
 
@@ -47,7 +47,7 @@ impl Reader<'_> {
         self.rest = self.rest.trim_start_matches([' ', '\n', '\r', '\t']);
     }
 
-    /// Takes the character if it comes next, behind white space.
+    /// Consumes the character if it is next after white space.
     fn takes(&mut self, character: char) -> bool {
         self.space();
         let rest = self.rest.strip_prefix(character);
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The contents of a string, behind its opening quote.
+    /// Parses the content of a string after its opening quote.
     fn string(&mut self) -> Option<Vec<u16>> {
         let mut units = Vec::new();
         let mut characters = self.rest.char_indices();
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the text is a number as JSON writes it.
+/// Returns whether the text is a JSON number.
 pub fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);

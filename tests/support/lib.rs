@@ -1,4 +1,4 @@
-//! Helpers that several test suites share.
+//! Support code of several test suites.
 
 pub mod clock;
 pub mod long;

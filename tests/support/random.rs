@@ -1,10 +1,10 @@
-//! Chance that is the same on every run and every machine.
+//! Deterministic pseudo-random numbers.
 
-/// `SplitMix64`: small, seeded by a constant, good enough to pick test cases.
+/// `SplitMix64`: a small generator, good enough to select test cases.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: u64,
-    /// What is drawn first.
+    /// Numbers that are returned first.
     choices: std::collections::VecDeque<u8>,
 }
 
@@ -17,7 +17,7 @@ impl Random {
         }
     }
 
-    /// Creates a generator that begins with these numbers, which so choose the values that are generated.
+    /// Creates a generator that returns these numbers first, so that they determine the generated values.
     pub fn of(choices: &[u8]) -> Self {
         Self {
             state: 0,
@@ -25,7 +25,7 @@ impl Random {
         }
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn draw(&mut self) -> u64 {
         if let Some(choice) = self.choices.pop_front() {
             return choice.into();
@@ -37,23 +37,23 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.draw() % limit as u64).unwrap_or_default()
     }
 
-    /// A number from `least` to `most`, both included.
+    /// Returns a number from `least` to `most`, inclusive.
     pub fn between(&mut self, least: i64, most: i64) -> i64 {
         let width = most.abs_diff(least) + 1;
         least.saturating_add_unsigned(self.draw() % width)
     }
 
-    /// True once in `times`.
+    /// Returns `true` once in `times` calls, on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of them.
+    /// Returns one of the choices.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }

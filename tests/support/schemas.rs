@@ -1,4 +1,4 @@
-//! Random JSON Schemas over every keyword that is enforced.
+//! Random JSON Schemas with all enforced keywords.
 
 use serde_json::{Map, Value, json};
 
@@ -8,20 +8,20 @@ use super::values::{self, PROPERTIES};
 /// Values of enums and constants.
 const VALUES: [&str; 4] = ["red", "green", "7", "true"];
 
-/// Regular expressions that every dialect reads alike.
+/// Regular expressions with one meaning in all dialects.
 const PATTERNS: [&str; 6] = ["^[a-z]+$", "a", "^.{2,3}$", "^[0-9]+$", "b|e", "^(re|bl)"];
 
-/// Patterns of keys: some fit a declared name, some a key that is not, one fits everything.
+/// Patterns of keys: some match a declared name, some another key, one matches all keys.
 const KEY_PATTERNS: [&str; 4] = ["^n_", "e$", "^[A-Z]", ""];
 
-/// Kinds of keywords that are drawn.
+/// Kinds of generated keywords.
 #[derive(Debug, Clone, Copy)]
 pub struct Kinds {
     /// `anyOf`, `oneOf`, lists of types.
     pub unions: bool,
 }
 
-/// The schema of a tool's arguments: an object, with definitions that recur.
+/// Generates the schema of a tool's arguments: an object with recursive definitions.
 pub fn tool(random: &mut Random, kinds: Kinds) -> Value {
     let mut schema = object(random, kinds, 3);
     schema["type"] = json!("object");
@@ -109,7 +109,7 @@ fn rest(random: &mut Random) -> Value {
     }
 }
 
-/// A schema that leads nowhere else.
+/// Generates a schema without subschemas and references.
 fn judged(random: &mut Random, depth: usize) -> Value {
     let name = *random.pick(&PROPERTIES);
     match random.below(if depth == 0 { 6 } else { 10 }) {
@@ -140,7 +140,7 @@ const TARGETS: [&str; 8] = [
     "#",
 ];
 
-/// Translates a schema to draft-07: MCP servers send both.
+/// Translates a schema to draft-07, since MCP servers send both.
 pub fn in_draft_07(schema: &Value) -> Value {
     let mut schema = older(schema);
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
@@ -161,7 +161,7 @@ fn older(schema: &Value) -> Value {
             ("prefixItems", schemas) => ("items", older(schemas)),
             ("items", schema) if is_tuple => ("additionalItems", older(schema)),
             ("$anchor", Value::String(name)) => ("$id", json!(format!("#{name}"))),
-            // What stands beside a `$ref` counted for nothing then.
+            // Draft-07 ignores all keywords beside a `$ref`.
             ("$ref", Value::String(target)) if fields.len() > 1 => {
                 let target = target.replace("#/$defs/", "#/definitions/");
                 ("allOf", json!([{ "$ref": target }]))
@@ -175,7 +175,7 @@ fn older(schema: &Value) -> Value {
     Value::Object(renamed)
 }
 
-/// A schema of anything.
+/// Generates any schema.
 pub fn schema(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     let last = if depth == 0 { 8 } else { 16 };
     let mut schema = match random.below(last) {
@@ -379,7 +379,7 @@ pub(crate) fn object(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     schema
 }
 
-/// Limits that hold for one type and let every other pass.
+/// Generates limits that apply to one type and accept every other type.
 fn untyped(random: &mut Random) -> Value {
     let schemas = [
         json!({ "minimum": 2 }),
@@ -396,7 +396,7 @@ fn untyped(random: &mut Random) -> Value {
     random.pick(&schemas).clone()
 }
 
-/// Draws an `allOf` that constrains one value twice.
+/// Generates an `allOf` that constrains a value twice.
 fn all_of(random: &mut Random, kinds: Kinds, depth: usize) -> Value {
     match random.below(9) {
         0 => json!({ "allOf": [integer(random), { "minimum": -2 }] }),

@@ -1,8 +1,8 @@
-//! The tests that a source has, for documents that have a row for each.
+//! Tests in a source file, for documents with a row for each test.
 
 use std::collections::BTreeSet;
 
-/// The functions that stand below a `#[test]` or a `#[tokio::test..]`.
+/// Returns the functions after a `#[test]` or `#[tokio::test..]`.
 pub fn names_in(source: &str) -> impl Iterator<Item = String> {
     let mut lines = source.lines();
     std::iter::from_fn(move || {
@@ -13,8 +13,8 @@ pub fn names_in(source: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Each row has its test, each test its row, and there are so many: a row that goes takes its test along, and would not
-/// be missed.
+/// Checks that each row has a test, that each test has a row, and that the number of rows is as expected: without the number, a row that
+/// was removed with its test would not be noticed.
 pub fn assert_one_for_one(
     what: &str,
     rows: impl Iterator<Item = String>,

@@ -1,17 +1,17 @@
-//! Random values that no schema has a say in.
+//! Random values that do not depend on a schema.
 
 use serde_json::{Number, Value, json};
 
 use super::random::Random;
 
-/// Names of declared properties. No two differ in case, `_` or `-` alone, and none is a key of a map. The last fits a
-/// pattern of `patternProperties`.
+/// Names of declared properties. No two differ only in case, `_` or `-`, and none is a key of a map. The last name matches a pattern of
+/// `patternProperties`.
 pub const PROPERTIES: [&str; 6] = ["alpha", "beta_two", "gamma", "delta", "epsilon", "n_th"];
 
-/// Keys that no schema declares; the first two fit patterns of `patternProperties`.
+/// Keys that no schema declares. The first two match patterns of `patternProperties`.
 pub const KEYS: [&str; 4] = ["n_1", "size", "key-one", "Other"];
 
-/// Any value at all.
+/// Returns any value.
 pub fn any(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth == 0 { 6 } else { 8 }) {
         0 => json!(random.between(-6, 9)),
@@ -30,7 +30,8 @@ pub fn any(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// A number with a fraction, mostly: one without is an integer, and whether it keeps its point is a separate question.
+/// Returns a number, usually with a fraction. A number without a fraction is an integer, and whether its point is kept is tested
+/// separately.
 pub fn number(random: &mut Random) -> Value {
     let quarters = f64::from(i32::try_from(random.between(-8, 12)).unwrap_or_default()) / 4.0;
     match Number::from_f64(quarters) {
@@ -39,7 +40,7 @@ pub fn number(random: &mut Random) -> Value {
     }
 }
 
-/// Numbers at the edges of what types hold.
+/// Returns a number at the limit of a type.
 pub fn edge_case_number(random: &mut Random) -> Value {
     let numbers = [
         json!(0.1),
@@ -56,7 +57,7 @@ pub fn edge_case_number(random: &mut Random) -> Value {
     random.pick(&numbers).clone()
 }
 
-/// A short text, some of which look like other values.
+/// Returns a short text, which may look like another value.
 pub fn text(random: &mut Random) -> Value {
     json!(random.pick(&[
         "",

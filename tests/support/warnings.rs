@@ -1,19 +1,22 @@
-//! The warnings that a function logs.
+//! Captures the warnings that a function logs.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 use super::subscriber;
 
-/// Runs a function and returns the messages of its warnings, on this thread.
+/// Runs a function on this thread. Returns the function's result and the messages of its warnings.
 pub fn warnings_of<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     subscriber::keep();
     let messages = Messages::default();
-    let result = tracing::subscriber::with_default(messages.clone(), run);
+    let subscriber = tracing_subscriber::registry().with(messages.clone().with_filter(LevelFilter::WARN));
+    let result = tracing::subscriber::with_default(subscriber, run);
     let found = messages.0.lock().unwrap().clone();
     (result, found)
 }
@@ -29,24 +32,8 @@ impl Visit for &Messages {
     }
 }
 
-impl Subscriber for Messages {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::WARN
-    }
-
-    fn event(&self, event: &Event<'_>) {
+impl<S: Subscriber> Layer<S> for Messages {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         event.record(&mut &*self);
     }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
 }

@@ -1,20 +1,20 @@
-//! Values as text: JSON in the ways that models and libraries write it, and Python's `repr`.
+//! Values as text: JSON in the styles of models and libraries, and Python's `repr`.
 
 use std::fmt::Write as _;
 
 use super::judge::Tree;
 use super::random::Random;
 
-/// The style of a JSON text.
+/// Style of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `{"a":1}`
     Compact,
-    /// `{"a": 1}`, as Python's `json.dumps`.
+    /// `{"a": 1}`, like Python's `json.dumps`.
     Spaced,
-    /// Over several lines.
+    /// On several lines.
     Pretty,
-    /// White space wherever JSON allows it.
+    /// With white space wherever JSON allows it.
     Odd,
 }
 
@@ -22,7 +22,7 @@ impl Style {
     pub const ALL: [Self; 4] = [Self::Compact, Self::Spaced, Self::Pretty, Self::Odd];
 }
 
-/// The value as JSON. Chance decides about odd space, and now and then about escapes that need not be.
+/// Writes the value as JSON, with random white space in the style `Odd`, and some unnecessary escapes.
 pub fn json(tree: &Tree, style: Style, random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
@@ -42,7 +42,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// White space after or before a bracket, or after a comma that is followed by `depth` levels.
+    /// Writes white space after or before a bracket, or after a comma that is followed by `depth` levels.
     fn line(&mut self, depth: usize) {
         if self.style == Style::Pretty {
             self.text.push('\n');
@@ -137,19 +137,19 @@ impl Writer<'_> {
     }
 }
 
-/// Chooses the quote of a string as Python does.
+/// Selects the quote of a string like Python.
 type Quoting = fn(&[u16]) -> char;
 
-/// The value as `repr` of Python 3 writes it; with `tuples`, every second array is a tuple.
+/// Writes the value like `repr` of Python 3; with `tuples`, every second array is a tuple.
 ///
-/// Numbers stay as they are: the generator only draws those that `repr` writes alike.
+/// Numbers keep their text, since the generator returns only numbers that `repr` writes like JSON.
 pub fn repr(tree: &Tree, tuples: bool) -> String {
     let mut text = String::new();
     write_repr(tree, tuples, false, quote_of_repr, &mut text);
     text
 }
 
-/// As `repr`, but every string stands in `'`.
+/// Writes the value like [`repr`], with every string in `'`.
 pub fn repr_in_single_quotes(tree: &Tree) -> String {
     let mut text = String::new();
     write_repr(tree, false, false, |_| '\'', &mut text);
@@ -191,13 +191,13 @@ fn write_repr(tree: &Tree, tuples: bool, tuple: bool, quoting: Quoting, text: &m
     }
 }
 
-/// `"` only where that saves escapes.
+/// Selects `"` only if that avoids escapes.
 fn quote_of_repr(units: &[u16]) -> char {
     let has = |quote: char| units.contains(&(quote as u16));
     if has('\'') && !has('"') { '"' } else { '\'' }
 }
 
-/// A string of Python in the quotes given.
+/// Writes a Python string in these quotes.
 fn quoted(units: &[u16], quote: char, text: &mut String) {
     text.push(quote);
     for character in char::decode_utf16(units.iter().copied()) {
@@ -239,8 +239,8 @@ fn quoted(units: &[u16], quote: char, text: &mut String) {
     text.push(quote);
 }
 
-/// Python's `str.isprintable`, for the characters that the generator draws: no control, format, private or unassigned
-/// characters and no space but the plain one.
+/// Returns whether Python's `str.isprintable` accepts a generated character: no control, format, private or unassigned characters, and no
+/// space except U+0020.
 fn is_printable(character: char) -> bool {
     !matches!(
         character,
