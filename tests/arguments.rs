@@ -1,5 +1,5 @@
-//! Arguments: the rules of coercion by example, the messages about what is wrong, properties of random calls, and other
-//! implementations of JSON Schema as oracles. One program, since each takes seconds to link.
+//! Arguments: rules of coercion by example, messages, properties of random calls, and other implementations of JSON Schema as oracles. The
+//! suites are one program, since each takes seconds to link.
 
 mod coercion;
 mod messages;

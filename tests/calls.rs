@@ -1,4 +1,4 @@
-//! Tools from definition to result: what models are shown, what a registry does around a call, and the requirements. One
+//! Tools from definition to result: the definitions that models receive, calls in a registry, and the requirements. The suites are one
 //! program, since each takes seconds to link.
 
 mod definitions;

@@ -1,4 +1,4 @@
-//! Limits for any input, whatever the schema: no panic, no overflow of a small stack, no cost beyond its size.
+//! Limits for any input and schema: no panic, no overflow of a small stack, and no cost beyond the size of the input.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use tests::schemas::{self, Kinds};
 use tests::values;
 use tool_runtime::{Policy, RawArguments, ToolCall, ToolRegistry};
 
-/// Schemas, each with a few values and texts.
+/// Returns schemas with some values and texts.
 const SCHEMAS: usize = 250;
 const SCHEMAS_LONG: usize = 20_000;
 
-/// A tool whose arguments recur in every way there is.
+/// A tool whose arguments are recursive in every possible way.
 fn recurring() -> Value {
     json!({
         "type": "object",
@@ -74,7 +74,7 @@ fn recurring() -> Value {
     })
 }
 
-/// On a thread with so much of a stack.
+/// Runs on a thread with a stack of this size.
 fn on_a_stack_of(kilobytes: usize, run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(kilobytes << 10).spawn(run);
     if let Err(panic) = thread.expect("a thread").join() {
@@ -106,7 +106,7 @@ fn random_input_never_panics() {
     });
 }
 
-/// A value whose parts are texts of JSON that hold texts of JSON.
+/// Returns a value whose strings contain JSON, which contains strings with JSON.
 fn quoted(random: &mut Random, schema: &Value) -> Value {
     let fitting = instances::object(random, schema);
     let fields = fitting.as_object().into_iter().flatten();
@@ -114,7 +114,7 @@ fn quoted(random: &mut Random, schema: &Value) -> Value {
     Value::Object(parts.collect())
 }
 
-/// The text with a byte less, more or other somewhere.
+/// Returns the text with a byte removed, added or changed.
 fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     let place = random.below(bytes.len());
@@ -126,7 +126,7 @@ fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The stack that arguments need at most, in KiB, whatever they are: as SECURITY.md has it.
+/// Maximum stack for any arguments, in KiB, as stated in SECURITY.md.
 const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
 
 /// Schemas and values of the allowed depth, and deeper ones, in every form of recursion.
@@ -159,7 +159,7 @@ fn recursive_schemas_do_not_overflow_the_stack() {
     });
 }
 
-/// A tool whose arguments recur through the keywords that are enforced after coercion.
+/// A tool whose arguments are recursive through keywords that are enforced after coercion.
 fn recurring_assertions() -> Value {
     let never = json!({ "required": ["never"] });
     let inner = json!({ "properties": { "a": { "$ref": "#/$defs/Chain" } } });
@@ -232,7 +232,7 @@ fn recursive_assertions_do_not_overflow_the_stack() {
     });
 }
 
-/// Conjunctions of unions, which take more time than others, overflow no stack.
+/// Conjunctions of unions take more time than other schemas, but overflow no stack.
 #[test]
 fn conjunctions_of_unions_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
@@ -260,7 +260,7 @@ fn conjunctions_of_unions_do_not_overflow_the_stack() {
     });
 }
 
-/// A value of any kind, which the function gets as it is, and a tool whose types are its own.
+/// A value of any kind, which the function receives unchanged, in a tool with its own types.
 #[test]
 fn calls_of_functions_do_not_overflow_the_stack() {
     /// Counts levels.
@@ -299,7 +299,8 @@ fn calls_of_functions_do_not_overflow_the_stack() {
     });
 }
 
-/// So many unions in one another are too many, whether or not the arguments are read without a tree: those that are all
+/// Too many nested unions are an error, with and without a tree: for valid arguments as text and as a value, and for arguments with a
+/// coercion.
 /// as they should be, as text and as a value, and those with something to coerce beside.
 #[test]
 fn depth_of_unions_is_limited_on_every_path() {
@@ -349,7 +350,7 @@ fn depth_of_unions_is_limited_on_every_path() {
     }
 }
 
-/// Depth is that of the result: a value that is wrapped into a list on every level is twice as deep.
+/// The depth is measured in the result: a value that is wrapped into a list on every level has twice the depth.
 #[test]
 fn wrapped_values_count_as_depth() {
     let registry = registry(&recurring());
@@ -372,7 +373,7 @@ fn wrapped_values_count_as_depth() {
     }
 }
 
-/// Values that a string holds count as depth, wherever the string is.
+/// The values in a JSON string count as depth, wherever the string is.
 #[test]
 fn decoded_strings_count_as_depth() {
     let registry = registry(&json!({ "type": "object", "properties": {
@@ -387,7 +388,7 @@ fn decoded_strings_count_as_depth() {
             let codes: Vec<_> = request.errors.iter().map(|error| error.code.as_str()).collect();
             let expected: &[&str] = match (fits, key) {
                 (true, _) => &[],
-                // An alternative that is too deep does not fit; the closest one tells why.
+                // An alternative that is too deep does not match. The error of the closest alternative contains the reason.
                 (false, _) => &["too_deep"],
             };
             assert_eq!(codes, expected, "{key}: {levels}");
@@ -398,7 +399,7 @@ fn decoded_strings_count_as_depth() {
     }
 }
 
-/// A list of strings cannot hold lists: such a text is one of its items, however deep it looks.
+/// A list of strings cannot contain lists, so such a text is one item, whatever its depth.
 #[test]
 fn deep_text_is_an_item_of_a_list_of_strings() {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
@@ -422,7 +423,7 @@ fn deep_text_is_an_item_of_a_list_of_strings() {
     }
 }
 
-/// The text of an object of as many levels as are left: as the item of a list it would be too deep, as itself it is not.
+/// The text of an object with as many levels as remain. As the item of a list, the object would be too deep.
 #[test]
 fn too_deep_alternative_does_not_exclude_others() {
     let registry = registry(&json!({ "type": "object", "properties": {
@@ -436,7 +437,7 @@ fn too_deep_alternative_does_not_exclude_others() {
     }
 }
 
-/// Wrapped into a list on each level it would be in too many unions; as the objects that it is, it is not.
+/// Wrapped into a list on each level, the value would be in too many unions. As objects, it is valid.
 #[test]
 fn object_taken_as_one_is_not_too_deep_as_a_list() {
     let registry = registry(
@@ -457,7 +458,7 @@ fn object_taken_as_one_is_not_too_deep_as_a_list() {
     }
 }
 
-/// An alternative that would be in too many unions does not match. Others are taken, as deep as if they were the only ones.
+/// An alternative in too many unions does not match. Other alternatives are tried with the full depth.
 #[test]
 fn too_deep_trial_does_not_exclude_other_alternatives() {
     let object = |schema: &str| json!({ "type": "object", "properties": { "a": { "$ref": schema } }, "required": ["a"] });
@@ -499,7 +500,7 @@ fn too_deep_trial_does_not_exclude_other_alternatives() {
     }
 }
 
-/// Each time a value is encoded as JSON again, it doubles in length: its reading does no more.
+/// Each JSON encoding of a value doubles its length, so the work to read the value only doubles, too.
 #[test]
 fn values_encoded_many_times_take_linear_time() {
     let registry = registry(&recurring());
@@ -521,14 +522,14 @@ fn values_encoded_many_times_take_linear_time() {
     let (small, large) = (least(&half), least(&whole));
     let a_millisecond_per_kilobyte = Duration::from_millis(if cfg!(debug_assertions) { 1024 } else { 64 });
     assert!(large < a_millisecond_per_kilobyte, "{large:?}");
-    // Quadratic time would be four times as much. What cannot be measured is no more than this.
+    // Quadratic time would be four times as much. Times below the resolution of the clock count as the resolution.
     assert!(
         large < small.max(Duration::from_millis(2)) * 3,
         "{small:?}, twice as much {large:?}"
     );
 }
 
-/// One value may be tried as an object and, wrapped, as a list of these, at each level: near the limit of depth, at each depth anew.
+/// At each level near the maximum depth, a value may be tried as an object, and again as a list of objects.
 #[test]
 fn recursive_unions_near_the_limit_of_depth_are_fast() {
     let object = |value: Value| json!({ "type": "object", "properties": { "a": value }, "required": ["a"] });
@@ -549,8 +550,8 @@ fn recursive_unions_near_the_limit_of_depth_are_fast() {
     }
 }
 
-/// A conjunction of two unions: the first changes what the second reads, and alternatives of the second hold the same
-/// conjunction again.
+/// A conjunction of two unions. The first union changes the input of the second, and alternatives of the second contain the conjunction
+/// again.
 #[test]
 fn conjunctions_of_unions_take_linear_time() {
     let object = |properties: Value, required: &str| json!({ "type": "object", "properties": properties, "required": [required] });
@@ -591,7 +592,7 @@ fn conjunctions_of_unions_take_linear_time() {
             assert_eq!(found, codes, "{levels}");
             worked
         };
-        // Each level more doubled it.
+        // Each additional level would double the work.
         let (small, large) = (work(7), work(15).max(work(30) / 8));
         assert!(
             large < small.max(Duration::from_millis(10)) * 16,
@@ -600,7 +601,7 @@ fn conjunctions_of_unions_take_linear_time() {
     }
 }
 
-/// Two patterns with one schema for a key read its value once.
+/// Two patterns with one schema for a key read the key's value once.
 #[test]
 fn one_schema_of_several_patterns_is_read_once() {
     let one = json!({ "type": ["object", "integer"], "patternProperties": { "^a": { "$ref": "#/$defs/One" }, "a$": { "$ref": "#/$defs/One" } } });
@@ -616,8 +617,7 @@ fn one_schema_of_several_patterns_is_read_once() {
     );
 }
 
-/// The value of a key that two patterns match is read by both, and so are its parts: a value that is too large for that
-/// is reported, and no other.
+/// Two matching patterns both read the value of a key and its parts. A value that is too large for this is reported, and no other value.
 #[test]
 fn values_of_several_patterns_are_fast_or_too_complex() {
     let by_patterns = |most: usize| {
@@ -649,8 +649,8 @@ fn values_of_several_patterns_are_fast_or_too_complex() {
     }
 }
 
-/// Twice the arguments must not cost more than twice the work, with a generous allowance: what is quadratic costs four
-/// times as much, and eight sizes on 65,000 times.
+/// Twice the arguments must not need more than twice the work, with a generous tolerance. Quadratic work would be four times as much, and
+/// 65,000 times as much after eight sizes.
 #[test]
 fn arguments_take_linear_time() {
     let registry = registry(&recurring());
@@ -673,7 +673,7 @@ fn arguments_take_linear_time() {
     take_linear_time(&registry, &shapes);
 }
 
-/// Keywords that are enforced after coercion take linear time, too.
+/// Keywords that are enforced after coercion take linear time.
 #[test]
 fn assertions_take_linear_time() {
     let registry = registry(&json!({
@@ -711,7 +711,7 @@ fn assertions_take_linear_time() {
     take_linear_time(&registry, &shapes);
 }
 
-/// A list of so many items.
+/// Builds a list with this many items.
 fn listed(count: usize, item: &str) -> String {
     format!("{{\"list\":[{}]}}", vec![item; count].join(","))
 }
@@ -726,7 +726,7 @@ fn take_linear_time(registry: &ToolRegistry, shapes: &[(&str, Shape)]) {
                 clock.worked()
             };
             let (small, large) = (work(SIZE).max(work(SIZE)), work(SIZE * 8));
-            // What cannot be measured is no more than this.
+            // Times below the resolution of the clock count as the resolution.
             let allowed = small.max(Duration::from_millis(10)) * 8 * 4;
             assert!(
                 large < allowed,
@@ -736,7 +736,7 @@ fn take_linear_time(registry: &ToolRegistry, shapes: &[(&str, Shape)]) {
     }
 }
 
-/// Values are looked up in enums: a hundred times as many allowed values do not cost a hundred times as much.
+/// Values of enums are looked up: a hundred times as many allowed values do not take a hundred times as long.
 #[test]
 fn enum_values_take_linear_time() {
     let registry = |count: usize| {
@@ -797,7 +797,7 @@ fn enum_values_take_linear_time() {
         };
         work(&many);
         let (small, large) = (work(&few), work(&many));
-        // What cannot be measured is no more than this.
+        // Times below the resolution of the clock count as the resolution.
         let allowed = small.max(Duration::from_millis(10)) * 5;
         assert!(
             large < allowed,
@@ -806,17 +806,17 @@ fn enum_values_take_linear_time() {
     }
 }
 
-/// Arguments of a size.
+/// Builds arguments of a size.
 type Shape = fn(usize) -> String;
 
-/// Number of parts in the smaller arguments. A build without optimization takes as long for a quarter of them as the clock needs.
+/// Number of parts in the smaller arguments. Unoptimized code takes the resolution of the clock for a quarter of them.
 const SIZE: usize = if cfg!(debug_assertions) { 500 } else { 2_000 };
 
 fn items(count: usize, item: &str) -> String {
     format!("{{\"lists\":[{}{item}]}}", format!("{item},").repeat(count))
 }
 
-/// An object of so many keys, behind a key or by itself.
+/// Builds an object with this many keys, in a field or as the root.
 fn keyed(key: &str, count: usize, value: &str) -> String {
     let fields: Map<_, _> = (0..count)
         .map(|place| (format!("b{place}"), json!(value)))

@@ -1,4 +1,4 @@
-//! The README's first tool behaves as the README says. Its other code blocks are documentation tests.
+//! Tests the README's first tool. Other code blocks of the README are documentation tests.
 
 #![allow(dead_code, reason = "the example's own `main` is not called")]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use tool_runtime::{ToolCall, ToolOutcome};
 
-// The tool itself, as it stands in the README: see the first test.
+// Copy of the tool in the README, which the first test compares.
 include!("../examples/first_tool.rs");
 
 fn text(path: &str) -> String {
@@ -16,7 +16,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap()
 }
 
-/// The fenced blocks of a chapter of the README.
+/// Returns the fenced blocks of a section of the README.
 fn blocks(chapter: &str) -> Vec<String> {
     let readme = text("README.md");
     let (_, rest) = readme.split_once(&format!("\n## {chapter}\n")).unwrap();
@@ -44,7 +44,7 @@ fn first_tool_is_the_example_of_that_name() {
     );
 }
 
-/// Derived traits are from the crates that `tool-runtime` itself depends on.
+/// Derived traits come from the crates that `tool-runtime` depends on.
 #[test]
 fn manifest_has_the_required_versions() {
     let manifest = &blocks("Before you start")[0];
@@ -70,7 +70,7 @@ fn definition_is_as_shown() {
     registry.register::<find_trains>().unwrap();
     let shown: Value = serde_json::from_str(&blocks("What the model sees")[0]).unwrap();
     let seen = serde_json::to_value(registry.tool_definitions()[0]).unwrap();
-    // As text, because the order of keys is part of what the model sees.
+    // As text, because the model also sees the order of keys.
     assert_eq!(shown.to_string(), seen.to_string());
 }
 

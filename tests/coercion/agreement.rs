@@ -1,4 +1,4 @@
-//! Typed and dynamic tools of one schema make the same of every input: the rows', and random ones.
+//! Typed and dynamic tools with one schema have equal results for every input: the inputs of the table's rows, and random ones.
 
 use serde_json::Value;
 use tests::dynamic_tool::POLICIES;
@@ -10,12 +10,12 @@ use tool_runtime::RawArguments;
 use crate::coercion::table::Table;
 use crate::coercion::variants::Variants;
 
-/// Random inputs per schema and policy; `PROPERTIES_LONG=1` tries many more.
+/// Number of random inputs for each schema and policy; `PROPERTIES_LONG=1` tests many more.
 fn inputs() -> usize {
     if properties_long() { 1_000 } else { 25 }
 }
 
-/// Schemas that say more than is meant: a Rust type, or a JSON value, holds less.
+/// Schemas that allow more values than a Rust type or a JSON value can represent.
 const NARROWER: [&str; 6] = [
     "even_number",
     "integer_i128",

@@ -1,5 +1,4 @@
-//! The keywords that are enforced after coercion: they never decide what a value is coerced to, and each has a message that says what to
-//! send.
+//! Keywords that are enforced after coercion. They never influence a coercion, and each has a message with the expected value.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, POLICIES};
@@ -9,18 +8,18 @@ fn prepare(schema: &Value, sent: &Value, policy: Policy) -> ToolCallRequest {
     dynamic_tool::prepare(&dynamic_tool::registry(schema), sent.to_string(), policy)
 }
 
-/// A tool with one optional argument.
+/// Builds a tool with one optional argument.
 fn only(schema: &Value) -> Value {
     json!({ "type": "object", "properties": { "x": schema } })
 }
 
-/// The errors, then the warnings, as a model reads them.
+/// Returns the errors and then the warnings, in the text for the model.
 fn lines(request: &ToolCallRequest) -> Vec<String> {
     let issues = request.errors.iter().chain(&request.warnings);
     issues.map(ToString::to_string).collect()
 }
 
-/// The errors of arguments, which are the same under every policy; they conform but for these.
+/// Returns the errors of arguments that are otherwise valid. The errors must be equal under every policy.
 #[track_caller]
 fn errors(schema: &Value, sent: &Value) -> Vec<String> {
     let [lenient, others @ ..] = POLICIES.map(|policy| lines(&prepare(schema, sent, policy)));
@@ -35,7 +34,7 @@ fn assert_valid(schema: &Value, sent: &Value) {
     assert_eq!(errors(schema, sent), Vec::<String>::new(), "{sent}");
 }
 
-/// The schema of a payment.
+/// Returns the schema of a payment.
 fn payment() -> Value {
     json!({
         "type": "object",
@@ -83,7 +82,7 @@ fn conditions_are_enforced_and_explained() {
     );
 }
 
-/// A key that a branch declares is unknown where the branch does not apply.
+/// A key that a branch declares is unknown if the branch does not apply.
 #[test]
 fn keys_of_a_branch_that_applies_are_known() {
     let schema = payment();
@@ -111,7 +110,7 @@ fn conditions_see_what_values_were_coerced_to() {
             .to_string()
             .contains("(since `method` is \"card\")")
     );
-    // What is refused decides nothing.
+    // A rejected value does not select a branch.
     let request = prepare(
         &payment(),
         &json!({ "method": "check", "card": "1" }),
@@ -253,7 +252,7 @@ fn names_of_properties_are_judged_as_texts() {
         ["invalid_map_key:_a at /x/_a: invalid map key `_a`; expected a string that does not match `^_`"]
     );
     assert_eq!(of(not, "a"), Vec::<String>::new());
-    // In a branch, coercion knows nothing of them.
+    // In a branch, these keywords do not influence a coercion.
     let schema = only(&json!({ "if": {}, "then": { "propertyNames": { "maxLength": 2 } } }));
     assert_eq!(
         errors(&schema, &json!({ "x": { "abc": 1 } })),
@@ -261,7 +260,7 @@ fn names_of_properties_are_judged_as_texts() {
     );
 }
 
-/// Rule 8: a warning, an error under Strict.
+/// Rule 8: a warning, and an error under Strict.
 #[test]
 fn unevaluated_properties_are_unknown_ones() {
     let parts = json!({ "allOf": [{ "type": "object", "properties": { "a": { "type": "integer" } } }], "properties": { "b": {} }, "unevaluatedProperties": false });
@@ -299,7 +298,7 @@ fn unevaluated_items_are_refused() {
     assert_valid(&schema, &json!({ "x": [1] }));
 }
 
-/// A number stays the number that was sent, although a text would be allowed.
+/// A number stays a number, although a string would be allowed.
 #[test]
 fn assertions_do_not_decide_what_a_value_is_coerced_to() {
     let either = json!({ "anyOf": [{ "type": "integer", "not": { "const": 5 } }, { "type": "string" }] });
@@ -315,13 +314,13 @@ fn assertions_do_not_decide_what_a_value_is_coerced_to() {
     );
     assert_eq!(request.arguments["x"], 5);
     assert_eq!(request.errors[0].path, "/x");
-    // What a branch wants is not coerced to.
+    // A value is not coerced for a branch.
     let schema = json!({ "type": "object", "properties": { "a": {} }, "then": { "properties": { "a": { "type": "integer" } } }, "if": {} });
     let request = prepare(&schema, &json!({ "a": "1" }), Policy::Lenient);
     assert_eq!((&request.arguments["a"], request.errors.len()), (&json!("1"), 1));
 }
 
-/// Rule 2: what is valid as sent is taken as it is, also where only an assertion tells alternatives apart.
+/// Rule 2: a valid value is accepted unchanged, even if only an assertion distinguishes the alternatives.
 #[test]
 fn assertions_tell_alternatives_apart() {
     let schema = only(&json!({ "oneOf": [
@@ -337,7 +336,7 @@ fn assertions_tell_alternatives_apart() {
     );
 }
 
-/// Assertions of `propertyNames` count in a match, as all others do.
+/// Assertions of `propertyNames` count in a match, like all others.
 #[test]
 fn assertions_of_names_tell_alternatives_apart() {
     let map = |names: Value| json!({ "type": "object", "propertyNames": names, "additionalProperties": { "type": "integer" } });
@@ -384,7 +383,7 @@ fn errors_of_all_kinds_are_reported_together() {
     assert_eq!(paths, ["", "/a", "/b", "/e"]);
 }
 
-/// References and patterns that cannot be followed hold, and so do constraints that depend on them.
+/// Unsupported references and patterns accept any value, and so do constraints that depend on them.
 #[test]
 fn assertions_about_what_is_not_enforced_hold() {
     for schema in [
@@ -442,7 +441,7 @@ struct Address {
     street: Option<String>,
 }
 
-/// Weights, of which one is heavy.
+/// A list of weights, one of which is large.
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[schemars(extend("contains" = { "minimum": 5 }))]
 struct Weights(Vec<u32>);
@@ -458,7 +457,7 @@ async fn send_parcel(
     format!("{address:?} {weights:?}")
 }
 
-/// Constraints on the types of a function are enforced as those of a schema.
+/// Constraints on the types of a function are enforced like the constraints of a schema.
 #[test]
 fn typed_tools_enforce_assertions() {
     let mut registry = tool_runtime::ToolRegistry::new();

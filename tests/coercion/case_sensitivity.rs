@@ -1,4 +1,4 @@
-//! `#[arg(case_sensitive)]` holds for a parameter and everything in it: enum values, enum keys of maps, tags.
+//! `#[arg(case_sensitive)]` applies to a parameter and all values in it: enum values, enum keys of maps, tags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ parameter! {
     either either_sensitive: Either;
 }
 
-/// The codes and paths of the errors.
+/// Returns the codes and paths of the errors.
 fn errors(registry: &ToolRegistry, tool: &str, it: &str) -> Vec<String> {
     let arguments = format!(r#"{{"it":{it}}}"#);
     let outcome = block_on(registry.call(ToolCall::new("1", tool, arguments)));
@@ -233,7 +233,7 @@ fn mark_holds_for_everything_in_a_parameter() {
     }
 }
 
-/// The mark is about values, not about names.
+/// The attribute applies to values, not to names.
 #[test]
 fn names_of_properties_are_normalized_all_the_same() {
     let registry = registry(Policy::Lenient);

@@ -1,4 +1,4 @@
-//! The keys of an object whose schema is an `allOf` that cannot be merged: each part knows some of them.
+//! Keys of an object whose schema is an unmergeable `allOf`: each part declares some of the keys.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn order_tiles(
     serde_json::to_value(tile).unwrap()
 }
 
-/// The object that the function of a typed and of a dynamic tool is given, with the issues; they are the same.
+/// Returns the object that the functions of a typed and a dynamic tool receive, with the issues; both must be equal.
 async fn order(tile: &Value) -> (Option<Value>, Vec<String>) {
     let mut registry = ToolRegistry::new();
     registry.register::<order_tiles>().unwrap();
@@ -98,7 +98,7 @@ async fn each_part_reads_other_spellings_of_its_keys() {
             (Some(tile.clone()), vec![renamed.clone()]),
             "{other}"
         );
-        // Beside an error, too.
+        // Also next to an error.
         if name != "item_count" {
             sent["item_count"] = json!("many");
             let error = "unsupported_integer_literal /tile/item_count".to_owned();
@@ -134,7 +134,7 @@ async fn unknown_key_lists_the_keys_of_all_parts() {
     assert_eq!(messages, [expected]);
 }
 
-/// A key may be known by its pattern.
+/// A pattern may declare a key.
 #[test]
 fn keys_that_match_a_pattern_of_a_part_are_known() {
     let object = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } }, "required": [name] });

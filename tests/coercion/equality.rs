@@ -1,8 +1,8 @@
-//! Compares values with the expected ones.
+//! Compares values with expected values.
 
 use serde_json::{Map, Number, Value};
 
-/// Equal, numbers by what they mean: `3` and `3.0` are one, 2^53 and 2^53 + 1 are two.
+/// Returns whether values are equal, with numbers compared by value: `3` equals `3.0`, and 2^53 differs from 2^53 + 1.
 pub fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => same_number(one, other),
@@ -26,7 +26,7 @@ fn same_number(one: &Number, other: &Number) -> bool {
     }
 }
 
-/// The number as an integer, if it is one.
+/// Returns the number as an integer, if it is integral.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "integral, and checked against the range"
@@ -38,8 +38,8 @@ fn integer(number: &Number) -> Option<i128> {
     })
 }
 
-/// Whether a typed tool echoed what a dynamic one would have been given: its `None`s are absent, its defaults are
-/// filled in, and what it does not know it does not get.
+/// Returns whether a typed tool echoed the arguments of a dynamic tool: `None`s are missing, defaults are filled in, and unknown arguments
+/// are removed.
 pub fn echoed(expected: &Value, echo: &Value, schema: &Value, unknown: &[String]) -> bool {
     same(
         &prune(&filled(expected, schema), unknown, ""),
@@ -47,7 +47,7 @@ pub fn echoed(expected: &Value, echo: &Value, schema: &Value, unknown: &[String]
     )
 }
 
-/// With the defaults of the tool's own parameters.
+/// Adds the defaults of the tool's own parameters.
 fn filled(value: &Value, schema: &Value) -> Value {
     let mut value = value.clone();
     if let (Some(fields), Some(properties)) = (value.as_object_mut(), schema["properties"].as_object()) {
@@ -60,7 +60,7 @@ fn filled(value: &Value, schema: &Value) -> Value {
     value
 }
 
-/// Without what is null and without the unknown: both look the same from inside a function.
+/// Removes nulls and unknown keys, which a function cannot distinguish.
 fn prune(value: &Value, unknown: &[String], path: &str) -> Value {
     match value {
         Value::Object(fields) => {

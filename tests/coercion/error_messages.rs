@@ -1,4 +1,4 @@
-//! Messages that the model reads of a rejected call.
+//! Messages about rejected calls, for the model.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool;
@@ -6,7 +6,7 @@ use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
 use crate::coercion::typed;
 
-/// The text of the answer to a call of a typed tool.
+/// Returns the text of the answer to a call of a typed tool.
 async fn answer(registry: &ToolRegistry, name: &str, input: &str) -> String {
     let result = registry.execute_tool("id", name, input).await;
     result.text().unwrap_or_default().to_owned()
@@ -71,7 +71,7 @@ fn error_of_a_union_states_the_limit() {
     );
 }
 
-/// The error of a value for a property of this name and schema.
+/// Returns the error of a value for a property with this name and schema.
 fn error_for(name: &str, property: &Value, sent: &Value) -> String {
     let schema = json!({ "type": "object", "properties": { name: property }, "required": [name] });
     let registry = dynamic_tool::registry(&schema);
@@ -237,7 +237,7 @@ fn errors_of_nullable_values_name_null() {
     }
 }
 
-/// zod writes both keywords, with patterns that no reader understands.
+/// zod writes both keywords, with unsupported patterns.
 #[test]
 fn format_is_named_before_pattern() {
     let days = r"(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))";
@@ -314,7 +314,7 @@ fn messages_quote_values_as_coerced_so_far() {
     assert_eq!(sent(&number, "\"5\""), (message.to_owned(), "5".to_owned()));
 }
 
-/// The integer of `"5"` matches both alternatives, too.
+/// The integer in `"5"` matches both alternatives, too.
 #[test]
 fn ambiguous_value_does_not_suggest_its_coerced_form() {
     let schema = json!({ "type": "object", "properties": {
@@ -329,7 +329,7 @@ fn ambiguous_value_does_not_suggest_its_coerced_form() {
     );
 }
 
-/// Defaults are applied by the function, and the keys of maps have none.
+/// The function applies the defaults, and keys of maps have none.
 #[test]
 fn warnings_of_missing_values_promise_no_default() {
     let schema = json!({ "type": "object", "properties": {

@@ -1,4 +1,4 @@
-//! Invalid items of lists and sets: each is an error at the index that it was sent at.
+//! Invalid items of lists and sets. Each is an error at its original index.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tool_runtime::schemars::JsonSchema;
 use tool_runtime::{ToolCall, ToolDefinition, ToolRegistry, tool};
 
-/// A number that its type refuses if it is odd.
+/// A number whose type rejects odd numbers.
 #[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(try_from = "i32")]
 #[schemars(with = "i32")]

@@ -1,4 +1,4 @@
-//! Texts that stand for nothing where they are not left out, and errors that say whether a value may be.
+//! Texts that mean a missing value, and errors that say whether a value is optional.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::POLICIES;
@@ -99,7 +99,7 @@ fn errors_say_whether_a_value_may_be_left_out() {
     for policy in POLICIES {
         for row in &table.rows {
             let schema = &table.schemas[&row.schema].json;
-            // What a condition requires is not in `required`.
+            // A key that a condition requires is not in `required`.
             if ["if", "dependent", "not", "Of"]
                 .iter()
                 .any(|word| schema.to_string().contains(word))
@@ -153,7 +153,7 @@ fn nested_properties_say_that_they_are_required() {
     );
 }
 
-/// A property that refuses every text for nothing, as a schema that `null` may be added to.
+/// A property that rejects every text for a missing value, like a schema without `null`.
 fn refusing() -> [Value; 9] {
     [
         json!({ "type": "array", "items": { "type": "string" } }),
@@ -209,7 +209,7 @@ fn texts_for_nothing_are_null_or_missing_or_an_error() {
     }
 }
 
-/// Another word is a string, an item, or refused as always.
+/// Any other word is a string or an item, or is rejected.
 #[test]
 fn other_texts_are_kept() {
     for property in refusing() {
@@ -228,7 +228,7 @@ fn other_texts_are_kept() {
     }
 }
 
-/// A word for nothing that a schema lists for items is one of them, wherever the schema lists it.
+/// If a schema lists such a word as an allowed item, the word is an item, wherever the schema lists it.
 #[test]
 fn listed_words_are_items() {
     let colors = json!({ "enum": ["none", "red"] });

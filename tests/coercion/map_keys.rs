@@ -1,4 +1,4 @@
-//! Maps by boolean or by character, in every place where a type may hold one: schemars tells of none what its keys are.
+//! Maps with boolean or character keys, in every position of a type. The schemas of schemars do not contain the type of these keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ enum Colour {
     Green,
 }
 
-/// Something to flatten.
+/// A type to flatten.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Settings {
@@ -106,7 +106,7 @@ async fn places(
     format!("{it:?}")
 }
 
-/// Inputs, and the places of the keys that are coerced.
+/// Inputs, and the paths of the coerced keys.
 fn rows() -> Vec<(Value, &'static str)> {
     vec![
         (json!({ "listed": [{ "True": 1 }] }), "/listed/0/true"),
@@ -177,7 +177,7 @@ fn keys_are_coerced_in_maps_at_any_position() {
 
 type ByColour = BTreeMap<Colour, u8>;
 
-/// Maps of which serde alone knows the type of the keys.
+/// Maps whose key type is known only to serde.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Buffered {
@@ -269,7 +269,7 @@ async fn buffered(
     format!("{it:?}")
 }
 
-/// The same beside a map whose keys are seen.
+/// The same types next to a map whose keys are known.
 #[tool]
 async fn buffered_beside_a_map(
     /// The maps.
@@ -280,7 +280,7 @@ async fn buffered_beside_a_map(
     format!("{it:?} {map:?}")
 }
 
-/// The issues of a call, each as `code path`.
+/// Returns the issues of a call, each as `code path`.
 fn issues(tool: &str, sent: &Value) -> Vec<String> {
     let mut registry = ToolRegistry::new();
     registry.register::<buffered>().unwrap();
@@ -293,7 +293,7 @@ fn issues(tool: &str, sent: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A struct that its schema does not tell from a map.
+/// A struct whose schema looks like a map.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "shown by `Debug`")]
@@ -360,7 +360,7 @@ fn enum_keys_inside_buffered_types_are_keys_of_maps() {
     }
 }
 
-/// serde reads such keys from strings only where it does not buffer them.
+/// serde reads such keys from strings only if it does not buffer them.
 #[test]
 fn integer_and_boolean_keys_inside_buffered_types_are_invalid_as_in_serde_json() {
     let map = json!({ "1": 2 });
@@ -405,7 +405,7 @@ struct FlatMap<K: Ord> {
     map: BTreeMap<K, u8>,
 }
 
-/// Flat maps of each kind.
+/// Flattened maps of each kind.
 #[tool]
 async fn flat_maps(
     /// By text.
@@ -434,7 +434,7 @@ fn schema_of_a_flattened_map_depends_on_its_keys() {
     assert_eq!(keywords("numbers"), (false, false, true));
 }
 
-/// Dates, as keys and as items.
+/// Dates as keys and as items.
 #[tool]
 async fn dates(
     /// By day.
@@ -445,7 +445,7 @@ async fn dates(
     format!("{by_day:?} {days:?}")
 }
 
-/// The document says so.
+/// `docs/coercion.md` says so.
 #[test]
 fn serde_alone_knows_the_spellings_of_dates() {
     let mut registry = ToolRegistry::new();
@@ -465,7 +465,7 @@ async fn hours(
     format!("{days:?}")
 }
 
-/// The type of the keys says what is wrong, and what it wants.
+/// The type of the keys reports the error and the expected key.
 #[test]
 fn error_for_an_invalid_key_states_the_expected_type() {
     let mut registry = ToolRegistry::new();
@@ -506,7 +506,7 @@ struct Beside<E, V> {
     rest: BTreeMap<String, V>,
 }
 
-/// Flattened maps beside flattened enums.
+/// Flattened maps next to flattened enums.
 #[tool]
 async fn flattened_beside_enums(
     /// By name.

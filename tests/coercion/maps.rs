@@ -1,4 +1,4 @@
-//! Keys of maps, `null` for what has a default, and texts that stand for nothing: as annotated functions have them.
+//! Keys of maps, `null` for values with a default, and texts that mean a missing value, in annotated functions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ enum Colour {
     DarkGreen,
 }
 
-/// Not `Serialize`, so that schemars cannot show it as a default.
+/// Not `Serialize`, so that schemars cannot write it as a default.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
 struct Settings {
     /// How deep.
@@ -65,7 +65,7 @@ async fn formats(
     format!("{from:?} {id:?} {page:?} {until}")
 }
 
-/// The result of a call: its answer or its errors, and its warnings, each as `code path`.
+/// Returns the result of a call: its answer or errors, and its warnings, each as `code path`.
 fn call(tool: &str, policy: Policy, arguments: &Value) -> (Result<String, Vec<String>>, Vec<String>) {
     let mut registry = ToolRegistry::new().with_policy(policy);
     registry.register::<maps>().unwrap();
@@ -127,7 +127,7 @@ fn rejects_invalid_keys() {
     }
 }
 
-/// The model never sent the key that its own was read as.
+/// The model never sent the normalized key.
 #[test]
 fn key_that_the_type_rejects_is_named_as_sent() {
     let mut registry = ToolRegistry::new();
@@ -151,7 +151,7 @@ fn key_that_the_type_rejects_is_named_as_sent() {
     );
 }
 
-/// The strict forms make each key of such a map required, and nullable.
+/// The strict forms make each key of such a map required and nullable.
 #[test]
 fn warns_of_null_entries_of_enum_maps() {
     let arguments = json!({ "colours": { "red": null, "dark_green": 1 } });
@@ -175,7 +175,7 @@ fn warns_of_null_entries_of_enum_maps() {
     );
 }
 
-/// Something to flatten.
+/// A type to flatten.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Page {
@@ -185,7 +185,7 @@ struct Page {
     size: Option<u32>,
 }
 
-/// With what is optional as a whole, and a map.
+/// A type with a flattened optional part and a map.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Flat {
@@ -204,7 +204,7 @@ async fn flattened(
     format!("{flat:?}")
 }
 
-/// Neither is required, and neither's type has a `null`: as a field with `#[serde(default)]` (rule 3).
+/// Both fields are optional without accepting `null`, like a field with `#[serde(default)]` (rule 3).
 #[test]
 fn warns_of_null_for_fields_that_flattened_types_may_lack() {
     let mut registry = ToolRegistry::new();
@@ -243,7 +243,7 @@ fn warns_of_null_for_fields_that_flattened_types_may_lack() {
         errors,
         ["null_not_allowed /flat/number", "null_not_allowed /flat/red"]
     );
-    // An `Option` has a `null`.
+    // An `Option` accepts `null`.
     let optional = json!({ "flat": { "number": 1, "size": null } });
     for policy in dynamic_tool::POLICIES {
         let (answer, errors, warnings) = call(policy, &optional);
@@ -252,7 +252,7 @@ fn warns_of_null_for_fields_that_flattened_types_may_lack() {
     }
 }
 
-/// Optional as a whole.
+/// A type that is optional as a whole.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Span {
@@ -262,7 +262,7 @@ struct Span {
     to: u8,
 }
 
-/// With what serde takes as a whole or not at all.
+/// A type whose part serde reads as a whole or not at all.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Window {
@@ -281,7 +281,7 @@ async fn window(
     format!("{:?}", window.span)
 }
 
-/// The document says so.
+/// `docs/coercion.md` says so.
 #[test]
 fn flattened_option_is_none_if_it_is_sent_in_part() {
     let mut registry = ToolRegistry::new();
@@ -402,7 +402,7 @@ fn schema_states_the_keys_of_maps() {
     assert_eq!(names("small"), Value::Null);
 }
 
-/// Schemas over the wire.
+/// Schemas that were serialized.
 fn dynamic(map: &Value, sent: &Value) -> (Value, Vec<String>) {
     let registry = dynamic_tool::registry(&json!({ "type": "object", "properties": { "m": map } }));
     let request = dynamic_tool::prepare(&registry, json!({ "m": sent }).to_string(), Policy::Lenient);
@@ -513,7 +513,7 @@ fn dynamic_maps_coerce_keys_by_pattern_and_name() {
         ["invalid_map_key /m/abc"]
     );
 
-    // All others keep the rule of unknown keys.
+    // All others follow the rule for unknown keys.
     let open = json!({ "type": "object", "properties": { "a": {} }, "patternProperties": { "^x": {} }, "additionalProperties": false });
     assert_eq!(dynamic(&open, &json!({ "b": 1 })).1, ["unknown_property /m/b"]);
 }
@@ -750,7 +750,7 @@ fn nullable_allows_null() {
     assert_eq!(dynamic(&map, &values), (values, vec![]));
 }
 
-/// A nullable schema becomes one of two alternatives; references into it lead to its old place.
+/// A nullable schema becomes one of two alternatives; references into it point to its old position.
 #[test]
 fn references_into_nullable_schemas_resolve() {
     let map = json!({ "type": "object", "properties": {

@@ -1,5 +1,5 @@
-//! The coercion rules, row by row: `table.json` says what is sent and what comes of it under each policy, and every
-//! row is run against typed and dynamic tools, from text and from a `Value`, at the top and nested deep inside.
+//! Coercion rules by row: `table.json` has inputs with their results under each policy. Every row is run with typed and dynamic tools, from
+//! text and from a `Value`, at the top level and nested.
 
 mod conjunctions;
 mod invalid_items;
@@ -28,7 +28,7 @@ use table::Table;
 use tests::dynamic_tool::POLICIES;
 use variants::{Variant, Variants};
 
-/// The floor under the number of rows.
+/// Minimum number of rows.
 const ROWS: usize = 250;
 
 #[test]

@@ -1,13 +1,13 @@
-//! Nests a row: its schema becomes that of a property of an item of a list.
+//! Nests a row: its schema becomes the schema of a property of a list's item.
 
 use serde_json::{Value, json};
 
 use crate::coercion::table::{Expectation, Outcome};
 
-/// The place of a nested value.
+/// Path of a nested value.
 const PLACE: &str = "/deep/0/inner";
 
-/// The place of a nested schema.
+/// Path of a nested schema.
 const SCHEMA_PLACE: &str = "#/properties/deep/items/properties/inner";
 
 pub fn schema(schema: &Value) -> Value {
@@ -65,7 +65,7 @@ fn moved(issue: &str) -> String {
     format!("{code}@{PLACE}{path}")
 }
 
-/// Definitions stay at the top; references to anything else follow what they refer to.
+/// Definitions stay at the top; all other references follow their targets.
 fn move_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Arguments as text in packaging that names the tool: they are for that tool, and for no other.
+//! Arguments in packaging that names a tool are accepted only by that tool.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, NAME};
@@ -9,7 +9,7 @@ fn registry() -> ToolRegistry {
     dynamic_tool::registry(&json!({ "type": "object", "properties": { "city": { "type": "string" } } }))
 }
 
-/// The forms in which models name the tool.
+/// Forms in which models name the tool.
 fn packagings(name: &str) -> [String; 5] {
     let arguments = r#"{"city": "Paris"}"#;
     [

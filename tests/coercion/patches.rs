@@ -1,4 +1,4 @@
-//! `Patch<T>`: absent, `null` and a value, as a parameter and as a field.
+//! `Patch<T>`: a missing value, `null` and a value, as a parameter and as a field.
 
 use serde_json::{Value, json};
 use tool_runtime::testing::{self, CallAssert};
@@ -67,7 +67,7 @@ fn registry() -> ToolRegistry {
     registry
 }
 
-/// The outcome with the fast path; it is the same without.
+/// Returns the outcome with the fast path, which must equal the outcome without it.
 async fn run(arguments: &Value, policy: Policy) -> CallAssert {
     let call = || ToolCall::new("toolu_1", "change", arguments.to_string()).with_policy(policy);
     let slow = registry().without_fast_path().call(call()).await;
@@ -95,7 +95,7 @@ async fn missing_keeps_null_clears_and_a_value_sets() {
         });
         let clear = if policy == Policy::Strict {
             let mut null = null.clone();
-            null.as_object_mut().unwrap().shift_remove("step"); // an `Option` as before
+            null.as_object_mut().unwrap().shift_remove("step"); // an `Option` is unchanged
             run(&null, policy).await
         } else {
             run(&null, policy).await
@@ -158,19 +158,19 @@ fn schema_has_null_and_is_not_required() {
     assert!(!schema.to_string().contains("x-patch"), "{schema}");
 }
 
-/// Every row: what was sent, and under each policy the answer or the errors, and the warnings.
+/// Rows with an input and, for each policy, the answer or the errors, and the warnings.
 #[tokio::test]
 async fn sloppy_values_are_coerced_as_the_rules_say() {
     let converted = "string_literal_converted_to_integer at /days";
     let as_null = "empty_string_treated_as_null at /days";
     let rows = [
-        // A number as text is the number.
+        // A number in quotes is read as the number.
         (
             json!({ "days": "3" }),
             Ok(("Keep Set(3) Keep Keep Keep Keep None", converted)),
             true,
         ),
-        // A text for `null` is `null`, and clears: never what is absent.
+        // The text `null` is read as `null`, and clears the value; it never means a missing value.
         (
             json!({ "days": "" }),
             Ok(("Keep Clear Keep Keep Keep Keep None", as_null)),
@@ -186,7 +186,7 @@ async fn sloppy_values_are_coerced_as_the_rules_say() {
             Ok(("Keep Clear Keep Keep Keep Keep None", as_null)),
             true,
         ),
-        // For a text these are texts, and here forbidden or allowed by the limits.
+        // For a string parameter these are strings, which the limits forbid or allow.
         (
             json!({ "title": "None" }),
             Ok(("Set(\"None\") Keep Keep Keep Keep Keep None", "")),
@@ -208,7 +208,7 @@ async fn sloppy_values_are_coerced_as_the_rules_say() {
             Err("unsupported_integer_literal at /days"),
             false,
         ),
-        // One item for a list, and never `null` in a list.
+        // A single item is read as a list, but `null` never becomes an item.
         (
             json!({ "labels": "a" }),
             Ok((
@@ -280,7 +280,7 @@ fn code(issue: &tool_runtime::Issue) -> String {
     format!("{} at {}", issue.code, issue.path)
 }
 
-/// The schema alone says it, so a dynamic tool with the same schema reads the same.
+/// Only the schema matters, so a dynamic tool with this schema has equal results.
 #[tokio::test]
 async fn dynamic_tools_get_null_or_nothing() {
     let definition = registry().tool_definitions()[0].clone();
@@ -304,7 +304,7 @@ async fn dynamic_tools_get_null_or_nothing() {
     }
 }
 
-/// OpenAI's strict form has no absent properties: a model could only clear.
+/// OpenAI's strict form has no optional properties, so a model could only clear the value.
 #[test]
 fn has_no_strict_form_without_missing_properties() {
     use tool_runtime::format::{anthropic, openai};

@@ -1,4 +1,4 @@
-//! Which policy applies: that of the call, of the tool or of the registry.
+//! Precedence of the policies of a call, a tool and a registry.
 
 use tool_runtime::{Policy, ToolCall};
 
@@ -29,7 +29,7 @@ async fn policy_of_the_call_overrides_tool_and_registry() {
     );
 }
 
-/// A repair keeps its first 64 changes in full; the sentence behind the value is none of these.
+/// A repair lists its first 64 changes; the removal of the sentence after the value is not among them.
 #[tokio::test]
 async fn lossless_refuses_sentences_after_many_repairs() {
     let registry = typed::registry();

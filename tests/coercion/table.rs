@@ -1,17 +1,15 @@
-//! Reads `table.json`.
+//! Reads `table.json`:
 //!
-//! - `schemas`: name → `{ schema, typed }`. `typed` is `true` where an annotated function of the same name (in
-//!   `typed/`) has this schema, or the reason why none can. A schema carries what is enforced and not sent, too:
-//!   `default` and the marks `x-…`.
-//! - `rows`: `name` (the rule it proves), `schema`, `sent` (JSON text, so that duplicates and number text survive), and
-//!   what comes of it in the columns `lenient`, `lossless` and `strict`:
-//!   - `{ "value": …, "warnings": ["code@/pointer", …] }`; the order of warnings is free;
-//!   - `{ "text": "…", "warnings": [] }`, the same with the text a typed tool echoes, for what no JSON value holds;
-//!   - `{ "errors": [..], "warnings": [..] }`; the order of errors counts, `warnings` are compared where given;
-//!   - `"as sent"`, the value that was sent and no warning; `"same"`, as in the column before.
-//! - Optional: `value_input`, the three columns again where a `Value` has lost what the text had, or the reason why
-//!   none can be sent; `typed` and `dynamic`, the reason why a row does not run so; `requirement`, an id of
-//!   `docs/requirements.md`; `note`.
+//! - `schemas`: name → `{ schema, typed }`. `typed` is `true` if an annotated function with this name (in `typed/`) has this schema, or the
+//!   reason why none can have it. A schema also contains keywords that are enforced but not sent: `default` and the marks `x-…`.
+//! - `rows`: `name` (the proved rule), `schema`, `sent` (JSON text, so that duplicates and texts of numbers survive), and the result in the
+//!   columns `lenient`, `lossless` and `strict`:
+//!   - `{ "value": …, "warnings": ["code@/pointer", …] }`, with the warnings in any order;
+//!   - `{ "text": "…", "warnings": [] }`, with the text that a typed tool echoes, for a value that JSON values cannot represent;
+//!   - `{ "errors": [..], "warnings": [..] }`, with the errors in order; `warnings` are compared if present;
+//!   - `"as sent"`, the unchanged value without a warning; `"same"`, the result of the previous column.
+//! - Optional: `value_input`, the three columns for a `Value` that has lost a part of the text, or the reason why none can be sent; `typed`
+//!   and `dynamic`, the reason why a row does not run for the variant; `requirement`, an id of `docs/requirements.md`; `note`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +20,7 @@ use tool_runtime::Policy;
 
 use crate::coercion::variants::Variant;
 
-/// The keys that a row may have.
+/// Keys of a row.
 const KEYS: [&str; 11] = [
     "name",
     "requirement",
@@ -44,7 +42,7 @@ pub struct Table {
 
 pub struct Schema {
     pub json: Value,
-    /// Why no Rust type has it.
+    /// Reason why no Rust type has the schema.
     pub untyped: Option<String>,
 }
 
@@ -52,19 +50,19 @@ pub struct Row {
     pub name: String,
     pub schema: String,
     pub sent: String,
-    /// Why it does not run typed.
+    /// Reason why the row does not run typed.
     pub untyped: Option<String>,
-    /// Why it does not run dynamic.
+    /// Reason why the row does not run dynamic.
     pub undynamic: Option<String>,
     text: [Expectation; 3],
-    /// `None` where no value can be sent.
+    /// `None` if no value can be sent.
     value: Option<[Expectation; 3]>,
 }
 
 #[derive(Clone)]
 pub struct Expectation {
     pub outcome: Outcome,
-    /// Sorted; `None` where an error row does not say.
+    /// Sorted; `None` if an error row omits them.
     pub warnings: Option<Vec<String>>,
 }
 
@@ -149,7 +147,7 @@ impl Row {
         }
     }
 
-    /// The expected result, or nothing if the row says why it does not run as this variant.
+    /// Returns the expected result; `None` if the row has a reason not to run as this variant.
     pub fn expectation(&self, policy: Policy, variant: Variant) -> Option<Expectation> {
         let runs = match variant {
             Variant::TypedText | Variant::TypedValue => self.untyped.is_none(),
@@ -169,7 +167,7 @@ impl Row {
             .flatten()
     }
 
-    /// The rules about the whole input are for the top alone.
+    /// Rules about the whole input apply only to the top level.
     fn can_be_nested(&self) -> bool {
         !self.name.starts_with("input: ") && self.sent.starts_with('{')
     }
@@ -227,7 +225,7 @@ fn cell_of(name: &str, cell: &Value) -> Expectation {
     Expectation { outcome, warnings }
 }
 
-/// An issue as `code@/pointer`, its code one that exists.
+/// Parses an issue in the form `code@/pointer`, with a known code.
 fn known(name: &str, issue: &Value) -> String {
     let issue = issue
         .as_str()
@@ -242,7 +240,7 @@ fn known(name: &str, issue: &Value) -> String {
     issue.to_owned()
 }
 
-/// A schema without some keywords (or, by `x-`, all that start so). No property in the table has such a name.
+/// Removes some keywords from a schema (`x-` removes all with this prefix). No property in the table has such a name.
 pub fn without(schema: &Value, keywords: &[&str]) -> Value {
     match schema {
         Value::Object(fields) => {

@@ -1,10 +1,10 @@
-//! The keywords that are not enforced: `docs/coercion.md` lists them.
+//! Keywords that are not enforced, as listed in `docs/coercion.md`.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool;
 use tool_runtime::Policy;
 
-/// A keyword, a schema that has it, and a value that violates it.
+/// A keyword with a schema, and a value that violates it.
 fn rows() -> Vec<(&'static str, Value, Value)> {
     vec![("$dynamicRef", json!({ "$dynamicRef": "#node" }), json!(1))]
 }

@@ -1,4 +1,4 @@
-//! Untagged enums in every place where a type may have one: serde reads the alternative that was chosen, and no key is lost.
+//! Untagged enums in every position of a type. serde reads the chosen alternative, and no key is lost.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ enum External {
     Pair(RangeOrStart, RangeOrStart),
 }
 
-/// An untagged enum in another one, before an alternative that takes the value as it was sent.
+/// An untagged enum in another one, before an alternative that matches the value as sent.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Nested {
@@ -54,7 +54,7 @@ enum Nested {
     Numbers { range: BTreeMap<String, f64> },
 }
 
-/// One in each place.
+/// A type with an untagged enum in each position.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Places {
     list: Option<Vec<RangeOrStart>>,
@@ -76,7 +76,7 @@ async fn echo(
     json!(it).to_string()
 }
 
-/// The value that the function gets, without properties that were not sent, and the warnings.
+/// Returns the value for the function, without missing properties, and the warnings.
 fn call(policy: Policy, sent: &str) -> (Value, Vec<String>) {
     let sent = format!(r#"{{"it":{sent}}}"#);
     let mut registry = ToolRegistry::new().with_policy(policy);
@@ -98,7 +98,7 @@ fn call(policy: Policy, sent: &str) -> (Value, Vec<String>) {
     )
 }
 
-/// `10.0` is an integer to JSON Schema, so the first alternative matches as sent.
+/// `10.0` is an integer in JSON Schema, so the first alternative matches as sent.
 #[test]
 fn integral_number_matches_the_alternative_with_all_keys() {
     let places = [

@@ -1,4 +1,4 @@
-//! The variants of a tool that a row is run against, and what each finds wrong.
+//! The variants of a tool that run a row, and their differences from the expectation.
 
 use serde_json::Value;
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry};
@@ -38,7 +38,7 @@ impl Variant {
     }
 }
 
-/// Every schema of the table as a tool that echoes its arguments: dynamic and typed, at the top and nested.
+/// Registers every schema of the table as echoing tools: dynamic and typed, at the top level and nested.
 pub struct Variants {
     dynamic: ToolRegistry,
     typed: ToolRegistry,
@@ -48,7 +48,7 @@ pub struct Variants {
 
 impl Variants {
     pub fn new(table: &Table, policy: Policy) -> Self {
-        // The schemas of the table are those of the types: private keywords say which integer it is, for example.
+        // The schemas in the table are those of the types, with private keywords, such as for the type of an integer.
         let registry = ToolRegistry::new().with_policy(policy).with_marks_in_schemas();
         let (mut dynamic, mut nested) = (registry.clone(), registry);
         for (name, schema) in &table.schemas {
@@ -63,13 +63,13 @@ impl Variants {
         }
     }
 
-    /// Whether there is a tool for it: what `#[arg]` says cannot be nested.
+    /// Returns whether the variant has a tool: schemas with `#[arg]` cannot be nested.
     pub fn has(&self, row: &Row, variant: Variant) -> bool {
         !matches!(variant, Variant::TypedNestedText | Variant::TypedNestedValue)
             || self.typed_nested.get_tool(&row.schema).is_some()
     }
 
-    /// Differences from the expectation.
+    /// Returns the differences from the expectation.
     pub async fn run(
         &self,
         table: &Table,
@@ -121,7 +121,7 @@ impl Variants {
         }
     }
 
-    /// The arguments and issues that a typed and a dynamic tool of the same schema make of an input.
+    /// Returns the arguments and issues of a typed and a dynamic tool with one schema for an input.
     pub fn both(&self, schema: &str, input: &RawArguments<'_>) -> (String, String) {
         let issues = |registry: &ToolRegistry| {
             let request = registry.prepare(ToolCall::new("id", schema, input.clone()));
@@ -135,7 +135,7 @@ impl Variants {
         (issues(&self.typed), issues(&self.dynamic))
     }
 
-    /// The difference between a call of a typed tool and one of a dynamic tool.
+    /// Returns the difference between a call of a typed tool and of a dynamic tool.
     pub async fn disagreement(&self, name: &str, schema: &Value, input: &RawArguments<'_>) -> Option<String> {
         let typed = self.typed.call(ToolCall::new("id", name, input)).await;
         let dynamic = self.dynamic.call(ToolCall::new("id", name, input)).await;
@@ -162,7 +162,7 @@ impl Variants {
     }
 }
 
-/// The places of undeclared properties.
+/// Returns the paths of undeclared properties.
 fn unknown(warnings: &[String]) -> Vec<String> {
     let split = warnings.iter().filter_map(|it| it.split_once('@'));
     let unknown = split.filter(|(code, _)| code.starts_with("unknown_"));
@@ -210,7 +210,7 @@ async fn dynamic(
     found
 }
 
-/// Coercing what was coerced changes nothing and is silent; only what is unknown still is.
+/// A second coercion changes nothing and has no issues, except unknown keys.
 fn second_time(registry: &ToolRegistry, name: &str, arguments: &Value) -> Option<String> {
     for input in [
         RawArguments::from(arguments.to_string()),
@@ -268,7 +268,7 @@ fn issue_differences(warnings: &[Issue], errors: &[Issue], expected: &Expectatio
     found
 }
 
-/// Issues as the table writes them.
+/// Writes issues in the form of the table.
 fn listed(issues: &[Issue]) -> Vec<String> {
     issues
         .iter()

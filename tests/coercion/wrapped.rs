@@ -1,10 +1,10 @@
-//! Arguments inside an envelope with the tool's name, and tools with a parameter of that name.
+//! Arguments in an object with the tool's name as the key, and tools with a parameter of that name.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, NAME, POLICIES};
 use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
-/// The coerced arguments or the errors, each with its path, and the warnings.
+/// Returns the coerced arguments, or the errors with their paths, and the warnings.
 fn read(schema: &Value, sent: &Value, policy: Policy) -> (Result<Value, Vec<String>>, Vec<String>) {
     let registry = dynamic_tool::registry(schema);
     let mut results =
@@ -130,7 +130,7 @@ fn envelope_is_ambiguous_for_a_tool_with_a_name() {
         read(&user, &alone, Policy::Lenient).0,
         Ok(json!({ "name": "Bo" }))
     );
-    // Unwrapped, these would be ambiguous.
+    // Without the object, these would be ambiguous.
     let twice = json!({ "arguments": { "name": "Bo", "arguments": { "email": "b@example.org" } } });
     let errors = read(&user, &twice, Policy::Lenient).0.unwrap_err();
     assert_eq!(errors, ["ambiguous_value@/arguments/arguments"]);

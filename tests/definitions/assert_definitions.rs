@@ -1,4 +1,4 @@
-//! `assert_definitions!`: definitions as a file of the project, and what a difference is said to be.
+//! `assert_definitions!`: definitions in a file of the project, and messages about differences.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,14 +44,14 @@ fn registry() -> ToolRegistry {
     registry
 }
 
-/// `UPDATE_DEFINITIONS=1 cargo test -p tests --test calls assert_definitions` writes it anew.
+/// `UPDATE_DEFINITIONS=1 cargo test -p tests --test calls assert_definitions` updates the file.
 #[test]
 fn path_starts_at_the_callers_manifest() {
     assert_definitions!(registry(), "definitions/tools.json");
     testing::assert_definitions!(&registry(), String::from("definitions/tools.json"),);
 }
 
-/// The environment variable with the path that a process of this suite writes.
+/// Environment variable with the path that a child process of this suite writes.
 const WRITTEN: &str = "DEFINITIONS_WRITTEN";
 
 #[test]
@@ -76,7 +76,7 @@ fn update_writes_the_file() {
     assert!(update(""), "it is compared with what was written");
 }
 
-/// The text of a failed assertion on a file with this text; `None` if it holds.
+/// Returns the text of a failed assertion on a file with this text; `None` if the assertion holds.
 fn failure(name: &str, text: &str) -> Option<String> {
     let path = scratch(name);
     fs::write(&path, text).unwrap();
@@ -97,7 +97,7 @@ fn file() -> Value {
     serde_json::from_str(include_str!("tools.json")).unwrap()
 }
 
-/// The differences, if the file has these definitions.
+/// Returns the differences, if the file has these definitions.
 fn differences(name: &str, file: &Value) -> String {
     let message = failure(name, &file.to_string()).unwrap();
     let head = "the definitions differ from those in FILE, so the model would be told something else:\n\n";
@@ -148,7 +148,7 @@ fn names_tools_that_came_went_or_moved() {
     assert!(!shown.contains("order"), "{shown}");
 }
 
-/// The order of keys is reported, too: a prompt cache depends on it.
+/// The order of keys is reported, too, since a prompt cache depends on it.
 #[test]
 fn names_keys_that_moved() {
     let mut old = file();
@@ -186,7 +186,7 @@ fn shows_long_texts_from_shortly_before_the_difference() {
     assert!(message.len() < 900, "{message}");
 }
 
-/// A schema that changed everywhere is not printed twice.
+/// A completely changed schema is not printed twice.
 #[test]
 fn shows_a_limited_number_of_differences() {
     let tools: Vec<Value> = (0..30)

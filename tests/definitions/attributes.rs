@@ -1,4 +1,4 @@
-//! Attributes that add to the schema of a type, and that take precedence over it.
+//! Attributes that add to the schema of a type, and that override it.
 
 use serde_json::json;
 use tool_runtime::schemars::{self, JsonSchema};

@@ -1,4 +1,4 @@
-//! A tool with one parameter of any type, to look at what its definition says.
+//! Definitions of a tool with one parameter of any type.
 
 use std::marker::PhantomData;
 
@@ -8,30 +8,30 @@ use tool_runtime::__private::{
 };
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
-/// The definition of a tool that takes `it: T`, described as "The value."
+/// Returns the definition of a tool with the parameter `it: T`, described as "The value."
 pub fn definition<T: Parameter>() -> ToolDefinition {
     registered::<Takes<T>>()
 }
 
-/// The definition of a tool as a registry shows it.
+/// Returns the definition of a tool that a registry shows.
 pub fn registered<T: Tool>() -> ToolDefinition {
     let mut registry = ToolRegistry::new();
     registry.register::<T>().unwrap();
     registry.tool_definitions()[0].clone()
 }
 
-/// The error of a tool that takes `it: T`.
+/// Returns the error of a tool with the parameter `it: T`.
 pub fn refusal<T: Parameter>() -> String {
     let mut registry = ToolRegistry::new();
     registry.register::<Takes<T>>().unwrap_err().to_string()
 }
 
-/// The schema of the parameter `it`.
+/// Returns the schema of the parameter `it`.
 pub fn schema<T: Parameter>() -> Value {
     definition::<T>().input_schema["properties"]["it"].clone()
 }
 
-/// Whether `it` must be sent.
+/// Returns whether `it` is required.
 pub fn is_required<T: Parameter>() -> bool {
     let definition = definition::<T>();
     match definition.input_schema.get("required") {
@@ -54,7 +54,7 @@ impl<T: Parameter> Tool for Takes<T> {
     }
 }
 
-/// Compares a parameter's schema with what is expected, keys in their order, as a model reads them.
+/// Compares a parameter's schema with the expected one, with the keys in the order that a model reads.
 #[track_caller]
 pub fn assert_shown<T: Parameter>(expected: Value) {
     let shown = schema::<T>();

@@ -1,11 +1,11 @@
-//! Schemas of dynamic tools in other dialects: the table of `docs/coercion.md`, and what is named at registration.
+//! Schemas of dynamic tools in other dialects: the table of `docs/coercion.md`, and the warnings of the registration.
 
 use serde_json::{Map, Value, json};
 use tests::dynamic_tool;
 use tests::warnings::warnings_of;
 use tool_runtime::{Policy, ToolDefinition, ToolRegistry};
 
-/// The shown schema, and the warnings of the registration.
+/// Returns the shown schema, and the warnings of the registration.
 fn register(registry: ToolRegistry, schema: &Value) -> Result<(Value, Vec<String>), String> {
     let mut registry = registry;
     let definition = ToolDefinition::new(dynamic_tool::NAME, "Takes arguments.", schema.clone());
@@ -28,13 +28,13 @@ fn corrected(schema: &Value) -> (Value, Vec<String>) {
     register(ToolRegistry::new(), schema).unwrap_or_else(|error| panic!("{error}: {schema}"))
 }
 
-/// A row of the document: the JSON of both columns.
+/// A row of the document, with the JSON of both columns.
 struct Row {
     written: Value,
     shown: Value,
 }
 
-/// The rows of the table that follows a heading of the document.
+/// Returns the rows of the table that follows a heading of the document.
 fn rows(heading: &str) -> Vec<Row> {
     let document = include_str!("../../docs/coercion.md");
     let (_, section) = document
@@ -205,7 +205,7 @@ fn enums_with_values_of_another_type_take_the_values_of_the_type() {
     }
 }
 
-/// A value that is not of the type cannot be read as one: the schema has the meaning of JSON Schema.
+/// A value of another type cannot be read as this type: the schema has the meaning of JSON Schema.
 #[test]
 fn enums_without_texts_of_values_are_left_alone() {
     for schema in [
@@ -223,7 +223,7 @@ fn enums_without_texts_of_values_are_left_alone() {
     }
 }
 
-/// A schema that no value satisfies has a meaning where a value need not conform.
+/// An unsatisfiable schema has a meaning if a value need not match it.
 #[test]
 fn enums_in_conditions_are_left_alone() {
     for (schema, sent) in [
@@ -266,7 +266,7 @@ fn enums_in_conditions_are_left_alone() {
     assert_eq!(shown, enums(json!({ "type": "integer", "enum": [1] })));
 }
 
-/// A definition that a condition refers to has the same meaning in all its uses.
+/// A definition that a condition refers to has one meaning in all its uses.
 #[test]
 fn definitions_of_conditions_are_left_alone() {
     let refers = |reference: &str| json!({ "$ref": reference });
@@ -307,7 +307,7 @@ fn definitions_of_conditions_are_left_alone() {
     assert_eq!(shown["properties"]["y"], in_a_property["properties"]["y"]);
 }
 
-/// Beside `null` alone, a schema is no condition: a value has to conform to it.
+/// Next to `null` alone, a schema is not a condition, and a value must match it.
 #[test]
 fn definitions_beside_null_are_corrected() {
     for alternative in [
@@ -376,7 +376,7 @@ fn rejects_schemas_without_a_clear_meaning() {
     }
 }
 
-/// Each schema keeps its `$defs`, and the innermost ones are meant.
+/// Each schema keeps its `$defs`, and the innermost ones apply.
 #[test]
 fn references_lead_to_the_definitions_of_their_schema() {
     let part = |name: &str| json!({ "$defs": { "A": { "type": name } }, "properties": { "a": { "$ref": "#/$defs/A" } } });

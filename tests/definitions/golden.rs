@@ -1,6 +1,6 @@
-//! Six tools in every wire format, compared with the files in `golden/`, byte for byte.
+//! Six tools in every wire format, compared byte for byte with the files in `golden/`.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tests --test calls golden` rewrites the files; look at the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test calls golden` updates the files; review the difference.
 
 use std::path::Path;
 use std::{env, fs};
@@ -83,7 +83,7 @@ fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 7] {
     ]
 }
 
-/// The tool and what it leaves out, or why there is none.
+/// Writes the tool with its omitted parts, or the reason why there is none.
 fn strict(converted: Result<StrictTool, NotStrict>) -> Value {
     match converted {
         Ok(strict) => {

@@ -1,4 +1,4 @@
-//! Definitions for models: typed definitions, and every wire format against golden files.
+//! Definitions for models: typed definitions, and every wire format compared with golden files.
 
 mod assert_definitions;
 mod attributes;

@@ -1,4 +1,4 @@
-//! Any schema at all: a strict form is in the published subset, or there is none.
+//! Random schemas: a strict form is in the published subset, or does not exist.
 
 use serde_json::{Map, Value, json};
 use tool_runtime::ToolDefinition;
@@ -31,7 +31,7 @@ fn strict_forms_of_random_schemas_conform_to_their_subset() {
     );
 }
 
-/// A small generator (xorshift): the same schemas on every run and machine.
+/// A small deterministic random generator (xorshift).
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Definitions are the same in every process, byte for byte.
+//! Definitions are equal in every process, byte for byte.
 
 use std::collections::{HashMap, HashSet};
 
@@ -58,7 +58,7 @@ async fn configure(
     let _ = (settings, tags);
 }
 
-/// Each `HashMap` has another order, also in one process.
+/// Each `HashMap` has another order, even in one process.
 #[test]
 fn maps_and_sets_in_defaults_and_examples_are_sorted() {
     let shown = || {

@@ -1,4 +1,4 @@
-//! Sample tools: with nested values, an enum, a union, recursion, a map, and without parameters.
+//! Sample tools: with nested values, an enum, a union, recursion, a map, and no parameters.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tool_runtime::{ToolDefinition, tool};
 
 use crate::definitions::declared::registered;
 
-/// The tools by what they stand for.
+/// Returns the tools by the feature that they show.
 pub fn definitions() -> Vec<(&'static str, ToolDefinition)> {
     vec![
         ("nested", registered::<create_event>()),

@@ -1,4 +1,4 @@
-//! Types that are used more than once: one definition each, where that is shorter.
+//! Types with several uses: one definition for each, if that is shorter.
 
 use std::time::{Duration, Instant};
 
@@ -169,7 +169,7 @@ levels!(L0 L1 of L0, L2 of L1, L3 of L2, L4 of L3, L5 of L4, L6 of L5, L7 of L6,
     L12 of L11, L13 of L12, L14 of L13, L15 of L14, L16 of L15, L17 of L16, L18 of L17, L19 of L18, L20 of L19, L21 of L20,
     L22 of L21, L23 of L22, L24 of L23);
 
-/// Written in place, twelve levels are 3^12 copies of the innermost one, and 24 levels would not fit into memory.
+/// Inlined, twelve levels are 3^12 copies of the innermost type, and 24 levels would not fit into memory.
 #[test]
 fn definitions_and_registration_are_linear_in_the_number_of_types() {
     let started = Instant::now();
@@ -198,7 +198,7 @@ async fn take_two(
     let _ = (first, second);
 }
 
-/// The forms of all APIs have the definitions, and say the descriptions of the uses.
+/// The forms of all APIs have the definitions, with the descriptions of the uses.
 #[test]
 fn every_wire_form_has_the_definitions() {
     let definition = definition::<StyleSheet>();
@@ -214,7 +214,7 @@ fn every_wire_form_has_the_definitions() {
     let strict = openai::chat::strict_tool(&definition).unwrap().tool;
     let schema = &strict["function"]["parameters"];
     let margin = &schema["properties"]["it"]["properties"]["margin"];
-    // A reference may have no siblings there.
+    // A reference must not have siblings there.
     assert_eq!(margin["description"], "Outside the border.");
     assert_eq!(
         margin["anyOf"],
@@ -225,7 +225,7 @@ fn every_wire_form_has_the_definitions() {
     assert!(strict["input_schema"]["$defs"]["Length"].is_object());
 }
 
-/// A schema with each definition in place of its references.
+/// Inlines all references of a schema.
 fn in_place(schema: &Value, root: &Value) -> Value {
     match schema {
         Value::Object(keywords) => {
@@ -250,7 +250,7 @@ fn in_place(schema: &Value, root: &Value) -> Value {
     }
 }
 
-/// Whether a type is written in place makes no difference to a call: to its arguments, its issues and their messages.
+/// A call has equal arguments, issues and messages, whether or not a type is inlined.
 #[test]
 fn calls_are_read_as_with_each_type_in_place() {
     let mut random = Random::new(31);
@@ -292,7 +292,7 @@ struct Label(
     String,
 );
 
-/// A type whose content the attributes of its fields limit further.
+/// A type whose content is further limited by the attributes of its fields.
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Labels {
@@ -312,7 +312,7 @@ struct Labels {
     list: Vec<Label>,
 }
 
-/// schemars ignores such attributes beside a reference.
+/// schemars ignores such attributes next to a reference.
 #[test]
 fn attributes_of_fields_hold_for_shared_types() {
     let schema = definition::<Labels>().input_schema;
@@ -348,7 +348,7 @@ async fn book(
     passenger.companions.len() + payer.map_or(0, |payer| payer.companions.len())
 }
 
-/// RFC 3986: a fragment has ASCII characters only.
+/// A fragment contains only ASCII characters (RFC 3986).
 #[test]
 fn names_outside_ascii_have_one_reference() {
     let definition = registered::<book>();

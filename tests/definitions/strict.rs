@@ -1,4 +1,4 @@
-//! Strict forms against the published subsets, by checkers that know nothing of the converter.
+//! Strict forms, compared with the published subsets by independent checkers.
 
 use serde_json::{Value, json};
 use tool_runtime::ToolDefinition;
@@ -337,12 +337,12 @@ fn converts_unions_of_types_and_constants() {
     );
 }
 
-/// A tool's schema with the optional property `a`.
+/// Builds a tool's schema with the optional property `a`.
 fn of(property: Value) -> Value {
     json!({ "type": "object", "properties": { "a": property } })
 }
 
-/// Older generators write `allOf` around a `$ref` that has a description.
+/// Older generators write `allOf` around a `$ref` with a description.
 #[test]
 fn all_of_with_one_schema_is_that_schema() {
     let schema = json!({
@@ -363,7 +363,7 @@ fn all_of_with_one_schema_is_that_schema() {
     assert_eq!(schema["$defs"]["A"]["required"], json!(["b"]));
 }
 
-/// Below an `$id` a pointer leads from there, and in the strict form it would lead from the root.
+/// Below an `$id`, a pointer begins there; in the strict form it would begin at the root.
 #[test]
 fn rejects_references_that_depend_on_an_inner_id() {
     let mut below = of(json!({ "$id": "A", "$ref": "#/$defs/b" }));
@@ -376,7 +376,7 @@ fn rejects_references_that_depend_on_an_inner_id() {
     ]);
 }
 
-/// Nothing is lost with `nullable: false`.
+/// `nullable: false` has no effect.
 #[test]
 fn nullable_false_is_left_out_without_a_note() {
     let schema = json!({ "type": "object", "required": ["a", "b"], "properties": {
@@ -413,6 +413,6 @@ fn nullable_becomes_a_union_with_null() {
     let strict = anthropic::strict_tool(&definition).unwrap().tool;
     assert_eq!(anthropic_violations(&strict["input_schema"]), [""; 0]);
     assert!(!strict.to_string().contains("nullable"));
-    // The loose forms are sent as they are.
+    // The loose forms are sent unchanged.
     assert_eq!(chat::tool(&definition)["function"]["parameters"], schema);
 }

@@ -1,4 +1,4 @@
-//! Calls of models that were given the strict form of a tool.
+//! Calls of models that received the strict form of a tool.
 
 use serde_json::json;
 use tool_runtime::ToolRegistry;

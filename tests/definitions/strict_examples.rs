@@ -1,4 +1,4 @@
-//! Examples in the strict forms, which have no keyword for them: the description says them.
+//! Examples in the strict forms, which have no keyword for them, so they are added to the description.
 
 use serde_json::json;
 use tool_runtime::ToolDefinition;

@@ -1,4 +1,4 @@
-//! Checkers of the published subsets of JSON Schema, written from the vendors' pages.
+//! Checkers of the published subsets of JSON Schema, written from the vendors' documentation.
 //!
 //! <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>,
 //! <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Violations of the rules, each with its place.
+/// Violations of the rules, each with its path.
 pub fn violations(root: &Value) -> Vec<String> {
     let mut found = Vec::new();
     if root["type"] != "object" || root.get("anyOf").is_some() {
@@ -60,7 +60,7 @@ fn check(schema: &Value, root: &Value, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Checks what belongs to a type and says which keywords it may have.
+/// Checks the keywords of a type. Returns the allowed keywords.
 fn check_type(
     name: &str,
     schema: &Value,
@@ -127,7 +127,7 @@ fn check_object(schema: &Value, root: &Value, place: &str, found: &mut Vec<Strin
     }
 }
 
-/// Violations of Anthropic's rules: a list of allowed keywords, and closed objects.
+/// Finds violations of Anthropic's rules: a list of allowed keywords, and closed objects.
 pub fn anthropic_violations(schema: &Value) -> Vec<String> {
     const ALLOWED: [&str; 14] = [
         "type",

@@ -89,7 +89,7 @@ fn lists_sets_and_tuples() {
     assert_shown::<[u8; 3]>(
         json!({ "type": "array", "description": "The value.", "items": byte, "minItems": 3, "maxItems": 3 }),
     );
-    // OpenAI refuses an array without `items`.
+    // OpenAI rejects an array without `items`.
     assert_shown::<Vec<Value>>(json!({ "type": "array", "description": "The value.", "items": {} }));
 }
 

@@ -1,4 +1,4 @@
-//! Enums, in all of serde's taggings.
+//! Enums in all representations of serde.
 
 use serde_json::json;
 use tool_runtime::schemars::{self, JsonSchema};

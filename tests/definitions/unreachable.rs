@@ -1,4 +1,4 @@
-//! Types that no call can satisfy: errors at registration, with their place.
+//! Types that no call can satisfy: errors of the registration, with their path.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -144,7 +144,7 @@ fn rejects_tagged_variants_that_are_no_objects() {
     ] {
         assert!(refused.ends_with(&reason("Value", expected)), "{refused}");
     }
-    // Its schema is an object and a string.
+    // The schema is an object and a string.
     assert!(refusal::<Content<Plain>>().contains("no value is valid here"));
 }
 
@@ -191,11 +191,11 @@ fn rejects_types_without_values() {
         );
         assert_eq!(refused, expected);
     }
-    // There is the empty list.
+    // The empty list is valid.
     definition::<Vec<Never>>();
 }
 
-/// `format: "ip"` is schemars' own.
+/// `format: "ip"` is specific to schemars.
 #[test]
 fn addresses_of_both_kinds_have_no_format() {
     assert_shown::<IpAddr>(json!({ "type": "string", "description": "The value." }));

@@ -1,4 +1,4 @@
-//! `tool_runtime::testing`: what it takes, and what its assertions say when they do not hold.
+//! `tool_runtime::testing`: accepted values, and the messages of failed assertions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -57,7 +57,7 @@ async fn is_made_from_an_outcome() {
     CallAssert::from(second).assert_refused(["missing_required at /number"]);
 }
 
-/// The panic message of an assertion on this outcome.
+/// Returns the panic message of an assertion on this outcome.
 fn said(output: ToolOutput, assertion: impl FnOnce(CallAssert)) -> String {
     let checked = CallAssert::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
     panics(|| assertion(checked))

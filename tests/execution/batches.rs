@@ -1,4 +1,4 @@
-//! The calls of one turn: bounded, in order, on the runtime's threads.
+//! The calls of one turn: a limited number runs at once, results are in order, and the runtime's threads are used.
 
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn sleeping(calls: u64, ms: impl Fn(u64) -> u64) -> Vec<ToolCall> {
 async fn batch_respects_the_limit_and_the_order_of_calls() {
     let gauge = Arc::default();
     let registry = sleeper(&gauge).with_max_concurrency(8);
-    // The first is the slowest.
+    // The first call is the slowest.
     let outcomes = registry
         .execute_all(sleeping(64, |n| if n == 0 { 100 } else { 5 }))
         .await;
@@ -37,7 +37,7 @@ async fn computing_calls_run_on_several_threads() {
     registry
         .register_dynamic(definition("compute"), move |_: Value, _: Context| {
             let barrier = Arc::clone(&barrier);
-            // Blocks its thread: on one thread the two would wait for each other for ever.
+            // Blocks its thread; on one thread, the two calls would wait for each other forever.
             async move {
                 barrier.wait();
                 "done"
@@ -68,7 +68,7 @@ async fn dropping_a_batch_ends_its_calls() {
             .await
             .is_err()
     );
-    // Aborted tasks are dropped when their threads come by.
+    // Aborted tasks are dropped when their threads poll them.
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!((gauge.most(), gauge.now()), (8, 0));
 }

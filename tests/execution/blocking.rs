@@ -1,4 +1,4 @@
-//! Tools that block their thread: `#[tool(blocking)]`. Effects of a stopped tool are in `tests/faults/time.rs`.
+//! Tools that block their thread: `#[tool(blocking)]`. Effects of stopped tools are tested in `tests/faults/time.rs`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -44,7 +44,7 @@ async fn blocking_tool_runs_on_another_thread() {
     let threads = threads.lock().unwrap();
     assert_eq!(threads.len(), 2);
     assert!(!threads.contains(&thread::current().id()));
-    // The function stays what it was.
+    // The function itself is unchanged.
     assert_eq!(count("a".to_owned(), 1, State::default()), Ok(2));
 }
 
@@ -115,7 +115,7 @@ async fn blocking_tool_may_answer_in_the_grace_period() {
     let call = ToolCall::new("toolu_1", "wait", "{}").with_context(context);
     let (outcome, ()) = tokio::join!(registry.call(call), async {
         begun.recv().unwrap();
-        // While a thread blocks, the clock does not leap by itself: the grace period does not end.
+        // While a thread blocks, the clock does not advance automatically, so the grace period does not end.
         tokio::time::advance(HOUR * 2).await;
     });
     assert_eq!(
@@ -133,7 +133,7 @@ fn hold(begun: State<Arc<AtomicUsize>>, released: State<Released>) {
     let _ = released.lock().unwrap().recv();
 }
 
-/// One that waits for a free thread when its call is over never runs.
+/// A tool that still waits for a free thread when its call is over never runs.
 #[test]
 fn does_not_run_if_stopped_before_it_has_a_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! Deadlines, timeouts and tokens as they are set and read; results of stopped calls are in `tests/faults/time.rs`.
+//! Deadlines, timeouts and cancellation tokens of calls. Results of stopped calls are tested in `tests/faults/time.rs`.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::execution::tools::{Gauge, definition, registry};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Whatever it holds is released by the time that its answer is there.
+/// All values of the call are released before its answer is returned.
 #[tokio::test(start_paused = true)]
 async fn stopped_tool_is_dropped_before_the_answer() {
     let gauge = Arc::new(Gauge::default());
@@ -42,7 +42,7 @@ async fn stopped_tool_is_dropped_before_the_answer() {
     }
 }
 
-/// Only a call with a deadline or a token needs tokio at all.
+/// A call needs tokio only if it has a deadline or a token.
 #[test]
 fn call_without_deadline_runs_on_any_executor() {
     let registry = registry();
@@ -82,7 +82,7 @@ async fn timeout_can_be_set_replaced_and_removed() {
     assert!(error.to_string().contains("`nope`"), "{error}");
 }
 
-/// The host asks its user first. The user's time is not the tool's time; the timeout that the layer sets afterwards is.
+/// The host asks its user first. This time does not count as the tool's time; the timeout that the layer sets afterwards does.
 #[tokio::test]
 async fn layer_may_set_a_timeout() {
     let approval = MapRequestLayer::new(|mut call: ToolCall| {
@@ -125,7 +125,7 @@ impl Drop for Bomb {
     }
 }
 
-/// A future that is dropped midway notifies its listeners, whether its tool panics in its drop or not.
+/// A future that is dropped notifies its listeners, even if its tool panics on drop.
 #[tokio::test]
 async fn dropping_a_call_cancels_its_token() {
     let seen = Arc::new(Mutex::new(None));
@@ -161,7 +161,7 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     }
 }
 
-/// Waits until it is stopped, and panics then.
+/// Waits until it is stopped, and then panics.
 #[tool]
 async fn panics_when_stopped(cancel: CancellationToken) {
     cancel.cancelled().await;

@@ -1,4 +1,4 @@
-//! Decisions beyond yes and no: edited arguments, and rules of a session.
+//! Decisions other than allow and deny: edited arguments, and rules of a session.
 
 use std::sync::{Arc, Mutex};
 
@@ -34,7 +34,7 @@ fn registry(permission: Permission) -> ToolRegistry {
     registry
 }
 
-/// Answers each question with the next decision, and logs it.
+/// Answers each question with the next decision, and logs the question.
 #[derive(Clone, Default)]
 struct User(Arc<Mutex<Vec<String>>>);
 
@@ -74,7 +74,7 @@ fn text(outcome: &ToolOutcome) -> &str {
     outcome.result.text().unwrap()
 }
 
-/// Sets a member of the arguments that were sent.
+/// Sets a field in the arguments that were sent.
 fn with(request: &PermissionRequest, name: &str, value: Value) -> Map<String, Value> {
     let mut arguments = request.call.arguments.clone();
     arguments.insert(name.to_owned(), value);
@@ -95,7 +95,7 @@ async fn edited_arguments_run_and_the_model_reads_it() {
         "/tmp/b 1 None\n\nThe arguments of this call were changed when it was approved: `path` is \"/tmp/b\", `lines` is left out."
     );
     assert_eq!((outcome.failure, outcome.result.is_error), (None, false));
-    // The record of what the model sent stays.
+    // The record of the original arguments stays.
     let warnings: Vec<String> = outcome.warnings.iter().map(|issue| issue.path.clone()).collect();
     assert_eq!(warnings, ["/lines"]);
     assert_eq!(user.asked(), [r#"write {"path":"/etc/a","lines":3}"#]);
@@ -123,7 +123,7 @@ async fn edited_arguments_are_coerced_again() {
         Some(Failure::InvalidArguments)
     );
 
-    // The model did not send them, so it reads who is to blame.
+    // The model did not send the edited arguments, so the message names their author.
     let outcome = call(&edited(json!({ "path": "", "lines": 1 })), r#"{ "path": "a" }"#).await;
     assert_eq!(outcome.failure, Some(Failure::InvalidArguments));
     assert!(text(&outcome).starts_with("`write` was not called because of invalid arguments:"));
@@ -176,7 +176,7 @@ async fn rule_for_a_tool_allows_it_in_its_session() {
     call_in(&registry, "s", "read", "{}").await;
     call_in(&registry, "t", "write", r#"{ "path": "a" }"#).await;
     assert_eq!(user.asked(), ["read {}", r#"write {"path":"a"}"#]);
-    // The host can show and remove them.
+    // The host can show and remove the rules.
     let rules = registry.session_values(Some("s")).get::<AllowRules>().unwrap();
     assert_eq!(
         rules.lock().0,
@@ -187,7 +187,7 @@ async fn rule_for_a_tool_allows_it_in_its_session() {
     assert_eq!(user.asked().len(), 1);
 }
 
-/// One person is asked one question at a time.
+/// A person is asked one question at a time.
 #[tokio::test]
 async fn rule_allows_calls_that_wait_for_a_decision() {
     for of_call in [false, true] {
@@ -244,7 +244,7 @@ async fn rule_for_a_call_allows_equal_arguments_only() {
         r#"{ "path": "b" }"#,
         r#"{ "path": "é/\"a\"", "lines": 2 }"#,
         r#"{ "path": "é/\"a\"", "size": 1.5 }"#,
-        // Unknown to the tool, and not part of what was allowed.
+        // Unknown to the tool, and not a part of the allowed arguments.
         r#"{ "path": "é/\"a\"", "force": true }"#,
     ] {
         call(&registry, input).await;
@@ -269,7 +269,7 @@ async fn numbers_that_are_equal_as_values_only_are_asked_about() {
 #[tokio::test]
 async fn rules_have_the_name_that_the_model_calls() {
     let user = User::default();
-    // By the name that the layers of the nested registry know, and by the request's own.
+    // Both names count: the name in the layers of the nested registry, and the name in the request.
     for rule in [
         (|request: &PermissionRequest| AllowRule::for_tool(&request.call.name)) as fn(&_) -> AllowRule,
         PermissionRequest::rule_for_tool,

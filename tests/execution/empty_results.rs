@@ -1,4 +1,4 @@
-//! Failures without a text, and empty text blocks: the API refuses both.
+//! Failures without a text, and empty text blocks, which the API rejects.
 
 use serde_json::{Value, json, to_value};
 use tool_runtime::format::mcp;

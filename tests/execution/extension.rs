@@ -1,4 +1,4 @@
-//! Values of a call's context, as parameters.
+//! Values of a call's context as parameters.
 
 use tool_runtime::result::Failure;
 use tool_runtime::{Context, Extension, ToolCall, ToolRegistry, tool};
@@ -49,7 +49,7 @@ async fn a_layer_can_add_it() {
     assert_eq!(result.text(), Some("hello, Ada"));
 }
 
-/// A missing extension is reported before wrong arguments: the model could not change it.
+/// A missing extension is reported before invalid arguments, since the model cannot change it.
 #[tokio::test]
 async fn without_it_arguments_do_not_matter() {
     let outcome = registry().call(call(r#"{ "greeting": [] }"#)).await;

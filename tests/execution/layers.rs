@@ -1,4 +1,4 @@
-//! Layers stand around every way of calling.
+//! Layers apply to every way of calling.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ async fn rate_limit_in_a_buffer_limits_the_calls_of_a_turn() {
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down the calls that pass, and answers those of `known` by itself.
+/// A layer that records calls, and answers the calls in `known` itself.
 #[derive(Clone)]
 struct Watch<S> {
     inner: S,
@@ -144,7 +144,7 @@ async fn answer_of_a_layer_has_the_id_of_the_call() {
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
-/// The tools and what the registry does for each call are those of the call that the layer was given.
+/// The tools and the settings of the registry are taken from the call in the layer.
 #[tokio::test]
 async fn layers_may_make_calls() {
     let log = Log::default();
@@ -176,7 +176,7 @@ async fn layers_may_pass_calls_to_other_tasks() {
     assert_eq!((outcome.failure, outcome.result.text()), (None, Some("42")));
 }
 
-/// A layer that notes the definition that a call has: the name of its tool, the issues of its input, and the defaults.
+/// A layer that records the definition of a call: the name of its tool, the issues of its input, and the defaults.
 fn note_definitions<S: Clone>(log: &Log, rename: Option<&'static str>) -> impl Layer<S, Service = Noted<S>> {
     let log = Arc::clone(log);
     layer_fn(move |inner| Noted {

@@ -1,4 +1,4 @@
-//! `nest` and `register_source`: tools of other registries and of other sources, under names of their own.
+//! `nest` and `register_source`: tools of other registries and sources, under separate names.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn count(count: SessionState<u32>) -> u32 {
     *count.lock()
 }
 
-/// A registry with all of these.
+/// Builds a registry with all of these tools.
 fn files() -> ToolRegistry {
     let mut files = ToolRegistry::new().with_state("files".to_owned());
     files.register_all(tool_set![search, fall, wait, count]).unwrap();
@@ -68,7 +68,7 @@ fn nested(registry: ToolRegistry) -> ToolRegistry {
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A registry within a layer that writes down the names of calls, before and after.
+/// Builds a registry in a layer that records the names of calls, before and after them.
 fn watched(registry: ToolRegistry, who: &'static str, log: &Log) -> ToolRegistry {
     let log = Arc::clone(log);
     registry.layer(layer_fn(move |inner: ToolService| {
@@ -407,7 +407,7 @@ fn rejects_invalid_prefixes_and_stays_unchanged() {
         );
     }
     assert!(registry.clone().nest(&long, taken.clone()).is_ok());
-    // The same name by another way.
+    // An equal name in another registry.
     registry.nest("file", taken).unwrap();
     let mut other = ToolRegistry::new();
     other
@@ -513,7 +513,7 @@ async fn merged_tools_keep_their_names_states_and_layers() {
         log.lock().unwrap()[0],
         r#"files: search search Some("search") {"word":"tea"}"#
     );
-    // Its layers are not around the others.
+    // The layers of the nested registry do not apply to other tools.
     log.lock().unwrap().clear();
     assert_eq!(
         registry.execute_tool("1", "wait", "{}").await.text(),
@@ -546,7 +546,7 @@ async fn look_at() -> &'static str {
     "seen"
 }
 
-/// A layer that writes down the calls that it sees.
+/// A layer that records its calls.
 fn noting(
     who: &'static str,
     log: &Log,

@@ -1,4 +1,4 @@
-//! Notes for the model: apart from the answer while layers look at it, behind it in the end.
+//! Notes for the model: separate from the answer in layers, and appended to it at the end.
 
 use std::sync::{Arc, Mutex};
 
@@ -41,7 +41,7 @@ fn call(name: &str, arguments: &str) -> ToolCall {
 
 const TWICE: &str = r#"{ "times": "2" }"#;
 
-/// The first line of a note on arguments.
+/// First line of a note about arguments.
 const NOTE: &str = "Note on the arguments of this call:\n";
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn layers_may_add_notes() {
     assert_eq!(outcome.answer().as_text(), Some("tea "));
 }
 
-/// A layer that hands calls to another registry, whose answers have their notes already.
+/// A layer that passes calls to another registry, whose answers already have notes.
 #[tokio::test]
 async fn notes_are_appended_once_through_two_registries() {
     let inner = registry();

@@ -1,4 +1,4 @@
-//! Return types of functions, and the results that the model reads.
+//! Return types of functions, and the results for the model.
 
 use std::borrow::Cow;
 use std::rc::Rc;

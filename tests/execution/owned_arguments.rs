@@ -1,4 +1,4 @@
-//! Owned arguments: valid values are moved out of them, and issues are the same as for borrowed ones.
+//! Owned arguments: valid values are moved out of them, and issues equal those of borrowed arguments.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tool_runtime::schemars::JsonSchema;
 use tool_runtime::{RawArguments, State, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 use tower::limit::ConcurrencyLimitLayer;
 
-/// Addresses of strings that tools received.
+/// Addresses of the strings that tools received.
 #[derive(Default)]
 struct Places(Mutex<Vec<usize>>);
 
@@ -24,7 +24,7 @@ impl Places {
     }
 }
 
-/// Takes any text but one, which no schema tells.
+/// A string type that rejects one value, which its schema does not mention.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 struct Picky(String);
@@ -97,7 +97,7 @@ async fn borrowed_arguments_are_unchanged() {
     assert_eq!(sent, arguments());
 }
 
-/// Arguments that are refused, or changed, or have more in them than is known.
+/// Arguments that are rejected or changed, or that contain unknown keys.
 fn troublesome() -> [Value; 6] {
     [
         json!({ "first": "a text", "picky": "worst", "second": "two words" }),
@@ -109,7 +109,7 @@ fn troublesome() -> [Value; 6] {
     ]
 }
 
-/// Everything but the time that it took.
+/// Returns all fields except the duration.
 fn without_duration(outcome: ToolOutcome) -> impl PartialEq + Debug {
     let ToolOutcome {
         result,

@@ -1,4 +1,4 @@
-//! `Permission`: who is asked, what a decision does, and whose time it takes.
+//! `Permission`: the asked calls, the effects of decisions, and the time that they take.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn registry(permission: Permission) -> ToolRegistry {
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Logs the questions, and decides `decision`.
+/// Logs the questions, and always returns `decision`.
 fn logging(
     log: &Log,
     decision: Decision,
@@ -134,7 +134,7 @@ async fn asks_by_hints() {
     );
 }
 
-/// A tool that claims to be both, as a server may list it.
+/// A tool with contradictory hints, as a server may list it.
 #[tokio::test]
 async fn asks_about_tools_with_contradicting_hints() {
     let log = Log::default();
@@ -182,7 +182,7 @@ async fn denied_call_does_not_run_and_has_the_text() {
     assert_eq!(outcome.result.tool_use_id, "toolu_1");
 }
 
-/// The API rejects an error without a content.
+/// The API rejects an error without content.
 #[tokio::test]
 async fn denial_without_a_text_has_one() {
     let registry = registry(Permission::new(async |_| Decision::Deny(" ".to_owned())));
@@ -246,7 +246,7 @@ async fn panic_of_a_decision_is_isolated() {
     assert_eq!(*ran.lock().unwrap(), 0);
 }
 
-/// Allows everything after some time.
+/// Allows every call after a delay.
 fn slow(time: Duration) -> Permission {
     Permission::new(move |_| async move {
         tokio::time::sleep(time).await;
@@ -326,7 +326,7 @@ async fn cancellation_stops_a_decision() {
     assert_eq!(outcome.failure, Some(Failure::Cancelled));
 }
 
-/// A call that an outer layer makes is decided about like any other.
+/// A call from an outer layer needs a decision, like any other call.
 #[tokio::test]
 async fn asks_about_calls_that_layers_make() {
     let log = Log::default();
@@ -339,7 +339,7 @@ async fn asks_about_calls_that_layers_make() {
     assert_eq!(*log.lock().unwrap(), ["act {}"]);
 }
 
-/// A layer outside sees the outcome, not an error.
+/// An outer layer receives the outcome, and no error.
 #[tokio::test]
 async fn outer_layers_see_the_outcome() {
     let seen: Arc<Mutex<Vec<Option<Failure>>>> = Arc::default();

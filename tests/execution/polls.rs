@@ -1,5 +1,5 @@
-//! Functions as the executor sees them: polled where their call begins, woken from anywhere, dropped at any time. It
-//! makes no difference whether anything is watched meanwhile.
+//! Functions in the executor: polled in the caller's task, woken from any thread, dropped at any time. Deadlines and cancellation do not
+//! change this.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tool_runtime::{CancellationToken, Context, State, ToolCall, ToolOutcome, Too
 
 use crate::execution::tools::definition;
 
-/// Actions of a function in each of its polls; the last one repeats.
+/// Actions of a function in each of its polls; the last action repeats.
 type Script = Vec<fn(&Seen, &Waker) -> Option<&'static str>>;
 
 /// Observations of a function from outside.
@@ -25,12 +25,12 @@ struct Counts {
     started: AtomicUsize,
     polled: AtomicUsize,
     dropped: AtomicUsize,
-    /// The one it was polled with last.
+    /// Waker of the last poll.
     waker: Mutex<Option<Waker>>,
 }
 
 impl Seen {
-    /// The numbers of starts, polls and drops.
+    /// Numbers of starts, polls and drops.
     fn counts(&self) -> [usize; 3] {
         let Counts {
             started,
@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// A future made by hand.
+/// A hand-written future.
 struct Scripted {
     seen: Seen,
     script: Script,
@@ -82,13 +82,13 @@ impl Drop for Scripted {
     }
 }
 
-/// Does as the script says.
+/// Executes the script.
 #[tool]
 async fn typed(script: State<Script>, seen: State<Seen>) -> &'static str {
     Scripted::new(&seen, &script, false).await
 }
 
-/// A registry of the script, as an annotated function and as a dynamic one.
+/// Builds a registry with the script as an annotated function and as a dynamic tool.
 fn registry(seen: &Seen, script: &Script, panics_in_drop: bool) -> ToolRegistry {
     let mut registry = ToolRegistry::new()
         .with_state(script.clone())
@@ -103,7 +103,7 @@ fn registry(seen: &Seen, script: &Script, panics_in_drop: bool) -> ToolRegistry 
     registry
 }
 
-/// Nothing is watched, the time is, cancellation is.
+/// Variants of a call: without limits, with a timeout, with a token.
 fn contexts() -> [Context; 3] {
     [
         Context::new(),
@@ -112,7 +112,7 @@ fn contexts() -> [Context; 3] {
     ]
 }
 
-/// Runs the script in all ways and shows each to `check`.
+/// Runs the script in all variants, and passes each to `check`.
 async fn in_all_ways(script: Script, check: impl Fn(&Seen, ToolOutcome)) {
     for name in ["typed", "dynamic"] {
         for context in contexts() {
@@ -131,7 +131,7 @@ async fn ready_function_is_polled_once() {
     in_all_ways(vec![ANSWER], |seen, outcome| {
         assert_eq!(outcome.result.text(), Some("42"));
         assert_eq!(seen.counts(), [1, 1, 1]);
-        // A waker that is kept is of no use any more, and does no harm.
+        // A waker that is kept has no effect later.
         seen.waker().wake();
     })
     .await;
@@ -220,7 +220,7 @@ async fn catches_panics_in_drop_after_the_answer() {
     }
 }
 
-/// Counts how often it is woken.
+/// Counts wakes.
 #[derive(Default)]
 struct Alarm(AtomicUsize);
 
@@ -234,7 +234,7 @@ fn poll<F: Future>(future: Pin<&mut F>, alarm: &Arc<Alarm>) -> Poll<F::Output> {
     future.poll(&mut Waking::from_waker(&Arc::clone(alarm).into()))
 }
 
-/// The task that polls last is woken.
+/// The task of the latest poll is woken.
 #[tokio::test]
 async fn call_may_move_to_another_waker() {
     for name in ["typed", "dynamic"] {
@@ -257,7 +257,7 @@ async fn call_may_move_to_another_waker() {
     }
 }
 
-/// Whatever its drop does, it is one drop, where the caller's is.
+/// A function is dropped once, in the caller's poll or drop.
 #[tokio::test]
 async fn polled_function_is_dropped_once() {
     for (name, panics_in_drop) in [("typed", false), ("dynamic", false), ("dynamic", true)] {

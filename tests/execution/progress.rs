@@ -1,4 +1,4 @@
-//! Progress of a call, for a host that listens.
+//! Progress of a call, for a host that receives it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, watch};
 use tool_runtime::result::Failure;
 use tool_runtime::{Context, Progress, ProgressReport, State, ToolCall, ToolDefinition, ToolRegistry, tool};
 
-/// A message that counts how often it is written.
+/// A message that counts its formatting.
 #[derive(Clone, Default)]
 struct Counted(Arc<AtomicUsize>);
 
@@ -128,7 +128,7 @@ async fn dynamic_tools_report_through_the_context() {
     assert_eq!(reports.borrow().to_string(), "1 of 2: half");
 }
 
-/// The end of a channel, within a time in which no test waits in vain.
+/// Waits for the end of a channel, with a timeout that only a failed test reaches.
 async fn is_closed(mut reports: watch::Receiver<ProgressReport>) -> bool {
     let closed = async { while reports.changed().await.is_ok() {} };
     tokio::time::timeout(Duration::from_secs(60), closed)
@@ -136,7 +136,7 @@ async fn is_closed(mut reports: watch::Receiver<ProgressReport>) -> bool {
         .is_ok()
 }
 
-/// Holds a thread until the test is over.
+/// Blocks a thread until the end of the test.
 struct Gate(Mutex<mpsc::Receiver<()>>);
 
 /// Compress a file.

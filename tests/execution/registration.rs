@@ -1,4 +1,4 @@
-//! Tools that a registry accepts and refuses, and its subsets.
+//! Tools that a registry accepts and rejects, and subsets of registries.
 
 use serde_json::json;
 use tool_runtime::result::Failure;
@@ -110,7 +110,7 @@ fn rejects_invalid_schemas_with_their_path() {
     }
 }
 
-/// An inner `$id` changes what references mean, and only JSON Pointers, anchors and the root's `$id` are followed.
+/// An inner `$id` changes the meaning of references, and only JSON Pointers, anchors and the root's `$id` are supported.
 #[test]
 fn rejects_references_that_depend_on_an_inner_id() {
     let tree = |reference: &str, inner: &str| {
@@ -150,7 +150,7 @@ fn rejects_references_that_depend_on_an_inner_id() {
     }
 }
 
-/// An `$id` names a schema, at the root and inside; draft-07's anchors and other generators' `id` are none.
+/// An `$id` is a name of a schema, at the root and inside. The anchors of draft-07 and the `id` of other generators are not names.
 #[test]
 fn accepts_ids_that_no_reference_depends_on() {
     let schema = json!({
@@ -219,7 +219,7 @@ async fn wrong_example(
     seconds
 }
 
-/// The macro looks at literal patterns only.
+/// The macro checks only literal patterns.
 const UNCLOSED: &str = "(";
 
 /// Wait a while.
@@ -375,7 +375,7 @@ fn prepared_call_has_the_raw_arguments() {
     }
 }
 
-/// The error of a schema, and its place.
+/// Returns the error of a schema, with its path.
 fn refusal_of(schema: serde_json::Value) -> (String, String) {
     let definition = ToolDefinition::new("tool", "Does nothing.", schema);
     let error = ToolRegistry::new()
@@ -424,7 +424,7 @@ fn rejects_schemas_beyond_the_limits_with_their_path() {
     assert!(reason.contains("deeper than 128 levels"), "{reason}");
 }
 
-/// A value that its type refuses, although the schema allows it.
+/// A value that its type rejects, although the schema allows it.
 #[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]
 #[serde(crate = "tool_runtime::serde", try_from = "String")]
 #[schemars(crate = "tool_runtime::schemars", with = "String")]
@@ -479,7 +479,7 @@ async fn prepared_call_has_the_errors_of_the_types() {
     assert_eq!((request.errors.len(), request.warnings.len()), (0, 1));
 }
 
-/// A value whose type panics when it is read.
+/// A value whose deserialization panics.
 #[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]
 #[serde(crate = "tool_runtime::serde", from = "String")]
 #[schemars(crate = "tool_runtime::schemars", with = "String")]

@@ -1,4 +1,4 @@
-//! Errors that pass, and how often they are tried again.
+//! Transient errors, and the number of attempts.
 
 use std::error::Error;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::execution::tools::definition;
 
 const NOTE: &str = "This may succeed when it is tried again.";
 
-/// An error around another.
+/// An error with another error as its source.
 #[derive(Debug)]
 struct Around(ToolError);
 
@@ -81,7 +81,7 @@ async fn anyhow_for_good() -> anyhow::Result<()> {
     Err(anyhow::Error::from(error).context("no seat was reserved"))
 }
 
-/// An error that shows another as itself.
+/// An error that displays as its source.
 #[derive(Debug)]
 struct Transparent(ToolError);
 
@@ -212,7 +212,7 @@ async fn result_tells_the_model_to_stop_at_the_limit() {
             )
         })
     };
-    // Refused and retryable calls count alike.
+    // Rejected calls and transient errors count equally.
     assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, None);
     assert_eq!(told("a", "reserve", "{}").await, None);
     // Another session, and another tool.
@@ -223,7 +223,7 @@ async fn result_tells_the_model_to_stop_at_the_limit() {
         Some((true, true))
     );
     assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, Some((true, false)));
-    // What succeeds, or fails for good, ends the row.
+    // A success or a permanent error resets the count.
     for other in [r#"{"day": 2}"#, r#"{"day": 0}"#] {
         assert_eq!(told("a", "reserve", other).await, None);
         assert_eq!(told("a", "reserve", "{}").await, None);

@@ -1,4 +1,4 @@
-//! Values of a session, as parameters: whose they are, and what is kept of them.
+//! Values of a session as parameters: their sessions, and their storage.
 
 use std::collections::HashMap;
 use std::sync::Barrier;
@@ -11,13 +11,13 @@ use tool_runtime::{
     tool_set,
 };
 
-/// The number of counts.
+/// Number of counts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Count {
     times: u32,
 }
 
-/// The key of the stored count.
+/// Key of the stored count.
 const COUNT: &str = concat!(module_path!(), "::Count");
 
 /// Count.
@@ -119,7 +119,7 @@ async fn values_of_the_context_come_before_those_of_the_registry() {
     assert!(registry.remove_session(Some("a")).is_none());
 }
 
-/// All sessions by one name.
+/// All sessions have one name.
 struct ByTenant(SessionValues);
 
 impl SessionStateStore for ByTenant {
@@ -165,7 +165,7 @@ fn mismatched_values_stay_unchanged() {
     assert_eq!(values.to_json().unwrap(), stored);
 }
 
-/// JSON has no such keys.
+/// JSON does not support such keys.
 #[derive(Default, Serialize, Deserialize)]
 struct Grid(HashMap<(u8, u8), u8>);
 
@@ -180,7 +180,7 @@ fn values_that_are_not_json_are_errors() {
     );
 }
 
-/// Two versions of one crate have such types.
+/// Two versions of a crate have such types.
 #[test]
 fn two_types_with_one_path_are_errors() {
     let values = SessionValues::new();
@@ -213,7 +213,7 @@ async fn a_panic_with_the_lock_leaves_the_value_usable() {
     assert_eq!(values.to_json().unwrap()[COUNT]["times"], 2);
 }
 
-/// Takes its time to be written.
+/// A value whose serialization is slow.
 #[derive(Default, Deserialize)]
 struct Slow;
 
@@ -227,7 +227,7 @@ impl Serialize for Slow {
     }
 }
 
-/// Else a function that uses one value and asks for another would wait for a writer that waits for it.
+/// Otherwise a function that holds one value and asks for another would wait for a writer that waits for the function.
 #[test]
 fn values_can_be_read_while_others_are_written() {
     let values = SessionValues::new();
@@ -241,7 +241,7 @@ fn values_can_be_read_while_others_are_written() {
     });
 }
 
-/// Preparation is not a call.
+/// A prepared call is not a call.
 #[test]
 fn preparing_a_call_starts_no_session() {
     let registry = registry();

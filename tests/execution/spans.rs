@@ -1,5 +1,5 @@
-//! Spans and events that a host sees: names and fields of OpenTelemetry's GenAI conventions, without arguments, and the
-//! warnings of a registration.
+//! Spans and events for a host: names and fields of OpenTelemetry's GenAI conventions, without arguments, and the warnings of a
+//! registration.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -17,7 +17,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::execution::tools::registry;
 
-/// A span's name and fields.
+/// Name and fields of a span.
 type Named = (String, BTreeMap<String, String>);
 
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// A subscriber that records here, beside the one of the whole process.
+    /// Creates a subscriber that records here, beside the subscriber of the process.
     fn subscriber(&self) -> impl Subscriber + Send + Sync + use<> {
         tests::subscriber::keep();
         tracing_subscriber::registry().with(self.clone())
@@ -140,7 +140,7 @@ async fn call_rejected_by_a_layer_has_a_span() {
     assert_eq!(fields.get("error.type").map(String::as_str), Some("layer_error"));
 }
 
-/// A number that is a text.
+/// A number that is serialized as a string.
 struct Lie;
 
 impl Serialize for Lie {
@@ -165,7 +165,7 @@ async fn count() -> Structured<Lie> {
     Structured(Lie)
 }
 
-/// In a release build it is not even looked at.
+/// In a release build, this is not checked.
 #[tokio::test]
 async fn wrong_structured_value_is_one_event_of_a_debug_build() {
     let mut library = ToolRegistry::new();
@@ -196,7 +196,7 @@ async fn wrong_structured_value_is_one_event_of_a_debug_build() {
     }
 }
 
-/// Warnings of a registration: tool, path and text.
+/// Returns the warnings of a registration: tool, path and text.
 fn warned_of(register: impl FnOnce(&mut ToolRegistry)) -> Vec<[String; 3]> {
     let seen = Seen::default();
     tracing::subscriber::with_default(seen.subscriber(), || register(&mut ToolRegistry::new()));

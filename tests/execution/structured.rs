@@ -1,4 +1,4 @@
-//! Answers that carry a value beside their text.
+//! Answers with a structured value beside their text.
 
 use serde_json::{Value, json};
 use tool_runtime::format::{anthropic, mcp, openai};
@@ -64,7 +64,7 @@ fn leaf_through() -> Structured<Place> {
     Structured(place())
 }
 
-/// A number that is a text.
+/// A number that is serialized as a string.
 struct Lie;
 
 impl Serialize for Lie {
@@ -110,7 +110,7 @@ async fn weather() -> Structured<Option<f64>> {
     Structured(None)
 }
 
-/// A list of texts that says it is one of numbers.
+/// A list of strings whose schema declares numbers.
 struct Lies;
 
 impl Serialize for Lies {
@@ -275,7 +275,7 @@ async fn values_may_be_of_any_type() {
         .unwrap();
     let schema = |name: &str| {
         let definition = registry.get_tool(name).unwrap().definition();
-        // Its form is that of the revisions that take objects only.
+        // Has the form of the protocol revisions that accept only objects.
         assert_eq!(mcp::tool(definition).get("outputSchema"), None);
         definition.output_schema.clone().unwrap()
     };

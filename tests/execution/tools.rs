@@ -1,4 +1,4 @@
-//! Tools that several tests call.
+//! Tools that several tests use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry};
 
-/// A definition without parameters.
+/// Builds a definition without parameters.
 pub fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(
         name,
@@ -16,7 +16,7 @@ pub fn definition(name: &str) -> ToolDefinition {
     )
 }
 
-/// A registry with a tool that answers, and some that do not.
+/// Builds a registry with tools that answer, and tools that do not.
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry
@@ -42,7 +42,7 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-/// The number of calls inside at once, now and at most.
+/// Number of concurrent calls, now and at most.
 #[derive(Default)]
 pub struct Gauge {
     now: AtomicUsize,
@@ -58,7 +58,7 @@ impl Gauge {
         self.now.load(Ordering::SeqCst)
     }
 
-    /// Counts one more until the guard is dropped.
+    /// Counts a call until the guard is dropped.
     pub fn enter(self: &Arc<Self>) -> Inside {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
@@ -74,7 +74,7 @@ impl Drop for Inside {
     }
 }
 
-/// A tool that sleeps for its `ms` and answers with its `n`, under a gauge.
+/// Builds a tool that sleeps for `ms` and returns `n`, counted by a gauge.
 pub fn sleeper(gauge: &Arc<Gauge>) -> ToolRegistry {
     let gauge = Arc::clone(gauge);
     let schema = json!({

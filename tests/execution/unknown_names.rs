@@ -1,5 +1,4 @@
-//! Calls of unknown tools: the names that are recorded, and their places. The message for the model is in
-//! `tests/faults/arguments.rs`.
+//! Calls of unknown tools: the recorded names and positions. The message for the model is tested in `tests/faults/arguments.rs`.
 
 use tool_runtime::{ToolCall, ToolRegistry};
 use tower_layer::Identity;
@@ -16,7 +15,7 @@ fn registry(names: &[&str]) -> ToolRegistry {
     registry
 }
 
-/// More tools than are listed.
+/// More tools than a message lists.
 const MANY: [&str; 10] = [
     "read_file",
     "read_files",

@@ -1,4 +1,4 @@
-//! Calls that cannot be made: the function never runs. Warnings of arguments come before it does.
+//! Invalid arguments, for which the function never runs, and warnings, which are logged before the function runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -93,13 +93,13 @@ async fn deeply_nested_text() {
 async fn deeply_nested_value() {
     let row = row("arguments::deeply_nested_value");
     let deep = (0..LEVELS).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-    // Not `json!`, which would copy it, level by level.
+    // `json!` would copy the value at each level.
     let mut input = json!({});
     input["cups"] = deep;
     sent(&row, "brew", input).await;
 }
 
-/// Deeper than any stack of these tests, were each level a frame.
+/// Levels that would overflow the stack of any test, if each level were a frame.
 const LEVELS: usize = 200_000;
 
 /// Make coffee, and never be done. Asks the log, before it waits, what was told of its arguments.
@@ -114,7 +114,7 @@ async fn endless(
     let _ = cups;
 }
 
-/// Log lines of a call at the time when its function ran.
+/// Log lines of a call at the time when its function runs.
 #[derive(Clone)]
 struct Log(String, Arc<Mutex<Option<Vec<String>>>>);
 

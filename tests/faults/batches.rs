@@ -1,4 +1,4 @@
-//! The calls of one turn when there are very many, or two with the same id.
+//! Turns with very many calls, or with two calls of one id.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,7 @@ use tool_runtime::{Context, ToolCall};
 use crate::calls::{PanicsInDrop, brewing};
 use crate::rows::{learnt_from, row};
 
-/// Never more than 8 inside, and each time 8: they wait for one another. Neither a task nor a future exists for the
-/// calls that wait.
+/// At most 8 calls run at once, and 8 calls wait for each other. Waiting calls have neither a task nor a future.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls() {
     let row = row("batches::ten_thousand_calls");
@@ -36,7 +35,7 @@ async fn ten_thousand_calls() {
         ToolCall::new(id, "brew", format!(r#"{{ "cup": {n} }}"#))
     });
     let registry = registry.with_max_concurrency(8);
-    // Fewer at a time would wait for ever.
+    // Fewer concurrent calls would wait forever.
     let batch = tokio::time::timeout(Duration::from_secs(60), registry.execute_all(calls));
     let outcomes = batch.await.unwrap();
     assert_eq!(outcomes.len(), 10_000);
@@ -46,13 +45,13 @@ async fn ten_thousand_calls() {
         row.host_learns(learnt_from(outcome));
     }
     assert_eq!(watched.1.load(Ordering::SeqCst), 8);
-    // Those that run, and those that ended and were not yet noticed.
+    // Running calls, and ended calls that were not yet noticed.
     let tasks = watched.2.load(Ordering::SeqCst);
     assert!(tasks <= 16, "{tasks} tasks");
     row.model_reads::<&str>([]);
 }
 
-/// The registry cannot know which of them is meant: each is run and answered, in their order.
+/// The registry cannot know which call is meant, so each call is run and answered, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn duplicate_id() {
     let row = row("batches::duplicate_id");
@@ -67,7 +66,7 @@ async fn duplicate_id() {
     }
 }
 
-/// Values that the host gave the call are dropped when the call is over, outside of the tool and of its layers.
+/// Values that the host gave to the call are dropped after the call, outside of the tool and its layers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn panic_outside_of_the_tool() {
     let row = row("batches::panic_outside_of_the_tool");
@@ -90,11 +89,11 @@ async fn panic_outside_of_the_tool() {
     assert_eq!(that_one.result.tool_use_id, format!("{}_2", row.id()));
     assert!(that_one.result.is_error);
     row.model_reads(["is_error", that_one.result.text().unwrap()]);
-    // The call's span has ended, so the event is not below it.
+    // The call's span has ended, so the event is not in the span.
     row.host_learns(that_one.failure.map(|failure| format!("{failure:?}")));
 }
 
-/// Each of the pointers leads to its own content.
+/// Each pointer names a file with its own content.
 #[tokio::test]
 async fn duplicate_id_offloaded() {
     let row = row("batches::duplicate_id_offloaded");

@@ -1,4 +1,4 @@
-//! A registry with one tool, `brew`, calls of it, and what several suites do beside them.
+//! A registry with one tool, `brew`, calls of `brew`, and helpers of several suites.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use tool_runtime::{Context, HandlerOutput, ToolCall, ToolDefinition, ToolRegistr
 
 use crate::rows::Row;
 
-/// A registry whose only tool does what `handler` does.
+/// Builds a registry whose only tool is `handler`.
 pub fn brewing<F, R>(handler: F) -> ToolRegistry
 where
     F: Fn(Value, Context) -> R + Send + Sync + 'static,
@@ -22,12 +22,12 @@ where
     registry
 }
 
-/// A call of `brew` with the id of a row.
+/// Builds a call of `brew` with the id of a row.
 pub fn call_of(row: &Row) -> ToolCall {
     ToolCall::new(row.id(), "brew", "{}")
 }
 
-/// Does `again` over and over on a separate thread while `work` is done. Needs a runtime with several threads.
+/// Repeats `again` on a separate thread while `work` runs. Needs a runtime with several threads.
 pub fn meanwhile<T>(mut again: impl FnMut() + Send, work: impl Future<Output = T>) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -36,7 +36,7 @@ pub fn meanwhile<T>(mut again: impl FnMut() + Send, work: impl Future<Output = T
                 again();
             }
         });
-        // Also when the work panics: else the thread would never end.
+        // Also if the work panics, since the thread would never end otherwise.
         let _end = Ended(&done);
         tokio::task::block_in_place(|| Handle::current().block_on(work))
     })
@@ -50,7 +50,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Whatever is dropped with this panics.
+/// A value that panics when it is dropped.
 pub struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {

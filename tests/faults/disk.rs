@@ -1,8 +1,8 @@
-//! Offloading to real disks that refuse in earnest: the kernel says no, to root as well.
+//! Offloading to real disks that return errors of the kernel, also to root.
 //!
-//! Limits of writing hold for a whole process, and a disk is mounted for it alone, so each such test runs in a separate process. A disk of
-//! a few KiB takes the right to mount one; without that right, the two tests that want it say so, loudly, and with `FAULT_TESTS=required`
-//! in the environment that is a failure.
+//! Write limits apply to a whole process, and a disk is mounted for one process, so each of these tests runs in a separate process.
+//! Mounting a disk of a few KiB needs a privilege. Without it, two tests are skipped with a message, or fail if `FAULT_TESTS=required` is
+//! set.
 
 use std::error::Error as _;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::processes::{directory, everything_in};
 use crate::rows::{Row, row};
 use crate::telemetry;
 
-/// More than the small disks hold.
+/// Number of bytes that exceeds the small disks.
 fn content() -> String {
     "coffee, ".repeat(8 << 10)
 }
@@ -41,13 +41,13 @@ fn file_of(row: &Row, directory: &Path) -> PathBuf {
     directory.join("s").join(format!("{}.md", row.id()))
 }
 
-/// The result is back as it was, and below the directory is nothing but directories.
+/// Checks that the result is unchanged, and that the directory has only directories.
 async fn is_refused(row: &Row, directory: &Path) {
     let outcome = offloaded(row, directory).await;
     row.check_whole(directory, &outcome, &content());
 }
 
-/// The model gets a pointer to a file that has it all, beside which lies only what was there before.
+/// Checks that the pointer names a file with the whole content, and that the directory has no new file beside it.
 async fn is_written(row: &Row, directory: &Path) {
     let mut expected = everything_in(directory);
     row.check_in(directory, &offloaded(row, directory).await);
@@ -61,8 +61,8 @@ async fn is_written(row: &Row, directory: &Path) {
     assert_eq!(everything_in(directory), expected);
 }
 
-/// No file may grow beyond a few KiB (`ulimit -f` counts blocks), and the signal that says so is ignored: `write`
-/// fails after its first part.
+/// No file may exceed a few KiB (`ulimit -f` counts blocks), and the signal for the limit is ignored, so `write` fails after its first
+/// part.
 #[tokio::test]
 async fn file_size_limit() {
     const NAME: &str = "disk::file_size_limit";
@@ -84,7 +84,7 @@ async fn file_size_limit() {
     }
 }
 
-/// Content that does not fit on a disk of 32 KiB is refused and leaves nothing behind.
+/// Content that exceeds a disk of 32 KiB is an error and leaves no file.
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn full() {
@@ -93,7 +93,7 @@ async fn full() {
     if let Some(directory) = told_to() {
         is_refused(&row, &directory).await;
         assert_eq!(everything_in(&directory), [directory.join("s")]);
-        // The disk is as empty as before: what was written of the content is gone again.
+        // The disk is empty again, without the partial content.
         fs::write(directory.join("rest"), "x".repeat(16 << 10)).unwrap();
     } else {
         on_a_small_disk(NAME, "size=32k");
@@ -147,7 +147,7 @@ async fn file_exists() {
     assert_eq!(fs::read(file_of(&row, &directory)).unwrap(), b"an earlier turn's");
 }
 
-/// The link is not followed: what it leads to is somebody else's.
+/// The link is not followed, since its target belongs to another user.
 #[tokio::test]
 async fn link_in_place_of_a_file() {
     let row = row("disk::link_in_place_of_a_file");
@@ -170,7 +170,7 @@ async fn missing_directory() {
     assert_eq!(everything_in(&directory), [directory.join("s"), file]);
 }
 
-/// Somebody tidies up while contents are written. Each call either has its file, whole at the time, or its result.
+/// Another process removes files while contents are written. Each call returns either a pointer to a complete file or its result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn directory_is_removed_during_writes() {
     let row = row("disk::directory_is_removed_during_writes");
@@ -196,7 +196,7 @@ async fn directory_is_removed_during_writes() {
     row.host_learns::<&str>([]);
 }
 
-/// A relative directory is below the current one, which may be gone.
+/// A relative directory is below the current directory, which may have been removed.
 #[tokio::test]
 async fn no_current_directory() {
     const NAME: &str = "disk::no_current_directory";

@@ -1,4 +1,4 @@
-//! Faults of layers: theirs to make, the call's to answer.
+//! Faults of layers, which the call must answer.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use tower_service::Service;
 use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::rows::row;
 
-/// The behavior of a layer around a call.
+/// Behavior of a layer around a call.
 type Behavior = fn(ToolService, ToolCall) -> Answering;
 type Answering = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 
@@ -100,7 +100,7 @@ async fn answers_with_an_error() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// An error that cannot be shown.
+/// An error whose `Display` fails.
 #[derive(Debug)]
 struct PanickingError;
 
@@ -137,7 +137,7 @@ async fn hangs_past_the_deadline() {
     row.check(&registry.call(call_of(&row).with_context(context)).await);
 }
 
-/// Somebody is asked, and takes a while to answer: less than ends the call, more than the tool has.
+/// A decision takes longer than the tool may run, but less than the call may take.
 #[tokio::test(start_paused = true)]
 async fn passes_on_too_late() {
     let row = row("layers::passes_on_too_late");
@@ -176,7 +176,7 @@ async fn hangs_and_is_cancelled() {
     row.check(&outcome);
 }
 
-/// A registry in which one with a layer is nested as `shop`.
+/// Builds a registry in which a registry with a layer is nested as `shop`.
 fn shop(behavior: Behavior) -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry.nest("shop", layered(behavior)).unwrap();

@@ -1,5 +1,5 @@
-//! Everything that can go wrong with a call: what the model reads of it, what the host learns, row by row as
-//! `docs/faults.md` has it. `rows.rs` holds the document and the tests together.
+//! All faults of calls, with the text for the model and the telemetry for the host, as in the rows of `docs/faults.md`. `rows.rs` compares
+//! the document with the tests.
 
 mod rows;
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! A test of this suite, run again in a separate process: below limits, or with a small disk. Also for the gateway's suite.
+//! Runs a test of this suite again in a separate process, with limits or with a small disk. The gateway's suite uses this file, too.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -6,15 +6,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The directory of the story that a process tells; without it, it starts the processes.
+/// Variable with the directory of the child process; without it, the test starts the processes.
 pub(crate) const STORY: &str = "FAULT_STORY";
 
-/// The directory of this process, if it was started to run one test.
+/// Returns the directory of this process, if it was started to run one test.
 pub(crate) fn told_to() -> Option<PathBuf> {
     std::env::var_os(STORY).map(PathBuf::from)
 }
 
-/// Runs a test of this suite again below `command`, in a separate directory. Returns its output if it failed.
+/// Runs a test of this suite below `command`, in a separate directory. Returns its output if it failed.
 pub(crate) fn tell(test: &str, command: &[&str]) -> Result<(), String> {
     let directory = directory_of(test);
     let mut below = Command::new(command[0]);
@@ -33,7 +33,7 @@ pub(crate) fn tell(test: &str, command: &[&str]) -> Result<(), String> {
     }
 }
 
-/// An empty directory of that name.
+/// Creates an empty directory with this name.
 pub(crate) fn directory_of(name: &str) -> PathBuf {
     let name = name.replace(':', "_");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
@@ -42,7 +42,7 @@ pub(crate) fn directory_of(name: &str) -> PathBuf {
     directory
 }
 
-/// Runs a test in a mount namespace with a separate disk, which is gone with it.
+/// Runs a test in a mount namespace with a separate disk, which ends with the process.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_a_small_disk(test: &str, options: &str) {
     let mount = format!("mount -t tmpfs -o {options} tmpfs \"${STORY}\"");
@@ -71,6 +71,6 @@ pub(crate) fn on_a_small_disk(test: &str, options: &str) {
         std::env::var_os("FAULT_TESTS").is_none_or(|said| said != "required"),
         "{ignored}"
     );
-    // Straight to stderr: the harness hides what a passing test prints.
+    // Written directly to standard error, since the test harness captures printed output.
     io::stderr().write_all(ignored.as_bytes()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Panics, wherever the user's code may have them.
+//! Panics in every place of the user's code.
 
 use std::error::Error;
 use std::fmt;
@@ -90,7 +90,7 @@ async fn when_dropped_with_its_caller() {
     row.host_learns(telemetry::of(&row.id()).events);
 }
 
-/// Hangs, and panics when it is dropped.
+/// A future that never ends, and panics when it is dropped.
 fn holding_a_cup() -> ToolRegistry {
     brewing(async |_, _| {
         let _cup = PanicsInDrop;
@@ -98,7 +98,7 @@ fn holding_a_cup() -> ToolRegistry {
     })
 }
 
-/// Whatever is asked of it panics.
+/// A value whose methods all panic.
 #[derive(Debug, JsonSchema)]
 struct Broken {}
 
@@ -199,7 +199,7 @@ async fn in_the_display_of_a_cause() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// Served, then spilt.
+/// A value whose serialization panics.
 #[derive(Serialize)]
 struct Cup {
     #[serde(skip)]
@@ -241,7 +241,7 @@ fn water() -> u8 {
     1
 }
 
-/// After the registration, which looks at the default, too.
+/// The panic occurs after the registration, which also calls the default.
 static IS_EMPTY: AtomicBool = AtomicBool::new(false);
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn in_the_errors_function() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// The next call of the same tool, and the other calls of its turn, hear nothing of it.
+/// The next call of the tool, and the other calls of the turn, are not affected.
 #[tokio::test]
 async fn among_other_calls() {
     let row = row("panics::among_other_calls");

@@ -1,10 +1,8 @@
-//! The todo tools and offloading side by side: many write, many read, and no reader ever sees a mix.
+//! Concurrent writes and reads of the todo tools and of offloading. No reader sees a mixture of two writes.
 //!
-//! Nothing here is checked by a model checker, because nothing of it synchronises by itself: the task list and the
-//! store in memory are values in a `std::sync::Mutex`, which one statement replaces or copies; temporary files are
-//! named by one `fetch_add`, and made with `create_new`, which is the kernel's own, as are the rename and the link that
-//! give a whole file its name; batches and cancellation are tokio's `JoinSet` and tokens. There is no order of atomic
-//! steps to explore beyond those of the libraries themselves.
+//! A model checker is not needed, since this code has no synchronisation steps. The task list and the store in memory are values
+//! in a `std::sync::Mutex`, which one statement replaces or copies. Temporary files are named by one `fetch_add` and created with
+//! `create_new`; `create_new`, rename and link are atomic in the kernel. Batches and cancellation use tokio's `JoinSet` and tokens.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +18,7 @@ use crate::rows::{Row, learnt_from, row};
 
 const LISTS: usize = 1000;
 
-/// The `n`th list: as long as no neighbour's, each task with its number.
+/// Builds the `n`th list, which has a different length than its neighbours, with its number in each task.
 fn list(n: usize) -> Vec<Todo> {
     let todo = |at| Todo {
         content: format!("Task {at} of list {n}"),
@@ -30,7 +28,7 @@ fn list(n: usize) -> Vec<Todo> {
     (0..=n % 23).map(todo).collect()
 }
 
-/// Which of the lists this is, whole and in order; none, when nothing was written yet.
+/// Returns the number of a complete list in order; `None` if no list was written yet.
 fn which(todos: &[Todo]) -> Option<usize> {
     let first = todos.first()?;
     let n = first.content.rsplit(' ').next().unwrap().parse().unwrap();
@@ -76,7 +74,7 @@ async fn a_thousand_todo_writes() {
     row.model_reads::<&str>([]);
 }
 
-/// R-TODO-9: half of the calls write, half of them read, and a thread reads the list itself all the time.
+/// R-TODO-9: half of the calls write, the other half read, and a thread reads the list continuously.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn todo_reads_among_writes() {
     let row = row("parallel::todo_reads_among_writes");
@@ -100,7 +98,7 @@ async fn todo_reads_among_writes() {
     row.model_reads::<&str>([]);
 }
 
-/// A list that is refused changes nothing, however many others are written around it.
+/// An invalid list changes nothing while other lists are written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rejected_todo_writes() {
     let row = row("parallel::rejected_todo_writes");
@@ -108,7 +106,7 @@ async fn rejected_todo_writes() {
     let calls = (0..LISTS).map(|n| {
         let mut call = write(&row, n);
         if n % 2 == 1 {
-            // All good but the last.
+            // All tasks are valid except the last.
             let mut todos = json!(list(n));
             todos.as_array_mut().unwrap().push(json!({ "content": " " }));
             call.input = json!({ "todos": todos }).into();
@@ -137,7 +135,7 @@ fn offloading_to(directory: &Path) -> ToolRegistry {
         .with_max_concurrency(64)
 }
 
-/// The file that a result's pointer names.
+/// Returns the file in the pointer of a result.
 fn pointed_to(outcome: &ToolOutcome) -> &str {
     let pointer = outcome.result.text().unwrap();
     let file = pointer.strip_prefix("[Tool result offloaded to file: ");
@@ -175,7 +173,7 @@ async fn offloads_of_many_ids() {
     row.model_reads::<&str>([]);
 }
 
-/// Each pointer leads to the content of its call; concurrent readers see whole contents.
+/// Each pointer names the content of its call; concurrent readers see complete contents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn offloads_of_one_id() {
     let row = row("parallel::offloads_of_one_id");

@@ -1,4 +1,4 @@
-//! Faults of decisions: calls that are denied, interrupted, or not decided about.
+//! Faults of decisions: calls that are denied, interrupted or undecided.
 
 use std::any::type_name;
 

@@ -1,4 +1,4 @@
-//! Faults that need a separate process: limits, ends, and two processes that write the same file.
+//! Faults that need a separate process: limits, aborts, and two processes that write one file.
 
 use std::fs;
 use std::future::ready;
@@ -15,12 +15,12 @@ use crate::disk::offloading_to;
 use crate::own_process::{STORY, directory_of, tell, told_to};
 use crate::rows::{Row, row};
 
-/// An empty directory for a row.
+/// Creates an empty directory for a row.
 pub fn directory(row: &Row) -> PathBuf {
     directory_of(&row.id())
 }
 
-/// Every file and directory below, sorted.
+/// Returns all files and directories below a directory, sorted.
 pub fn everything_in(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -34,7 +34,7 @@ pub fn everything_in(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A panic while a panic unwinds is the end of a process: Rust knows no third way.
+/// A panic during the unwinding of another panic aborts the process.
 #[tokio::test]
 async fn panic_while_unwinding() {
     const NAME: &str = "processes::panic_while_unwinding";
@@ -76,7 +76,7 @@ fn message(content: &str) -> Message {
     serde_json::from_value(serde_json::json!({ "role": "user", "content": [block] })).unwrap()
 }
 
-/// Writes the same id over and over, in a separate process.
+/// Writes one id repeatedly, in a separate process.
 async fn write(letter: &str, directory: &Path, rounds: usize) {
     for _ in 0..rounds {
         offload_to_files(message(&content(letter)), OffloadOptions::new("s", directory))
@@ -95,7 +95,7 @@ fn writing(test: &str, letter: &str, directory: &Path) -> Child {
         .unwrap()
 }
 
-/// Readers see the content of one of the writers, whole.
+/// Readers see the complete content of one of the writers.
 #[tokio::test]
 async fn write_one_id() {
     const NAME: &str = "processes::write_one_id";
@@ -125,7 +125,7 @@ async fn write_one_id() {
     row.check_in(&directory, &offloading_to(&directory).call(call_of(&row)).await);
 }
 
-/// Two processes behind the layer, each of which looks where its pointers lead when it has all of them.
+/// Runs two processes with the layer. Each process reads its pointers after it has all of them.
 #[tokio::test]
 async fn offload_one_id() {
     const NAME: &str = "processes::offload_one_id";
@@ -157,7 +157,7 @@ async fn offload_one_id() {
     row.host_learns::<&str>([]);
 }
 
-/// A process that is killed during a write leaves a temporary file at worst: the content is whole, or there is none.
+/// A process that is killed during a write leaves at most a temporary file. The content is complete or missing.
 #[tokio::test]
 async fn killed_during_a_write() {
     const NAME: &str = "processes::killed_during_a_write";

@@ -1,4 +1,4 @@
-//! Offloaded results that cannot be read back: the model learns what to do instead.
+//! Offloaded results that cannot be read back. The model receives advice.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tool_runtime::{Context, ToolCall, ToolOutcome, ToolRegistry};
 
 use crate::rows::{Row, row};
 
-/// Calls `ReadOffloaded` in the session `s` below `/DIR`, which is never made.
+/// Calls `ReadOffloaded` in the session `s` below `/DIR`, which does not exist.
 async fn read(row: &Row, reader: impl FileReader, input: Value) -> ToolOutcome {
     let mut registry = ToolRegistry::new()
         .with_state(OffloadOptions::new("none", "/DIR"))
@@ -28,14 +28,14 @@ async fn memory(content: &str) -> MemoryWriter {
     memory
 }
 
-/// Answers with what it is made of, or fails without.
+/// Returns its source's content, or fails without one.
 struct Answers(Option<FilePart>);
 
 impl FileReader for Answers {
     fn read<'a>(&'a self, _: &'a Path, offset: u64, _: usize) -> Reading<'a, Option<FilePart>> {
         Box::pin(async move {
             let part = self.0.clone().ok_or("the store is closed")?;
-            // Each part is all that there is, of a file that grows.
+            // Each part has all current content of a growing file.
             Ok(Some(FilePart::new(part.bytes, part.size + offset)))
         })
     }
@@ -100,7 +100,7 @@ async fn pattern_is_too_large() {
     row.check(&read(&row, memory("coffee").await, input).await);
 }
 
-/// The reach of the search depends on the machine.
+/// The range of the search depends on the machine.
 #[tokio::test]
 async fn pattern_takes_too_long() {
     let row = row("read_back::pattern_takes_too_long");

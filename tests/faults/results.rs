@@ -1,4 +1,4 @@
-//! Answers that cannot go back, or can hardly.
+//! Results that cannot be serialized, or only with difficulty.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -62,7 +62,7 @@ async fn attempt_limit() {
     row.check(&registry.call(call()).await);
 }
 
-/// An error, and the one that caused it.
+/// An error with a source.
 #[derive(Debug)]
 struct Problem(&'static str, Option<Box<Problem>>);
 
@@ -181,7 +181,7 @@ async fn deeply_nested_block() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// Deeper than any stack of these tests, were each level a frame.
+/// Levels that would overflow the stack of any test, if each level were a frame.
 fn deep() -> Value {
     (0..200_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
 }

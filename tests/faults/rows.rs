@@ -1,7 +1,7 @@
-//! The rows of `docs/faults.md`: each has its test, each test has its row, and both say the same.
+//! Compares the rows of `docs/faults.md` with their tests: each row has a test, each test has a row, and both have equal texts.
 //!
-//! A row's two columns in the middle hold, as code, the exact texts: all that the model reads (behind `is_error`, if
-//! it is one), and what the host learns (the kind of the failure, then the events). Whatever is not code is prose.
+//! The two middle columns of a row contain exact texts as code: the whole text for the model (after `is_error`, if the result is an error),
+//! and the telemetry for the host (the kind of the failure, then the events). All other text is prose.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::telemetry;
 
 const DOCUMENT: &str = include_str!("../../docs/faults.md");
 
-/// One row, as its test wants it.
+/// A row for its test.
 #[derive(Debug)]
 pub struct Row {
     test: String,
@@ -21,7 +21,7 @@ pub struct Row {
     host: Vec<String>,
 }
 
-/// The row of a test, which is named as `module::function`.
+/// Returns the row of a test, which is named `module::function`.
 pub fn row(test: &str) -> Row {
     telemetry::record();
     rows()
@@ -30,18 +30,18 @@ pub fn row(test: &str) -> Row {
 }
 
 impl Row {
-    /// The id of the call that is made for this row.
+    /// Returns the id of the row's call.
     pub fn id(&self) -> String {
         format!("toolu_{}", self.test.replace("::", "_"))
     }
 
-    /// Both columns are what this outcome says.
+    /// Checks that both columns match this outcome.
     pub fn check(&self, outcome: &ToolOutcome) {
         self.model_reads(read_in(&outcome.result));
         self.host_learns(learnt_from(outcome));
     }
 
-    /// Checks an outcome with `DIR` and `ID` in place of texts that are long or differ on each run.
+    /// Checks an outcome, with `DIR` and `ID` in place of texts that are long or differ in each run.
     pub fn check_in(&self, directory: &Path, outcome: &ToolOutcome) {
         let directory = std::path::absolute(directory).unwrap();
         let short = |texts: Vec<String>| {
@@ -56,7 +56,7 @@ impl Row {
         self.host_learns(short(learnt_from(outcome)));
     }
 
-    /// Checks a result that is too long for a table: the model reads all of it, as without a fault.
+    /// Checks a result that is too long for a table: the model receives the whole result.
     pub fn check_whole(&self, directory: &Path, outcome: &ToolOutcome, content: &str) {
         assert!(
             outcome.result.text() == Some(content),
@@ -68,7 +68,7 @@ impl Row {
         self.check_in(directory, &without);
     }
 
-    /// The code in the model's column.
+    /// Returns the code in the model's column.
     pub fn model_reads<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         assert_eq!(
@@ -77,7 +77,7 @@ impl Row {
         );
     }
 
-    /// The code in the host's column.
+    /// Returns the code in the host's column.
     pub fn host_learns<T: Into<String>>(&self, texts: impl IntoIterator<Item = T>) {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         assert_eq!(
@@ -87,7 +87,7 @@ impl Row {
     }
 }
 
-/// `is_error`, if it is one, and the text.
+/// Returns `is_error`, if the result is an error, and the text.
 pub fn read_in(result: &ToolResult) -> Vec<String> {
     let is_error = result.is_error.then(|| "is_error".to_owned());
     let text = result.text().filter(|text| !text.is_empty());
@@ -95,7 +95,7 @@ pub fn read_in(result: &ToolResult) -> Vec<String> {
     is_error.into_iter().chain(text).collect()
 }
 
-/// The failure, and the events below the call's span; the span's own `error.type` agrees with the failure.
+/// Returns the failure, and the events in the call's span. Checks that the span's `error.type` equals the failure.
 pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
     let recorded = telemetry::of(&outcome.result.tool_use_id);
     let error_type = outcome.failure.map(|failure| failure.as_str().to_owned());
@@ -107,7 +107,7 @@ pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
 fn rows() -> impl Iterator<Item = Row> {
     let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
     let rows = lines.filter(|line| !line.ends_with("| test |"));
-    // Those of the gateway have another suite, `tool-gateway/tests/server/faults.rs`.
+    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`.
     let rows = rows.filter(|line| !line.contains("`gateway::"));
     rows.map(|line| {
         let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
@@ -122,7 +122,7 @@ fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// The code spans of a cell, between one backtick or two.
+/// Returns the code spans of a cell, between single or double backticks.
 fn code_in(cell: &str) -> Vec<String> {
     let mut spans = Vec::new();
     let mut rest = cell;
@@ -137,7 +137,7 @@ fn code_in(cell: &str) -> Vec<String> {
             .find(fence)
             .unwrap_or_else(|| panic!("code without an end: {cell}"));
         let span = &inside[..end];
-        // One space beside a backtick at the edge belongs to the fence.
+        // One space next to a backtick belongs to the delimiter.
         let bare = span.strip_prefix(' ').and_then(|span| span.strip_suffix(' '));
         spans.push(bare.unwrap_or(span).to_owned());
         rest = &inside[end + fence.len()..];
@@ -151,7 +151,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
     assert_one_for_one("docs/faults.md", rows, tests, ROWS);
 }
 
-/// The number of rows.
+/// Number of rows.
 const ROWS: usize = 144;
 
 #[test]
@@ -164,7 +164,7 @@ fn each_test_checks_its_row() {
     }
 }
 
-/// Every test beside this file: its name, and the source of the file that it is in.
+/// Returns every test in this folder: its name, and the source of its file.
 fn tests() -> impl Iterator<Item = (String, String)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults");
     fs::read_dir(directory).unwrap().flat_map(|file| {

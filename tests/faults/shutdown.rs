@@ -1,4 +1,4 @@
-//! The host goes away in the middle, or was never quite there.
+//! Shutdowns of the host during calls, and missing runtimes.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// Hangs, and says when it begins to.
+/// A future that never ends, and reports its start.
 fn hanging() -> (ToolRegistry, mpsc::Receiver<()>) {
     let (begin, begun) = mpsc::channel();
     let registry = brewing(move |_, _| {
@@ -69,7 +69,7 @@ fn during_a_call_with_a_deadline() {
     is_told_beside_tokios_words(&row, &calling.join().unwrap());
 }
 
-/// A deadline that no timer can watch is reported, and fails no other call.
+/// A deadline without a timer is reported, and fails no other call.
 #[test]
 fn without_a_timer() {
     let row = row("shutdown::without_a_timer");
@@ -91,7 +91,7 @@ fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
 }
 
 fn offloading() -> ToolRegistry {
-    // Never made.
+    // This directory is never created.
     let options = OffloadOptions::new("s", "/DIR");
     brewing(async |_, _| CONTENT).layer(OffloadLayer::new(options).with_threshold(1))
 }
@@ -108,7 +108,7 @@ fn before_a_write() {
     row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
-/// A write that a thread has begun ends, as long as the process lives; a waiting write never begins.
+/// A write that a thread has begun ends while the process lives; a waiting write never begins.
 #[test]
 fn during_writes() {
     let row = row("shutdown::during_writes");
@@ -137,7 +137,7 @@ fn during_writes() {
     runtime.shutdown_background();
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        // One look at a time: a thread that had begun may make its temporary file after any of them.
+        // Directories are listed one after the other, and a thread that had begun may create its temporary file after any of them.
         let (whole, begun): (Vec<_>, Vec<_>) = names().into_iter().partition(|name| name.ends_with(".md"));
         for name in whole {
             assert!(fs::read_to_string(directory.join("s").join(name)).unwrap() == content);

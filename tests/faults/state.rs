@@ -1,4 +1,4 @@
-//! State that tools share, and state that they leave behind.
+//! State that tools share, and state that panics and ended calls leave.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use tool_runtime::{
 use crate::calls::call_of;
 use crate::rows::row;
 
-/// The number of times that coffee was made.
+/// Number of times that coffee was made.
 #[derive(Default)]
 struct Brewed(Mutex<u32>);
 
@@ -52,7 +52,7 @@ async fn count_reporting(brewed: State<Brewed>) -> Result<u32, &'static str> {
     Ok(*count)
 }
 
-/// A registry whose count is poisoned by a call.
+/// Builds a registry whose count is poisoned by a call.
 async fn poisoned() -> ToolRegistry {
     let mut registry = ToolRegistry::new().with_state(Brewed::default());
     registry.register::<spoil>().unwrap();
@@ -85,7 +85,7 @@ async fn poisoned_lock_reported() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// The model is never shown a tool that could not run.
+/// The model never receives a tool that could not run.
 #[test]
 fn missing_state() {
     let row = row("state::missing_state");
@@ -98,7 +98,7 @@ fn missing_state() {
     registry.register::<count_recovering>().unwrap();
 }
 
-/// Who makes the coffee.
+/// Name of the barista.
 #[derive(Clone)]
 struct Barista;
 
@@ -144,7 +144,7 @@ async fn stored_session_state_of_another_form() {
     assert_eq!(values.to_json().unwrap(), stored);
 }
 
-/// Orders that cannot be had.
+/// Orders that cannot be deserialized.
 #[derive(Serialize, Deserialize)]
 struct NoOrders;
 
@@ -166,7 +166,7 @@ async fn session_state_panics_when_made() {
     let mut registry = ToolRegistry::new();
     registry.register::<take_no_order>().unwrap();
     row.check(&registry.call(call_of(&row)).await);
-    // The values of the other types are there.
+    // Values of the other types are present.
     registry.session_values(None).get::<Orders>().unwrap();
 }
 
@@ -187,7 +187,7 @@ async fn panic_with_a_locked_session_state() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// No time, where tokio's clock stands still and everybody waits.
+/// A pause without real time, while tokio's clock is paused.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Observations of a task that outlived its call.
@@ -211,7 +211,7 @@ async fn spawn_task(spawned: State<Arc<Spawned>>, token: CancellationToken) -> &
     "on its way"
 }
 
-/// A spawned task learns that the call is over, continues as long as it likes, and keeps the state alive.
+/// A spawned task sees the end of its call, continues, and keeps the state alive.
 #[tokio::test(start_paused = true)]
 async fn spawned_task_outlives_the_call() {
     let row = row("state::spawned_task_outlives_the_call");
@@ -237,7 +237,7 @@ async fn spawn_panicking(spawned: State<Spawned>) -> &'static str {
     "on its way"
 }
 
-/// Only who kept its handle would hear of it; the registry did not start it.
+/// Only the owner of the task's handle would receive the panic; the registry did not start the task.
 #[tokio::test(start_paused = true)]
 async fn spawned_task_panics() {
     let row = row("state::spawned_task_panics");

@@ -1,4 +1,4 @@
-//! Stores that fail, whatever they are: a long result is never lost for it.
+//! Failing stores: a long result is never lost because of a store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::rows::row;
 use crate::telemetry;
 
-/// `/DIR` is never made: nothing here writes to a disk.
+/// `/DIR` is never created, since these tests do not write to a disk.
 fn options() -> OffloadOptions {
     OffloadOptions::new("s", "/DIR")
 }
@@ -36,7 +36,7 @@ impl FileWriter for Fails {
     }
 }
 
-/// Panics when asked for a future, or in it.
+/// A store that panics when it creates a future, or in the future.
 struct Panics {
     at_once: bool,
 }
@@ -52,7 +52,7 @@ impl FileWriter for Panics {
     }
 }
 
-/// Panics when it is dropped before its end, which never comes.
+/// A future that panics when it is dropped before its end, and never ends.
 struct PanicsInVain;
 
 impl FileWriter for PanicsInVain {
@@ -80,7 +80,7 @@ impl FileWriter for Hangs {
     }
 }
 
-/// A store that has only what the trait requires.
+/// A store with only the required methods of the trait.
 #[derive(Clone, Default)]
 struct OnlyOverwrites(MemoryWriter);
 
@@ -90,7 +90,7 @@ impl FileWriter for OnlyOverwrites {
     }
 }
 
-/// A store in which every name is taken.
+/// A store in which every name exists.
 struct Crowded;
 
 impl FileWriter for Crowded {
@@ -197,7 +197,7 @@ async fn panics_when_dropped() {
     row.check_whole(Path::new("/DIR"), &outcome, CONTENT);
 }
 
-/// A session id that would lead elsewhere: the same for a `tool_use_id`.
+/// A session id with a path to another directory; a `tool_use_id` is treated equally.
 #[tokio::test]
 async fn without_create_new() {
     let row = row("stores::without_create_new");

@@ -10,22 +10,22 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
-/// The recorded spans and events of one call.
+/// Recorded spans and events of one call.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
-    /// The `error.type` of its span.
+    /// `error.type` of the call's span.
     pub error_type: Option<String>,
-    /// The events below its span: `LEVEL message; field=value`.
+    /// Events in the call's span: `LEVEL message; field=value`.
     pub events: Vec<String>,
 }
 
-/// The recorded spans and events of the call with that id; each test has unique ids.
+/// Returns the recorded spans and events of the call with this id. Each test has unique ids.
 pub fn of(id: &str) -> Telemetry {
     let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     recorded.get(id).cloned().unwrap_or_default()
 }
 
-/// Starts to record, for all tests of the process.
+/// Starts the recording for all tests of the process.
 pub fn record() {
     static RECORDING: Once = Once::new();
     RECORDING.call_once(|| {
@@ -42,7 +42,7 @@ fn change(id: &str, change: impl FnOnce(&mut Telemetry)) {
 
 struct Recorder;
 
-/// The id of the call that a span is of.
+/// Returns the id of a span's call.
 struct CallId(String);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {

@@ -1,4 +1,4 @@
-//! Hanging, deadlines, cancellation. Tokio's clock is paused unless a thread blocks, and leaps: an hour is no time.
+//! Hanging calls, deadlines and cancellation. Unless a thread blocks, tokio's clock is paused, so that an hour takes no time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -78,7 +78,7 @@ async fn answers_after_cancellation() {
     row.check(&outcome);
 }
 
-/// Stops when its call is cancelled, and says how far it came.
+/// Stops when its call is cancelled, and returns its progress.
 fn answering_when_cancelled() -> ToolRegistry {
     brewing(async |_, context: Context| {
         context.cancellation().cancelled().await;
@@ -149,7 +149,7 @@ async fn cancelled_after_the_answer() {
     row.check(&outcome);
 }
 
-/// The call's resources are released, and its own token reports the cancellation.
+/// The resources of the call are released, and the call's own token reports the cancellation.
 #[tokio::test(start_paused = true)]
 async fn caller_drops_the_call() {
     let row = row("time::caller_drops_the_call");
@@ -172,7 +172,7 @@ async fn caller_drops_the_call() {
     row.host_learns(telemetry::of(&row.id()).events);
 }
 
-/// A thread that is blocked cannot be taken back. The other threads go on, and the answer comes when it is free.
+/// A blocked thread cannot be interrupted. The other threads continue, and the answer is returned when the thread is free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn blocks_its_thread() {
     let row = row("time::blocks_its_thread");
@@ -196,7 +196,7 @@ async fn blocks_its_thread() {
     let others = (2..12).map(|n| ToolCall::new(format!("{}_{n}", row.id()), "brew", "{}"));
     let others = registry.execute_all(others).await;
     let went_on = !blocked.is_finished();
-    // Before anything is asserted: the runtime would wait for its thread for ever.
+    // Before any assertion, since the runtime would wait for its thread forever.
     release.send(()).unwrap();
     assert!(went_on, "nothing ends it");
     assert!(
@@ -214,7 +214,7 @@ async fn blocking() -> &'static str {
     "coffee"
 }
 
-/// A blocking function cannot be stopped, so its answer counts; the host learns that it was late.
+/// A blocking function cannot be stopped, so its result counts. The host is informed that the result was late.
 #[tokio::test]
 async fn blocks_past_its_timeout() {
     let row = row("time::blocks_past_its_timeout");
@@ -232,7 +232,7 @@ async fn spilling() -> &'static str {
     panic!("spilt")
 }
 
-/// Late or not, a panic is the worse news.
+/// A panic is reported even if it is late.
 #[tokio::test]
 async fn panics_past_its_timeout() {
     let row = row("time::panics_past_its_timeout");
@@ -241,7 +241,7 @@ async fn panics_past_its_timeout() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// Calls that wait for a blocked thread are answered in time; the thread itself continues.
+/// Calls that wait for a blocked thread are answered in time; the thread continues.
 #[tokio::test(start_paused = true)]
 async fn waits_for_a_blocking_thread() {
     let row = row("time::waits_for_a_blocking_thread");
@@ -262,19 +262,19 @@ async fn waits_for_a_blocking_thread() {
     let call = call_of(&row).with_context(Context::new().with_timeout(HOUR));
     let (outcome, ()) = tokio::join!(registry.call(call), async {
         begun.recv().unwrap();
-        // While a thread blocks, the clock does not leap by itself: once to the deadline, once more for the grace period.
+        // While a thread blocks, the clock does not advance automatically: once to the deadline, then for the grace period.
         for _ in 0..4 {
             tokio::time::advance(HOUR).await;
         }
     });
     let went_on = !ended.load(Ordering::SeqCst);
-    // Before anything is asserted: the runtime would wait for its thread for ever.
+    // Before any assertion, since the runtime would wait for its thread forever.
     release.send(()).unwrap();
     assert!(went_on);
     row.check(&outcome);
 }
 
-/// The signal that a blocking tool waits for, and whether it has returned.
+/// Signal for which a blocking tool waits, and whether the tool has returned.
 #[derive(Clone)]
 struct Thread {
     begin: mpsc::Sender<()>,
@@ -289,7 +289,7 @@ fn holding(thread: State<Thread>) -> &'static str {
     "coffee"
 }
 
-/// The answer comes in time; the log says that the thread continues, and when it has ended.
+/// The answer is returned in time. The log reports that the thread continues, and later that it has ended.
 #[tokio::test(start_paused = true)]
 async fn blocking_tool_goes_on() {
     let row = row("time::blocking_tool_goes_on");
@@ -306,7 +306,7 @@ async fn blocking_tool_goes_on() {
         }
     });
     let known = telemetry::of(&row.id()).events;
-    // Before anything is asserted: the runtime would wait for its thread for ever.
+    // Before any assertion, since the runtime would wait for its thread forever.
     release.send(()).unwrap();
     assert_eq!(
         known,

@@ -1,4 +1,4 @@
-//! The chapters: each is in the list, leads to the next, and reads well without rustdoc; its links lead to a page here and there.
+//! The chapters of the guide: each is in the list, links to the next, and reads well without rustdoc. All links have a target.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::{file, text};
 const GUIDE: &str = "docs/guide";
 const LINKS: &str = "tool-runtime/src/docs/guide_links.md";
 
-/// The pages in their order; the list is not one of them.
+/// Returns the pages in order, without the list of chapters.
 fn chapters() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(file(GUIDE))
         .unwrap()
@@ -23,17 +23,17 @@ fn page(name: &str) -> String {
     text(&format!("{GUIDE}/{name}"))
 }
 
-/// `08_a_turn.md` is `_8_a_turn` in rustdoc.
+/// Returns the module of a page: `_8_a_turn` for `08_a_turn.md`.
 fn module(page: &str) -> String {
     format!("_{}", page.trim_start_matches('0').trim_end_matches(".md"))
 }
 
-/// Prose and blocks by turns.
+/// Splits a page into alternating prose and blocks.
 fn parts(page: &str) -> Vec<&str> {
     page.split("\n```").collect()
 }
 
-/// The link definitions of a page, by their labels.
+/// Returns the link definitions of a page by label.
 fn definitions(page: &str) -> BTreeMap<&str, &str> {
     let prose = parts(page).into_iter().step_by(2);
     prose
@@ -102,7 +102,7 @@ fn every_page_is_a_module_of_the_runtime() {
     }
 }
 
-/// An example that is shown and not run goes out of date in silence; hidden lines are only hidden by rustdoc.
+/// An example that is not run becomes outdated without notice. Only rustdoc hides the hidden lines of an example.
 #[test]
 fn every_rust_block_is_a_whole_test() {
     let mut blocks = 0;
@@ -170,7 +170,7 @@ fn links_lead_to_files_here_and_to_modules_in_rustdoc() {
     }
 }
 
-/// The anchors of the headings, as GitHub and rustdoc make them.
+/// Returns the anchors of the headings, which are equal on GitHub and in rustdoc.
 fn headings(page: &str) -> Vec<String> {
     let lines = page.lines().filter(|line| line.starts_with('#'));
     lines
@@ -184,7 +184,7 @@ fn headings(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// The blocks of the twelfth chapter have the files that the tests of the macro compare with its output.
+/// The blocks of chapter 12 contain the files that the macro's tests compare with its output.
 #[test]
 fn expansions_are_those_of_the_macro() {
     let chapter: String = page("12_expansion.md").split_whitespace().collect();
@@ -205,7 +205,7 @@ fn expansions_are_those_of_the_macro() {
     }
 }
 
-/// The README links to the first, which links to the second.
+/// The README links to the first chapter, which links to the second.
 #[test]
 fn reference_pages_read_well_without_rustdoc() {
     for name in ["tool.md", "tools.md"] {

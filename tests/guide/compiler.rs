@@ -1,8 +1,7 @@
-//! The expansion of a program with a tool, as `cargo expand` prints it, contains the code that the macro's own tests
-//! expect, letter for letter.
+//! The expansion of a program with a tool, in the format of `cargo expand`, contains the exact code that the macro's own tests expect.
 //!
-//! The words around it are those of one compiler, the one of the compile-fail suite (`tool-runtime/tests/ui.rs`); with
-//! another this is ignored, and says so. `UPDATE_GOLDEN=1 cargo test -p tests --test guide` writes the file anew.
+//! The surrounding code depends on the compiler, which must be the one of the compile-fail suite (`tool-runtime/tests/ui.rs`). With another
+//! compiler, this test is ignored with a message. `UPDATE_GOLDEN=1 cargo test -p tests --test guide` updates the file.
 
 use std::cmp::Reverse;
 use std::env;
@@ -43,7 +42,7 @@ fn cargo_expand_shows_what_the_macro_writes() {
     );
 }
 
-/// Expands a program as `cargo expand` does, without cargo: the libraries are those that this test was built with.
+/// Expands a program like `cargo expand`, but without cargo: the libraries are those of this test's build.
 fn expand() -> String {
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
     let mut said = format!("no tool_runtime in {}", libraries.display());
@@ -68,7 +67,7 @@ fn expand() -> String {
     panic!("{said}");
 }
 
-/// The builds of the runtime, the newest first: it is of the source as it is now, whatever its features.
+/// Returns the builds of the runtime, the newest first. The newest build has the current source, with any features.
 fn builds(libraries: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(libraries).unwrap().map(|file| file.unwrap().path());
     let mut builds: Vec<PathBuf> = files
@@ -90,7 +89,7 @@ fn is_expected_compiler() -> bool {
     if version.starts_with(expected) {
         return true;
     }
-    // Straight to stderr: the harness hides what a passing test prints.
+    // Written directly to standard error, since the test harness captures printed output.
     let ignored = format!(
         "\nIGNORED: the expansion in the guide, whose text is that of {expected}x; this is {version}\n"
     );

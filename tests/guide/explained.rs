@@ -1,5 +1,5 @@
-//! The tables of the chapter explain an expansion from its first word to its last: when the macro writes something else,
-//! the row that is out of date is named, and so is the code that no row explains.
+//! The tables of the chapter explain an expansion completely. When the macro's output changes, the test names the outdated row, and the
+//! code that no row explains.
 
 use crate::text;
 
@@ -25,14 +25,14 @@ fn explained_keys_are_in_the_expansion() {
     unexplained(&snapshot, &rows("| a real tool's expansion |"));
 }
 
-/// Of a family only what is different.
+/// For related functions, only the differing code.
 #[test]
 fn explained_methods_are_in_the_expansion() {
     let snapshot = text("tool-macros/tests/expansion/methods.expanded.rs");
     unexplained(&snapshot, &rows("| a family's expansion |"));
 }
 
-/// Text between the explained pieces, which are there in their order.
+/// Returns the text between the explained pieces, which must occur in order.
 fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
     let mut rest = bare(snapshot);
     let mut left = Vec::new();
@@ -48,13 +48,13 @@ fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
     left
 }
 
-/// White space and the commas behind a last item depend on how long a line is.
+/// White space and commas after a last item depend on the length of a line.
 fn bare(code: &str) -> String {
     let code: String = code.split_whitespace().collect();
     code.replace(",)", ")").replace(",}", "}")
 }
 
-/// The code in the first column of the table with that heading.
+/// Returns the code in the first column of the table with this heading.
 fn rows(heading: &str) -> Vec<String> {
     let chapter = text(CHAPTER);
     let (_, table) = chapter
@@ -70,7 +70,7 @@ fn rows(heading: &str) -> Vec<String> {
     rows
 }
 
-/// The code span that a row begins with: between two backticks or, where it has some itself, between two pairs.
+/// Returns the code span at the beginning of a row: between single backticks, or between double backticks if the code contains any.
 fn code(row: &str) -> String {
     let fence = if row.starts_with("``") { "``" } else { "`" };
     let code = row.strip_prefix(fence).and_then(|row| row.split_once(fence));

@@ -1,5 +1,4 @@
-//! The guide: its chapters hang together, and what the twelfth says the macro writes, the macro and the compiler are
-//! asked about.
+//! The guide: links between its chapters, and the expansions in chapter 12, compared with the macro and the compiler.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -10,7 +9,7 @@ mod explained;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of the workspace.
+/// Returns the text of a file in the workspace.
 fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }

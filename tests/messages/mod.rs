@@ -1,7 +1,7 @@
-//! Messages for the calls that models get wrong: `calls.txt` holds the calls, and below each its answer.
+//! Messages for wrong calls of models. `calls.txt` has the calls, each followed by its answer.
 //!
-//! Read an answer as the model would that sent the call: does it name the thing, the place and what to send instead?
-//! `UPDATE_GOLDEN=1 cargo test -p tests --test arguments messages` writes the answers anew; read the difference.
+//! Review an answer as the model that sent the call: does the answer name the parameter, the position and the expected value?
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test arguments messages` updates the answers; review the difference.
 
 mod tools;
 
@@ -10,16 +10,16 @@ use std::{env, fs};
 
 use tool_runtime::ToolRegistry;
 
-/// More of a line than this helps no model.
+/// Maximum useful length of a line for a model.
 const LONGEST: usize = 300;
 
-/// A call as the file has it: `tool {"its": "arguments"}`.
+/// A call in the file: `tool {"its": "arguments"}`.
 struct Sent<'f> {
     tool: &'f str,
     arguments: &'f str,
 }
 
-/// The calls of the file: lines that begin with a letter. Comments begin with `#`, answers with `-` or space.
+/// Returns the calls of the file, which are lines that begin with a letter. Comments begin with `#`, answers with `-` or a space.
 fn calls(file: &str) -> Vec<Sent<'_>> {
     let is_call = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
     let read = |line| {
@@ -29,7 +29,7 @@ fn calls(file: &str) -> Vec<Sent<'_>> {
     file.lines().filter(is_call).map(read).collect()
 }
 
-/// The lines of an answer behind the one that names the tool.
+/// Returns the lines of an answer after the line that names the tool.
 async fn answer(registry: &ToolRegistry, sent: &Sent<'_>) -> Vec<String> {
     let result = registry.execute_tool("toolu_01", sent.tool, sent.arguments).await;
     let text = result.text().unwrap_or_default().to_owned();

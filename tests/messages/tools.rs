@@ -1,4 +1,4 @@
-//! Seven tools as people write them.
+//! Seven typical tools.
 
 use std::collections::BTreeMap;
 

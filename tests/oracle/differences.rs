@@ -1,33 +1,33 @@
-//! Differences between `Policy::Strict` and plain validation: each with an example, the reason, and the pairs that it
-//! excuses.
+//! Differences between `Policy::Strict` and plain validation. Each difference has an example, a reason, and a condition for the pairs that
+//! it explains.
 
 use serde_json::{Map, Value, json};
 use tests::instances;
 use tests::values::PROPERTIES;
 
-/// One difference.
+/// A difference between the two.
 pub struct Row {
     pub name: &'static str,
     pub schema: Value,
     pub instance: Value,
-    /// Whether we accept the example.
+    /// Whether `Policy::Strict` accepts the example.
     pub ours: bool,
-    /// Whether it is valid.
+    /// Whether the example is valid.
     pub theirs: bool,
     pub why: &'static str,
-    /// Whether this may be why a pair is judged differently.
+    /// Returns whether this difference may explain different verdicts on a pair.
     pub excuses: fn(&Value, &Value) -> bool,
 }
 
-/// All of them.
+/// Returns all differences.
 pub fn rows() -> Vec<Row> {
     of_values().into_iter().chain(of_schemas()).collect()
 }
 
-/// We take what is invalid.
+/// `Policy::Strict` accepts an invalid value.
 const MORE: (bool, bool) = (true, false);
 
-/// We refuse what is valid.
+/// `Policy::Strict` rejects a valid value.
 const LESS: (bool, bool) = (false, true);
 
 fn row(
@@ -48,7 +48,7 @@ fn row(
     }
 }
 
-/// Differences in the judgement of values.
+/// Differences in verdicts on values.
 fn of_values() -> Vec<Row> {
     vec![
         row(
@@ -95,7 +95,7 @@ fn of_values() -> Vec<Row> {
     ]
 }
 
-/// Differences in the reading of schemas.
+/// Differences in the meaning of schemas.
 fn of_schemas() -> Vec<Row> {
     vec![
         row(
@@ -130,7 +130,7 @@ fn of_schemas() -> Vec<Row> {
     ]
 }
 
-/// A tool with one optional argument.
+/// Builds a tool with one optional argument.
 fn alpha(schema: Value) -> Value {
     json!({ "type": "object", "properties": { "alpha": schema } })
 }
@@ -143,7 +143,7 @@ fn depth(value: &Value) -> usize {
     1 + children(value).map(depth).max().unwrap_or(0)
 }
 
-/// Whether it holds of a value or of one in it.
+/// Returns whether a condition holds for a value or a part of it.
 fn anywhere(value: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
     holds(value) || children(value).any(|inner| anywhere(inner, holds))
 }

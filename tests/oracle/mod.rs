@@ -1,4 +1,4 @@
-//! `Policy::Strict` beside other implementations of JSON Schema: a crate, on random schemas, and the official suite.
+//! `Policy::Strict`, compared with other implementations of JSON Schema: a crate on random schemas, and the official suite.
 
 mod differences;
 mod unchanged;

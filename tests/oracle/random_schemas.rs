@@ -1,7 +1,6 @@
-//! Holds `Policy::Strict` to an independent implementation of JSON Schema: both accept the same values.
+//! Compares `Policy::Strict` with an independent implementation of JSON Schema: both must accept equal values.
 //!
-//! Each intended difference from plain validation is a row of `differences.rs`, and nothing else is excused. `PROPERTIES_LONG=1` compares
-//! more than a million pairs.
+//! Each intended difference is a row of `differences.rs`; other differences fail. `PROPERTIES_LONG=1` compares more than a million pairs.
 
 use std::fmt::Write as _;
 
@@ -21,7 +20,7 @@ const SCHEMAS_LONG: usize = 75_000;
 /// Values per schema.
 const INSTANCES: usize = 16;
 
-/// The number of differences that are shown.
+/// Maximum number of differences in a failure.
 const SHOWN: usize = 20;
 
 #[test]
@@ -36,7 +35,7 @@ fn strict_agrees_with_jsonschema_on_random_schemas() {
     });
 }
 
-/// The keywords that are enforced after coercion, among the others.
+/// Includes keywords that are enforced after coercion.
 #[test]
 fn strict_agrees_with_jsonschema_on_random_assertions() {
     compare(3, |random| {
@@ -104,7 +103,7 @@ fn every_stated_difference_exists() {
     }
 }
 
-/// The two implementations, with one schema.
+/// Both implementations with one schema.
 struct Pair<'s> {
     schema: &'s Value,
     registry: ToolRegistry,
@@ -113,7 +112,7 @@ struct Pair<'s> {
 
 impl<'s> Pair<'s> {
     fn new(schema: &'s Value) -> Self {
-        // Formats are annotations here, as they are in 2020-12; the oracle would check them in draft-07.
+        // Formats are annotations here, as in 2020-12; the oracle would enforce them in draft-07.
         let options = jsonschema::options().should_validate_formats(false);
         let oracle = options.build(schema).unwrap_or_else(|e| panic!("{e}: {schema}"));
         Self {
@@ -123,7 +122,7 @@ impl<'s> Pair<'s> {
         }
     }
 
-    /// Text and values are read in separate ways.
+    /// Text and values are read by different code.
     fn ours(&self, instance: &Value, as_text: bool) -> Result<(), Vec<String>> {
         let input: RawArguments<'_> = if as_text {
             instance.to_string().into()

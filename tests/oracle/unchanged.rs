@@ -1,4 +1,4 @@
-//! Valid schemas of dynamic tools are shown as they were written, but for keywords that APIs require and that change no meaning.
+//! Valid schemas of dynamic tools are shown unchanged, except for keywords that APIs require and that do not change the meaning.
 
 use serde_json::{Value, json};
 use tests::instances;
@@ -44,7 +44,7 @@ fn random_schemas_are_shown_unchanged() {
     }
 }
 
-/// The schema that a registry shows of a dynamic tool; `None` if it refuses the tool.
+/// Returns the schema that a registry shows for a dynamic tool; `None` if the tool is rejected.
 fn shown(schema: &Value) -> Option<Value> {
     let mut registry = ToolRegistry::new();
     let definition = ToolDefinition::new("tool", "Takes arguments.", schema.clone());
@@ -52,11 +52,11 @@ fn shown(schema: &Value) -> Option<Value> {
     Some(registry.tool_definitions()[0].input_schema.clone())
 }
 
-/// Registers a tool with a valid schema, and whether it was accepted. Panics if it is shown otherwise.
+/// Registers a tool with a valid schema. Returns whether the tool was accepted. Panics if the shown schema differs.
 pub fn is_shown(schema: &Value, place: &str) -> bool {
     let (shown, warnings) = warnings_of(|| shown(schema));
     let Some(shown) = shown else { return false };
-    // A schema of anything is that of a tool without parameters.
+    // A schema that accepts any value is the schema of a tool without parameters.
     let extended = extends(schema, &shown, true) || *schema == json!({}) || *schema == json!(true);
     assert!(extended, "{place}: {schema}\nis shown as\n{shown}");
     for warning in warnings {
@@ -76,7 +76,7 @@ fn without_duplicates(values: &[Value]) -> Value {
     json!(unique)
 }
 
-/// Whether a schema is another one with the keywords that APIs require.
+/// Returns whether a schema equals another one with the keywords that APIs require.
 fn extends(written: &Value, shown: &Value, is_root: bool) -> bool {
     match (written, shown) {
         (Value::Object(written), Value::Object(shown)) => {

@@ -1,5 +1,4 @@
-//! Properties of coercion for any schema and any input, on random pairs of both; with `PROPERTIES_LONG=1` on a hundred
-//! thousand of each.
+//! Properties of coercion for random schemas and values. `PROPERTIES_LONG=1` tests a hundred thousand of each.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, POLICIES};
@@ -11,11 +10,11 @@ use tests::values::PROPERTIES;
 use tool_runtime::issue::Code;
 use tool_runtime::{Policy, RawArguments, ToolCallRequest, ToolRegistry};
 
-/// Schemas per property.
+/// Number of schemas for each property.
 const SCHEMAS: usize = 200;
 const SCHEMAS_LONG: usize = 20_000;
 
-/// Values per schema.
+/// Number of values for each schema.
 const INSTANCES: usize = 5;
 
 #[test]
@@ -24,9 +23,9 @@ fn valid_arguments_are_unchanged_without_warnings() {
     each(3, Kinds { unions: true }, |random, schema, tool| {
         let oracle = jsonschema::validator_for(schema).expect("the schema is valid");
         let value = instances::fitting(random, schema, schema, 6);
-        // Null for an optional property is absent afterwards.
-        // An integer loses its point.
-        // Parameters inside an unknown key are an error.
+        // A null for an optional property is removed.
+        // An integer loses its decimal point.
+        // Parameters in an unknown key are an error.
         if !oracle.is_valid(&value)
             || has_null_property(&value)
             || has_integral_float(&value)
@@ -171,10 +170,10 @@ fn lenient_accepts_what_lossless_accepts_with_the_same_result() {
 #[test]
 fn stricter_policies_accept_less_with_the_same_result() {
     let mut seen = 0;
-    // Without unions: where the stricter policy refuses one alternative, the other is ambiguous no more.
+    // Without unions: if the stricter policy rejects one alternative, the other is no longer ambiguous.
     each(5, Kinds { unions: false }, |random, schema, tool| {
         let value = instances::object(random, schema);
-        // A name in another spelling is unknown to `Strict`: its value is accepted unread.
+        // `Strict` treats another spelling of a name as unknown, and accepts its value unread.
         if is_respelled(&value) {
             return;
         }
@@ -198,7 +197,7 @@ fn stricter_policies_accept_less_with_the_same_result() {
 fn text_and_value_have_the_same_result() {
     each(6, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);
-        // The text of such a number is gone, which is reason for `Lossless` to refuse it where a string is wanted.
+        // The text of such a number is lost, so `Lossless` rejects it as a string.
         if has_large_float(&value) {
             return;
         }
@@ -232,7 +231,7 @@ fn number_text_is_preserved() {
     );
 }
 
-/// A registry of one dynamic tool.
+/// Builds a registry with one dynamic tool.
 struct Tool(ToolRegistry);
 
 impl Tool {
@@ -259,7 +258,7 @@ fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Too
     }
 }
 
-/// Undeclared names are warned of every time.
+/// Undeclared names always cause a warning.
 fn is_unknown(code: Code) -> bool {
     matches!(code, Code::UnknownParameter | Code::UnknownProperty)
 }
@@ -274,7 +273,7 @@ fn has_null_property(value: &Value) -> bool {
     }
 }
 
-/// Whether there is a float without a fraction.
+/// Returns whether the value contains a float without a fraction.
 fn has_integral_float(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.values().any(has_integral_float),
@@ -284,7 +283,7 @@ fn has_integral_float(value: &Value) -> bool {
     }
 }
 
-/// Whether there is a float whose digits may not be all of those that were written.
+/// Returns whether the value contains a float that may have lost digits.
 fn has_large_float(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.values().any(has_large_float),
@@ -310,7 +309,7 @@ fn is_respelled(value: &Value) -> bool {
     }
 }
 
-/// With integral floats as integers: `Strict` leaves `3.0` as it is, which conforms.
+/// Converts integral floats to integers, since `Strict` keeps the valid `3.0`.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -323,7 +322,7 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// The declared names for which `null` is no value.
+/// Returns the declared names that do not accept `null`.
 fn names_that_refuse_null<'s>(schema: &'s Value, tool: &Tool) -> Vec<&'s String> {
     let names = schema["properties"].as_object().into_iter().flatten();
     let refuses = |name: &&String| {

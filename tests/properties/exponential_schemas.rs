@@ -1,4 +1,4 @@
-//! Schemas that multiply, and arguments made for them: a clear answer, in little time, stack and memory.
+//! Schemas with exponential expansions, and matching arguments: a clear answer with little time, stack and memory.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tests::clock::Clock;
 use tests::dynamic_tool::{prepare, try_registry};
 use tool_runtime::{Issue, Policy, ToolRegistry};
 
-/// Linear time, in a debug build; of the processor, since the machine may be busy.
+/// Limit of linear time in a debug build. Measured as processor time, since the machine may be busy.
 const QUICK: Duration = Duration::from_secs(15);
 
-/// The errors and warnings about the only argument `x`.
+/// Returns the errors and warnings about the only argument `x`.
 fn issues(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<Issue>) {
     let registry = registered(schema, definitions).expect("the tool is sound");
     let started = Clock::start();
@@ -19,7 +19,7 @@ fn issues(schema: &Value, definitions: &Value, text: &str) -> (Vec<Issue>, Vec<I
     (request.errors, request.warnings)
 }
 
-/// A registry of a tool with the only argument `x`.
+/// Builds a registry with a tool whose only argument is `x`.
 fn registered(schema: &Value, definitions: &Value) -> Result<ToolRegistry, String> {
     let schema = json!({ "type": "object", "properties": { "x": schema }, "$defs": definitions });
     let started = Clock::start();
@@ -40,7 +40,7 @@ fn reference(level: usize) -> Value {
     json!({ "$ref": format!("#/$defs/{}", name(level)) })
 }
 
-/// Definitions that each lead to the next, and the last one.
+/// Builds definitions that each refer to the next one, and the last definition.
 fn levels(count: usize, each: impl Fn(Value) -> Value, last: Value) -> Value {
     let between = (0..count).map(|level| (name(level), each(reference(level + 1))));
     Value::Object(between.chain([(name(count), last)]).collect::<Map<_, _>>())
@@ -70,7 +70,7 @@ fn errors_with_long_paths_are_bounded() {
     let size: usize = errors.iter().map(|error| error.path.len()).sum();
     assert!(!errors.is_empty() && size < 32 << 20, "{size} bytes");
     assert!(warnings.is_empty());
-    // Forgotten findings leave room for the one that stays.
+    // Evicted findings make room for the remaining one.
     let text = format!("{{\"x\":{{\"{key}\":[{}1],\"z\":1}}}}", "\"a\",".repeat(100));
     let lists = json!({ "type": "object", "additionalProperties": {
         "type": "array", "items": { "type": "array", "items": { "type": "integer" } },
@@ -96,7 +96,7 @@ fn doubling_schemas_are_rejected_or_shared() {
     registered(&parts, &levels(14, ten, object)).expect("the tool is sound");
 }
 
-/// Schemas of which two describe the same property, and both do so again in it, and so on.
+/// Builds schemas in which two parts describe a property, and again two parts the property in it, and so on.
 #[test]
 fn schemas_that_extend_each_other_compile() {
     let both = |one: &str, other: &str| json!({ "allOf": [{ "$ref": one }, { "$ref": other }] });
@@ -119,7 +119,7 @@ fn unions_on_every_level_do_not_overflow_the_stack() {
         let definitions = levels(14, union, object);
         let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
             for depth in [3, 120] {
-                // Of `oneOf`, every second level knows `true` from two sides.
+                // Every second level of `oneOf` reaches `true` in two ways.
                 let is_any = keyword == "anyOf";
                 for (leaf, fits) in [("true", is_any), ("1", is_any), ("\"x\"", false)] {
                     let text = format!("{{\"x\":{}{leaf}{}}}", "{\"a\":".repeat(depth), "}".repeat(depth));
@@ -144,8 +144,8 @@ fn accepts_a_million_valid_values() {
     assert_eq!((errors.len(), warnings.len()), (0, 0));
 }
 
-/// Each form that tries a text decodes it anew, and so do the forms inside with the text inside: nothing of that is
-/// remembered, and 32 forms on four levels make more trials than anybody waits for.
+/// Each alternative that tries a string decodes the string again, as do the alternatives inside for the inner string. Decoded strings are
+/// not cached, so 32 alternatives on four levels would need far too many trials.
 #[test]
 fn multiplying_trials_are_abandoned() {
     let form = |index: usize| {

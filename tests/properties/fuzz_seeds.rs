@@ -1,11 +1,11 @@
-//! Seeds of the fuzz targets for arguments and definitions, and inputs that they once found: the properties of the fuzz
-//! targets hold of every one.
+//! Seeds of the fuzz targets for arguments and definitions, and inputs that fuzzing once found. The properties of the fuzz targets hold for
+//! all of them.
 
 use tests::corpus::replay;
 
 use crate::properties::{arguments, definitions};
 
-/// Each under every policy.
+/// Tests each seed under every policy.
 #[test]
 fn typed_arguments() {
     replay("arguments_typed", |input| {
@@ -26,7 +26,7 @@ fn schemas() {
     replay("schema_compile", arguments::schemas);
 }
 
-/// Seeds of schemas keep the properties of definitions, too.
+/// Seeds of schemas also satisfy the properties of definitions.
 #[test]
 fn definitions_of_apis() {
     replay("definitions", definitions::definitions);

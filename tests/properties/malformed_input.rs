@@ -1,4 +1,4 @@
-//! Arguments that no model should send and one will: each has a clear answer, keeps its id, and is quick.
+//! Malformed arguments: every call has a clear and fast answer, with its id.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use tests::long::properties_long;
 use tool_runtime::result::Failure;
 use tool_runtime::{RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry, tool};
 
-/// Linear time of the processor, in a debug build; what is quadratic takes hours.
+/// Limit of linear processor time in a debug build. Quadratic time would be hours.
 const QUICK: Duration = Duration::from_secs(15);
 
 const ID: &str = "toolu_01";
 
-/// A list as careless people write them: it recurs to any depth.
+/// A linked list, which is recursive to any depth.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Link {
     /// The next one.
@@ -65,7 +65,7 @@ fn registry() -> ToolRegistry {
     registry
 }
 
-/// Calls the typed and the dynamic tool and checks what every answer owes.
+/// Calls the typed and the dynamic tool, and checks the required parts of every answer.
 fn call_both<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) -> [ToolOutcome; 2] {
     let registry = registry();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -84,7 +84,7 @@ fn call_both<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) -> [ToolOutcome;
     })
 }
 
-/// Both tools refuse with this code at this place, and say so to the model.
+/// Checks that both tools reject the arguments with this code at this path, also in the text for the model.
 fn refused<'a>(input: &(impl Into<RawArguments<'a>> + Clone), issue: &str) {
     for outcome in call_both(input) {
         let errors: Vec<_> = outcome
@@ -100,7 +100,7 @@ fn refused<'a>(input: &(impl Into<RawArguments<'a>> + Clone), issue: &str) {
     }
 }
 
-/// Both tools take it, with these warnings.
+/// Checks that both tools accept the arguments with these warnings.
 fn taken<'a>(input: &(impl Into<RawArguments<'a>> + Clone), warnings: &[&str]) {
     for outcome in call_both(input) {
         assert!(!outcome.result.is_error, "{:?}", outcome.result);
@@ -113,7 +113,7 @@ fn taken<'a>(input: &(impl Into<RawArguments<'a>> + Clone), warnings: &[&str]) {
     }
 }
 
-/// Runs on a stack of 2 MiB, as tokio's workers have.
+/// Runs on a stack of 2 MiB, the size of tokio's workers.
 fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new()
         .stack_size(2 << 20)
@@ -168,7 +168,7 @@ fn accepts_ten_megabytes() {
         "unsupported_integer_literal@/n",
     );
     taken(&format!("{{\"list\": [{}1]}}", "123456789,".repeat(1 << 18)), &[]);
-    // A list in a string: the slow way, all of it.
+    // A list in a string is read completely by the slow path.
     let list = format!("[{}1]", "123456789,".repeat(1 << 16));
     taken(
         &json!({ "list": list }).to_string(),
@@ -201,7 +201,7 @@ fn rejects_deep_text() {
             ] {
                 let text = format!("{{\"{key}\": {}null{}}}", open.repeat(depth), close.repeat(depth));
                 too_deep(&text);
-                // And in a string, where an object is wanted.
+                // Also as a string in place of an object.
                 if key == "chain" {
                     let inner = format!("{}null{}", open.repeat(depth), close.repeat(depth));
                     for outcome in call_both(&json!({ "chain": inner }).to_string()) {
@@ -214,7 +214,7 @@ fn rejects_deep_text() {
     });
 }
 
-/// As Python writes it, the text is repaired before its depth is known.
+/// Text in Python's notation is repaired before its depth is known.
 #[test]
 fn rejects_deep_python_text() {
     on_a_small_stack(|| {
@@ -238,7 +238,7 @@ fn rejects_deep_python_text() {
     });
 }
 
-/// Too deep, and said so; where the text is cut off as well, either is the truth.
+/// Checks that the depth is an error. If the text is also cut off, either error is correct.
 fn too_deep<'a>(input: &(impl Into<RawArguments<'a>> + Clone)) {
     for outcome in call_both(input) {
         assert!(outcome.result.is_error);
@@ -284,12 +284,12 @@ fn drops_deep_values_for_unknown_tools() {
         let call = ToolCall::new(ID, "nobody", held("any", nested(100_000, true)));
         let outcome = runtime.block_on(registry().call(call));
         assert_eq!(outcome.failure, Some(Failure::NotFound));
-        // A call that is never made.
+        // This call is never made.
         drop(ToolCall::new(ID, "typed", nested(100_000, false)));
     });
 }
 
-/// `[[[…]]]`, or `{"next": {"next": …}}`.
+/// Builds `[[[…]]]` or `{"next": {"next": …}}`.
 fn nested(depth: usize, chain: bool) -> Value {
     let mut value = Value::Null;
     for _ in 0..depth {
@@ -302,7 +302,7 @@ fn nested(depth: usize, chain: bool) -> Value {
     value
 }
 
-/// Moves the value: `json!` would serialize it, which recurses.
+/// Moves the value, since `json!` would serialize it recursively.
 fn held(key: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(key.to_owned(), value)]))
 }

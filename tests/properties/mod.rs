@@ -1,7 +1,7 @@
-//! Properties of the arguments of every call: on random schemas, types and arguments, on the seeds of the fuzz targets,
-//! and on input that is made to break something.
+//! Properties of the arguments of every call: with random schemas, types and arguments, with the seeds of the fuzz targets, and with
+//! malicious input.
 //!
-//! `PROPERTIES_LONG=1` tries many more.
+//! `PROPERTIES_LONG=1` tests many more.
 
 mod coercion;
 mod malformed_input;
@@ -10,7 +10,7 @@ mod mutations;
 mod typed;
 mod fuzz_seeds;
 
-// The files of the fuzz targets name each other by these names.
+// The files of the fuzz targets use these module names.
 use tests as support;
 
 #[path = "../../fuzz/arguments.rs"]

@@ -1,5 +1,5 @@
-//! Texts made to hurt cost time linear in their length, no stack and no panic, and their pieces make no difference.
-//! `REPAIR_LONG=1` tries them forty times as long.
+//! Malicious texts take linear time, no stack and no panic, and may be cut into any pieces. `REPAIR_LONG=1` tests texts that are forty
+//! times as long.
 
 use tests::clock::Clock;
 use tests::long::long;
@@ -12,7 +12,7 @@ use crate::shapes::SHAPES;
 
 const SMALL: usize = 10_000;
 
-/// The longer of the two lengths that are held against each other.
+/// The longer of the two compared lengths.
 fn large() -> usize {
     if long() { 10_000_000 } else { 250_000 }
 }
@@ -27,24 +27,24 @@ fn every_shape_is_answered_and_its_pieces_make_no_difference() {
         let text = shape.text(SMALL);
         for most in [1, 7, 4000] {
             let status = alike(&text, || 1 + random.below(most));
-            // Valid and repaired texts are JSON for every parser.
+            // Every parser accepts valid and repaired texts.
             let json = matches!(status, Status::Valid | Status::Repaired);
             if json && !shape.name.starts_with("arrays") {
                 assert!(read_json(&repair(&text).text).is_some(), "{}", shape.name);
             }
         }
-        // Twice over; once is enough for the clock.
+        // Repeated for stable values; one repetition is enough for the clock.
         let text = shape.text(large() / 10);
         alike(&text, || 1 + random.below(1 << 16));
     }
 }
 
-/// A quadratic repair takes so many times as long per byte as the text is longer, at least 25 times; four times and a
-/// microsecond leave room for a machine whose caches others use.
+/// A quadratic repair takes at least 25 times as long per byte for the longer text. The factor of four and the additional microsecond
+/// tolerate a machine with busy caches.
 #[test]
 fn every_shape_costs_time_linear_in_its_length() {
     for shape in SHAPES {
-        // So often that the clock's steps are small beside it.
+        // Repeated until the resolution of the clock is negligible.
         let small = per_byte(&shape.text(SMALL), 20);
         let text = shape.text(large());
         let bound = small * 4.0 + 1000.0;
@@ -58,7 +58,7 @@ fn every_shape_costs_time_linear_in_its_length() {
     }
 }
 
-/// Nanoseconds of work per byte, on average.
+/// Returns the average number of nanoseconds of work per byte.
 fn per_byte(text: &str, times: usize) -> f64 {
     let clock = Clock::start();
     for _ in 0..times {
@@ -87,7 +87,7 @@ fn a_million_levels_are_refused_as_they_came() {
     }
 }
 
-/// Depth costs memory, at any level, and no stack.
+/// Nesting costs memory at any depth, but no stack.
 #[test]
 fn a_million_levels_are_followed_where_they_are_allowed() {
     let levels = 1_000_000;

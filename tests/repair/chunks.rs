@@ -1,5 +1,5 @@
-//! A text in pieces becomes what the whole text becomes, whatever the pieces, the text and the limits; what was passed
-//! on is never taken back, and no more is held than must be.
+//! A text in pieces has the result of the whole text, for any pieces, texts and limits. Output is never revised, and no more text than
+//! necessary is held.
 
 use serde::de::IgnoredAny;
 use tests::long::long;
@@ -8,7 +8,7 @@ use tool_runtime::repair::{Limits, Repaired, Repairer, Status, repair, repair_wi
 
 use crate::soup::any;
 
-/// Repairs the text in pieces of up to `most` bytes and holds the result to that of the whole text.
+/// Repairs the text in pieces of up to `most` bytes, and compares the result with the result of the whole text.
 fn assert_alike(text: &str, limits: Limits, most: usize, random: &mut Random) {
     let whole = repair_with(text, limits);
     let mut repairer = Repairer::with(limits);
@@ -129,7 +129,7 @@ fn a_text_that_is_cut_off_comes_back_as_it_was() {
     }
 }
 
-/// Number of bytes that are held after each character of the text.
+/// Returns the number of held bytes after each character of the text.
 fn held(text: &str, limits: Limits) -> Vec<usize> {
     let mut repairer = Repairer::with(limits);
     let (mut came, mut passed) = (0, 0);
@@ -183,7 +183,7 @@ fn only_what_may_change_is_held() {
     }
 }
 
-/// The limits count in the whole text, too: else what came would depend on the pieces.
+/// Limits apply to a whole text, too; otherwise the result would depend on the pieces.
 #[test]
 fn what_is_held_for_too_long_passes_and_is_not_repaired() {
     let mut random = Random::new(6);
@@ -222,11 +222,11 @@ fn what_is_not_kept_is_not_said_to_hold_anything() {
     };
     let why = |text: &str| repair_with(text, limits).reason.map(|reason| reason.message);
     let too_long = "what came before is too long to be looked at again";
-    // The same string, short enough to be kept: nothing speaks against its backslash.
+    // An equal string that is short enough to be kept, with an unambiguous backslash.
     assert_eq!(why(r#"{"a": "x\d"}"#), None);
     assert_eq!(why(r#"{"a": "xxxxxxxxxx\d"}"#).as_deref(), Some(too_long));
     assert_eq!(why(r#"{"a": "xx\\xxxxxx\d"}"#).as_deref(), Some(too_long));
     assert_eq!(why(r#"{"a": "xxxxxxxxxx\d", 'b': 1}"#).as_deref(), Some(too_long));
-    // A quote that may be text is read on behind.
+    // A quote that may be part of the text requires more input.
     assert!(why(r#"{"a": "xxxxxxxxxx say "hi" and \d"}"#).is_some());
 }

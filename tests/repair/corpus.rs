@@ -1,5 +1,4 @@
-//! Replays the seeds of fuzzing, and the inputs that it once failed on: the properties of the fuzz targets hold for all
-//! of them.
+//! Replays the seeds of fuzzing and its former failures. The properties of the fuzz targets hold for all of them.
 
 use tests::corpus::replay;
 
@@ -34,7 +33,7 @@ fn the_seeds_of_texts_in_pieces() {
 #[test]
 fn the_seeds_of_streams() {
     replay("sse", streams::sse);
-    // And every text as the arguments of a call: in each dialect, complete and cut off, within all sorts of limits.
+    // Also tests every text as the arguments of a call: in each dialect, complete and cut off, with several limits.
     replay("whole", |text| {
         for header in [
             [8, 1, 200],

@@ -1,4 +1,4 @@
-//! Share of the texts with a single deviation from JSON that are read; none is read wrong.
+//! Measures the share of repaired texts with a single deviation from JSON. No text may get a wrong value.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ fn refuses_deviations_that_leave_a_guess() {
     }
 }
 
-/// Raw line breaks in code and prose, and nothing else.
+/// Texts with only raw line breaks in code and prose.
 #[test]
 fn reads_raw_line_breaks() {
     let raw: Vec<Deviation> = SURE
@@ -96,7 +96,7 @@ fn reads_raw_line_breaks() {
     assert!(share(read) >= RAW_READ, "{} of 1000", share(read));
 }
 
-/// Of 1000.
+/// Out of 1000.
 const CALLS_READ: usize = 990;
 const CODE_READ: usize = 990;
 const RAW_READ: usize = 1000;

@@ -1,5 +1,5 @@
-//! Slips that are habits: a writer who does not escape, who takes the other quotes, whose keyboard is Chinese. As in
-//! `slips.rs`, what comes back is what was meant, or what was sent.
+//! Systematic errors: unescaped characters, other quotes, a Chinese keyboard. As in `slips.rs`, the result is the intended value or the
+//! original text.
 
 use tests::random::Random;
 
@@ -9,7 +9,7 @@ use crate::random::arguments;
 use crate::slips::{Slip, hold, is_more_than_one, written};
 use crate::written::{Style, json};
 
-/// Something done to a text; `None` if there was nothing to do it to.
+/// A change of a text; `None` if the change does not apply.
 type Habit = fn(&str, &mut Random) -> Option<String>;
 
 fn habit(write: fn(&Tree, &mut Random) -> String, habit: Habit) -> impl FnMut(&mut Random) -> Option<Slip> {
@@ -52,7 +52,7 @@ fn line_breaks_and_tabs_are_not_escaped() {
     );
 }
 
-/// Positions of the quotes of each string.
+/// Returns the positions of the quotes of each string.
 fn strings(text: &str) -> Vec<[usize; 2]> {
     let quotes = structure(text);
     let quotes = quotes
@@ -62,7 +62,7 @@ fn strings(text: &str) -> Vec<[usize; 2]> {
     quotes.as_chunks().0.to_vec()
 }
 
-/// The text with other quotes around this string.
+/// Replaces the quotes around this string.
 fn requoted(text: &str, [opening, closing]: [usize; 2], quotes: [&str; 2]) -> String {
     let mut requoted = text.to_owned();
     requoted.replace_range(closing..=closing, quotes[1]);
@@ -170,11 +170,11 @@ fn a_double_quote_too_many() {
         0,
         habit(written, |text, random| {
             let mut place = random.below(text.len() + 1);
-            // Behind a backslash it would make two escapes of one.
+            // After a backslash, the change would create two escapes.
             while !text.is_char_boundary(place) || text[..place].ends_with('\\') {
                 place -= 1;
             }
-            // Behind a number, and where a quotation begins that ends in a quote that is escaped, it is no slip to any reader.
+            // After a number, and at the beginning of a quotation that ends with an escaped quote, the change is valid for any parser.
             let (before, behind) = text.split_at(place);
             let inch = before.ends_with(|last: char| last.is_ascii_digit())
                 && behind.starts_with([' ', ',', '.', ';', ')']);

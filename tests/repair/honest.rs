@@ -1,5 +1,5 @@
-//! Real output of models: texts from public threads, and ordinary packagings around a value. Each later refusal shows
-//! its cost here, since the floors are the texts that are read today.
+//! Real output of models: texts from public threads, and ordinary packaging around a value. The numbers of repaired texts are minimums, so
+//! that a new refusal shows its cost.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tool_runtime::repair::{Status, repair};
 
-/// A line of the files: `want` is the value, `also` are others that are as right.
+/// A line of the files. `want` is the value; `also` are other correct values.
 #[derive(Deserialize)]
 struct Line {
     deviation: String,
@@ -18,7 +18,7 @@ struct Line {
     tier: String,
 }
 
-/// Numbers of texts that came back with their value, unchanged, or with another value.
+/// Numbers of texts that were repaired, unchanged, or repaired to another value.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     right: usize,
@@ -95,6 +95,6 @@ fn reads_values_in_ordinary_packaging() {
     assert_eq!(prose.wrong, 0, "{prose:?}");
 }
 
-/// Of 39, 39 and 262.
+/// Out of 39, 39 and 262.
 const REAL_READ: usize = 38;
 const PACKAGED_READ: usize = 250;

@@ -1,4 +1,4 @@
-//! Valid JSON leaves byte for byte as it came, borrowed; what is valid, another reader of JSON decides.
+//! Valid JSON is returned unchanged and borrowed. An independent JSON parser decides validity.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::pieces::in_pieces;
 use crate::soup::mutated;
 use crate::spelt::document;
 
-/// Number of texts that are tried; `REPAIR_LONG=1` tries many more.
+/// Number of tested texts; `REPAIR_LONG=1` tests many more.
 fn rounds(quick: usize) -> usize {
     if long() { quick * 100 } else { quick }
 }

@@ -1,9 +1,9 @@
-//! The word of JSON5: texts of every production of its grammar (<https://spec.json5.org>) mean what its reference
-//! implementation reads, or are left alone.
+//! Texts with every production of the JSON5 grammar (<https://spec.json5.org>) are repaired to the value of the reference implementation,
+//! or stay unchanged.
 //!
-//! Left out are `NaN` and `Infinity`, which JSON cannot write, and escapes such as `\d`, where a backslash is kept that
-//! JSON5 drops. 2,000 texts; `REPAIR_LONG=1` makes them 100,000. Ignored, loudly, where Node or its package `json5` is
-//! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
+//! Excluded are `NaN` and `Infinity`, which JSON cannot represent, and escapes such as `\d`, whose backslash JSON5 removes. 2,000 texts are
+//! tested, 100,000 with `REPAIR_LONG=1`. Without Node and its package `json5`, the tests are ignored with a message, or fail if
+//! `REPAIR_TESTS=required` is set.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -43,10 +43,10 @@ fn json5_means_what_its_reference_reads_or_is_left_alone() {
     judged.are_read(JSON5_READ);
 }
 
-/// The least share of texts that are read: today's share less a little, so that refusals alone do not pass.
+/// Minimum share of repaired texts, slightly below the current share, so that refusals alone do not pass.
 const JSON5_READ: f64 = 0.95;
 
-/// A folder whose `node_modules` has `json5`; `None`, reported loudly, where there is none.
+/// Returns a folder whose `node_modules` has `json5`. Returns `None`, with a message, if there is none.
 fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os("SDK_NODE").map(PathBuf::from);
     let installed = folder.filter(|folder| folder.join("node_modules/json5").is_dir());
@@ -62,7 +62,7 @@ fn packages() -> Option<PathBuf> {
     installed
 }
 
-/// A text of JSON5: as a rule an object or an array, as arguments are.
+/// Writes a JSON5 text, usually an object or an array, like arguments.
 fn text(random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
@@ -136,7 +136,7 @@ impl Writer<'_> {
         }
         let rare = self.random.one_in(30);
         self.pick(if rare {
-            // A literal's name, an escape, a letter in two parts, a joiner, an underline of another kind.
+            // The name of a literal, an escape, a combined letter, a joiner, another underscore.
             &[
                 "null",
                 "NaN",
@@ -177,17 +177,17 @@ impl Writer<'_> {
             match self.random.below(12) {
                 0..7 => self.pick(&PLAIN),
                 7 => self.pick(&[if quote == '"' { "'" } else { "\"" }]),
-                8 if quote == '"' => self.pick(&["\\/", "\\n"]), // in the others `\/` is two characters of Python's
+                8 if quote == '"' => self.pick(&["\\/", "\\n"]), // in other quotes, `\/` is two characters in Python
                 8..10 => self.pick(&ESCAPES),
                 10 if quote == '\'' => self.pick(&["\\x41", "\\xe9", "\\0 ", "\\n"]),
                 10 => self.pick(&ESCAPES),
-                // Not `\` before U+2028, which Python keeps and JSON5 does not; nor a raw control character in a key, which
-                // may be a lost quote.
+                // Excluded are `\` before U+2028, which Python keeps and JSON5 removes, and a raw control character in a key, which may be
+                // a lost quote.
                 _ if key => self.pick(&["\\\n", "\\\r\n", "\u{2028}", "\u{2029}"]),
                 _ => self.pick(&["\\\n", "\\\r\n", "\u{2028}", "\u{2029}", "\t", "\u{1}"]),
             }
         }
-        // Python gives these another meaning, or has none for them.
+        // These escapes have another meaning in Python, or none.
         if self.random.one_in(50) {
             self.pick(&[
                 "\\v",
@@ -198,7 +198,7 @@ impl Writer<'_> {
                 "\\udC00",
                 "\\/",
             ]);
-            self.text.push(' '); // no digit after `\0`
+            self.text.push(' '); // a digit must not follow `\0`
         }
         self.text.push(quote);
     }
@@ -230,7 +230,7 @@ impl Writer<'_> {
         ]);
     }
 
-    /// White space and comments, or nothing.
+    /// Writes optional white space and comments.
     fn space(&mut self) {
         if self.random.one_in(2) {
             return;
@@ -274,7 +274,7 @@ impl Writer<'_> {
     }
 }
 
-/// Contents of strings without escapes, in quotes of either kind.
+/// Contents of strings without escapes, for both kinds of quotes.
 const PLAIN: [&str; 24] = [
     "a",
     "text",

@@ -1,10 +1,9 @@
-//! A strict reader of Python literals (what `ast.literal_eval` takes and JSON can say), to tell a text that means
-//! something else in Python from one that was damaged. It is written from the language reference, not from the
-//! repair, and recursive, since it only sees small texts.
+//! A strict parser of the Python literals that `ast.literal_eval` accepts and JSON can represent. Distinguishes texts with another meaning
+//! in Python from damaged texts. Written from the language reference, not from the repair, and recursive, since the texts are small.
 
 use crate::judge::{Tree, is_number};
 
-/// Value of the text in Python; `None` if it is no literal, or one without an equivalent in JSON.
+/// Returns the value of the text in Python; `None` if the text is not a literal, or JSON cannot represent the value.
 pub fn read_python(text: &str) -> Option<Tree> {
     let mut reader = Reader {
         rest: text.trim_start_matches([' ', '\t', '\n', '\r', '\x0C']),
@@ -19,7 +18,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// White space, comments and backslashes at the end of a line.
+    /// Skips white space, comments and backslashes at line ends.
     fn space(&mut self) {
         loop {
             let before = self.rest;
@@ -64,7 +63,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The items up to the closing bracket, and whether there was a comma.
+    /// Parses the items up to the closing bracket. Returns whether there was a comma, too.
     fn items(&mut self, close: char) -> Option<(Vec<Tree>, bool)> {
         let mut items = Vec::new();
         let mut comma = false;
@@ -172,7 +171,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Writes the escape after a backslash.
+    /// Parses the escape after a backslash.
     fn escape(&mut self, units: &mut Vec<u16>) -> Option<()> {
         let escaped = self.rest.chars().next()?;
         let behind = &self.rest[escaped.len_utf8()..];
@@ -219,7 +218,7 @@ impl<'a> Reader<'a> {
                     Some(character) => units.extend_from_slice(character.encode_utf16(&mut [0; 2])),
                     None => {
                         let unit = u16::try_from(point).ok()?;
-                        // JSON would read the pair as one character, which Python does not.
+                        // JSON would read the pair as one character, unlike Python.
                         let is_low = (0xDC00..=0xDFFF).contains(&unit);
                         let is_pair =
                             is_low && units.last().is_some_and(|unit| (0xD800..=0xDBFF).contains(unit));
@@ -239,7 +238,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// A number with at most one sign, written as JSON writes it.
+    /// Parses a number with an optional sign. Returns the JSON notation.
     fn number(&mut self) -> Option<Tree> {
         let sign = if self.takes('-') { "-" } else { "" };
         if sign.is_empty() {
@@ -264,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An unsigned number of Python as JSON writes it.
+/// Converts an unsigned Python number to JSON notation.
 fn decimal(token: &str) -> Option<String> {
     let lower = token.to_ascii_lowercase();
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
@@ -296,7 +295,7 @@ fn decimal(token: &str) -> Option<String> {
     }
     let mut text = part(whole)?;
     if fraction.is_none() && exponent.is_none() {
-        // Only zero may begin with zeros.
+        // Only zero may have leading zeros.
         let zeros = text.bytes().all(|byte| byte == b'0');
         return if zeros {
             Some("0".to_owned())
@@ -315,12 +314,12 @@ fn decimal(token: &str) -> Option<String> {
         let sign = &exponent[..exponent.len() - digits.len()];
         text = format!("{text}{mark}{sign}{}", without_underscores(digits, 10)?);
     }
-    // Beyond its range a float is infinite, which JSON cannot say.
+    // A float outside of the range is infinite, which JSON cannot represent.
     let finite = text.parse::<f64>().is_ok_and(f64::is_finite);
     (finite && is_number(&text)).then_some(text)
 }
 
-/// Digits with single underscores between them.
+/// Digits, with single underscores between them.
 fn without_underscores(digits: &str, radix: u32) -> Option<String> {
     let groups: Vec<&str> = digits.split('_').collect();
     let fine = |group: &&str| !group.is_empty() && group.chars().all(|digit| digit.is_digit(radix));

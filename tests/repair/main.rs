@@ -1,7 +1,7 @@
-//! The repair of text that is not JSON, held to its contract: valid JSON untouched, nothing damaged, the same in
-//! every chunking, linear, whatever comes.
+//! Contract of the repair: valid JSON stays unchanged, no text gets a wrong value, results do not depend on chunks, and the time is linear
+//! for any input.
 
-// What benches and this suite share, under the names that it has here.
+// Modules that benches and this suite share, with the names used here.
 use tests::{judge, written};
 
 mod attacks;

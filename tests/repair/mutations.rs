@@ -1,13 +1,13 @@
-//! Slips: what goes wrong in a text that was right.
+//! Single errors in a correct text.
 
 use tests::random::Random;
 
-/// Characters that are often mistaken for others.
+/// Characters that are often confused with others.
 const MISTAKEN: [char; 17] = [
     '{', '}', '[', ']', '(', ')', ',', ':', '"', '\'', ';', '=', '.', ' ', '#', '-', '\\',
 ];
 
-/// So many characters outside of strings (or quotes around them) removed, doubled or changed.
+/// Removes, doubles or changes this many characters outside of strings, or quotes around strings.
 pub fn slipped(text: &str, slips: usize, random: &mut Random) -> String {
     let mut places = structure(text);
     let mut slipped = text.to_owned();
@@ -15,7 +15,7 @@ pub fn slipped(text: &str, slips: usize, random: &mut Random) -> String {
     for _ in 0..slips.min(places.len()) {
         chosen.push(places.swap_remove(random.below(places.len())));
     }
-    // From the last to the first, so that the places stay where they are.
+    // From the last position to the first, so that the positions stay valid.
     chosen.sort_unstable_by(|a, b| b.cmp(a));
     for place in chosen {
         let character = text.as_bytes()[place] as char;
@@ -33,8 +33,7 @@ pub fn slipped(text: &str, slips: usize, random: &mut Random) -> String {
     slipped
 }
 
-/// Positions of the characters that give a text its structure: brackets, commas and colons outside of strings, and the
-/// quotes around them.
+/// Returns the positions of structural characters: brackets, commas and colons outside of strings, and the quotes around strings.
 pub fn structure(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
     let mut open = None;
@@ -59,8 +58,8 @@ pub fn structure(text: &str) -> Vec<usize> {
     places
 }
 
-/// The text without the backslashes before some of the quotes in its strings: one of them, those of one string, or
-/// all. `None` if it has none.
+/// Removes the backslashes before some quotes in strings: before one quote, before all quotes of a string, or before all quotes. Returns
+/// `None` if there are none.
 pub fn with_raw_quotes(text: &str, quote: char, random: &mut Random) -> Option<String> {
     let escaped = escaped(text, quote);
     if escaped.is_empty() {
@@ -84,7 +83,7 @@ pub fn with_raw_quotes(text: &str, quote: char, random: &mut Random) -> Option<S
     Some(raw)
 }
 
-/// Positions of the backslashes that escape this quote.
+/// Returns the positions of the backslashes that escape this quote.
 fn escaped(text: &str, quote: char) -> Vec<usize> {
     let mut places = Vec::new();
     let mut bytes = text.bytes().enumerate();
@@ -99,7 +98,7 @@ fn escaped(text: &str, quote: char) -> Vec<usize> {
     places
 }
 
-/// The text without one of these characters, wherever it stands, and where that was. `None` if it has none.
+/// Removes one of these characters anywhere. Returns the position, too, or `None` if the text has none.
 pub fn without_one(text: &str, characters: &[u8], random: &mut Random) -> Option<(String, usize)> {
     let places: Vec<usize> = text
         .bytes()

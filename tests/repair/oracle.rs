@@ -1,4 +1,4 @@
-//! Runs a program in another language, which reads the repaired texts as well.
+//! Runs a program in another language, which parses the repaired texts, too.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -7,8 +7,7 @@ use serde::Deserialize;
 use tests::long::long;
 use tool_runtime::repair::{Status, repair};
 
-/// The last line of the oracle: how many cases had which outcome, the shortest that are wrong, and the
-/// shortest that are not read.
+/// Last line of the oracle: the number of cases of each outcome, the shortest wrong cases, and the shortest unrepaired cases.
 #[derive(Deserialize)]
 pub struct Judged {
     counts: BTreeMap<String, usize>,
@@ -42,7 +41,8 @@ impl Judged {
         );
     }
 
-    /// Writes the counts and the share that is read of a long run to stderr: the harness hides what a passing test prints.
+    /// Writes the counts and the share of repaired texts of a long run directly to standard error, since the test harness captures printed
+    /// output.
     pub fn report(&self, what: &str) {
         if long() {
             let read = self.share(&["repaired", "valid"]);
@@ -51,7 +51,7 @@ impl Judged {
         }
     }
 
-    /// The part of what is not excluded.
+    /// Returns the repaired share of the cases that are not excluded.
     #[allow(clippy::cast_precision_loss, reason = "counts of cases")]
     pub fn share(&self, outcomes: &[&str]) -> f64 {
         let of = |outcome: &&str| self.counts.get(*outcome).copied().unwrap_or_default();
@@ -64,7 +64,7 @@ impl Judged {
     }
 }
 
-/// Outcome of a text, and the resulting text.
+/// Outcome of a text, with the resulting text.
 pub type Answer = (Status, String);
 
 pub fn answer_of_the_repair(text: &str) -> Answer {
@@ -72,7 +72,7 @@ pub fn answer_of_the_repair(text: &str) -> Answer {
     (repaired.status, repaired.text.into_owned())
 }
 
-/// Writes to stderr that something is left out, which is a failure where nothing may be.
+/// Writes to standard error that a test is skipped, or fails if no test may be skipped.
 pub fn ignored(what: &str) {
     let ignored = format!("\nIGNORED: {what}\n");
     assert!(

@@ -1,8 +1,8 @@
-//! The name of a tool in the packaging of its arguments, which a caller of another tool must see.
+//! Name of a tool in the packaging of arguments, which the caller of another tool must receive.
 
 use tool_runtime::repair::{Repairer, Status, repair};
 
-/// The name that the whole text is found to have, which is the one that it has in pieces.
+/// Returns the name in the whole text. Checks that the name in pieces is equal.
 fn tool_name(text: &str) -> Option<String> {
     let whole = repair(text);
     assert_eq!(whole.status, Status::Repaired, "{text}: {:?}", whole.reason);

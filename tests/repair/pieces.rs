@@ -1,8 +1,8 @@
-//! A text repaired in pieces, to be held against the same text repaired whole.
+//! Repairs a text in pieces, for the comparison with the whole text.
 
 use tool_runtime::repair::{Finished, Repairer, Status, repair};
 
-/// Outcome of a text that is pushed in pieces of the lengths that `length` returns.
+/// Repairs a text in pieces, whose lengths `length` returns. Returns the outcome.
 pub fn in_pieces(text: &str, mut length: impl FnMut() -> usize) -> (String, Finished) {
     let mut repairer = Repairer::new();
     let mut whole = String::new();
@@ -21,7 +21,7 @@ pub fn in_pieces(text: &str, mut length: impl FnMut() -> usize) -> (String, Fini
     (whole, finished)
 }
 
-/// Holds the text in pieces to the whole text.
+/// Compares the text in pieces with the whole text.
 pub fn alike(text: &str, length: impl FnMut() -> usize) -> Status {
     let whole = repair(text);
     let (pieced, finished) = in_pieces(text, length);

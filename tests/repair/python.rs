@@ -1,8 +1,7 @@
-//! Python's own word: what a real `python3` writes with `repr` is followed to its end, and what it reads otherwise
-//! than the repair is left alone.
+//! Compares with a real `python3`: texts of `repr` are repaired completely, and texts with another meaning in Python stay unchanged.
 //!
-//! 2,000 cases each; `REPAIR_LONG=1` makes them 100,000. Ignored, loudly, where no `python3` is found; with
-//! `REPAIR_TESTS=required` in the environment that is a failure.
+//! 2,000 cases are tested in each test, 100,000 with `REPAIR_LONG=1`. Without `python3`, the tests are ignored with a message, or fail if
+//! `REPAIR_TESTS=required` is set.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -27,7 +26,7 @@ fn the_repr_of_a_value_is_repaired_to_that_value() {
     );
 }
 
-/// Strings in several pieces, on lines of their own: one string, but not in a list, where a comma may be missing.
+/// Strings in several pieces on separate lines: one string, except in a list, where a comma may be missing.
 #[test]
 fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("pretty", 6, answer_of_the_repair) else {
@@ -37,8 +36,8 @@ fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
     judged.are_read(PRETTY_READ);
 }
 
-/// Tests the whole grammar that `ast.literal_eval` reads and JSON can write. Deliberate refusals are excluded from the
-/// share that is read: see `why_refused` in `oracle.py`.
+/// Tests the whole grammar that `ast.literal_eval` accepts and JSON can represent. Deliberate refusals do not count: see `why_refused` in
+/// `oracle.py`.
 #[test]
 fn a_literal_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("grammar", 2, answer_of_the_repair) else {
@@ -48,7 +47,7 @@ fn a_literal_means_what_python_says_or_is_left_alone() {
     judged.are_read(LITERALS_READ);
 }
 
-/// A character too many or too few may give another literal; it must not become a third one.
+/// An additional or a missing character may result in another literal. The repair must not return a third one.
 #[test]
 fn a_literal_with_a_slip_means_what_python_says_or_is_left_alone() {
     let Some(judged) = judged_by_python("slips", 3, answer_of_the_repair) else {
@@ -58,7 +57,7 @@ fn a_literal_with_a_slip_means_what_python_says_or_is_left_alone() {
     judged.are_read(SLIPS_READ);
 }
 
-/// The reader that other tests trust knows Python as Python does.
+/// The parser in `literal.rs`, which other tests rely on, agrees with Python.
 #[test]
 fn the_reader_of_literals_reads_what_python_reads() {
     for (what, seed) in [("grammar", 4), ("slips", 5)] {
@@ -70,7 +69,7 @@ fn the_reader_of_literals_reads_what_python_reads() {
     }
 }
 
-/// The least share of literals that are read: today's share less a little, so that refusals alone do not pass.
+/// Minimum share of repaired literals, slightly below the current share, so that refusals alone do not pass.
 const PRETTY_READ: f64 = 0.85;
 const LITERALS_READ: f64 = 0.95;
 const SLIPS_READ: f64 = 0.8;
@@ -83,7 +82,7 @@ fn of_the_reader(text: &str) -> Answer {
     }
 }
 
-/// The tree as JSON, in ASCII.
+/// Writes the tree as JSON in ASCII.
 fn json(tree: &Tree) -> String {
     let string = |units: &[u16]| {
         let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
@@ -107,7 +106,7 @@ fn json(tree: &Tree) -> String {
     }
 }
 
-/// Answers `oracle.py`'s texts with their repairs until it has judged them all. `None` where there is no Python.
+/// Answers the texts of `oracle.py` with their repairs, until all are judged. Returns `None` without Python.
 fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option<Judged> {
     let count = if long() { 100_000 } else { 2_000 };
     if !python_is_there() {

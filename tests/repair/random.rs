@@ -1,4 +1,4 @@
-//! Arguments as models send them to real tools, drawn by chance that is the same on every run.
+//! Deterministic random arguments of realistic tools.
 
 use tests::judge::{Tree, read_json};
 use tests::random::Random;
@@ -6,7 +6,7 @@ use tests::written::{Style, json, repr};
 
 use crate::literal::read_python;
 
-/// The arguments of one call: an object, or now and then an array, since a string may hold one of these.
+/// Generates the arguments of a call: an object, or rarely an array, since a string may contain either.
 pub fn arguments(random: &mut Random) -> Tree {
     match random.below(9) {
         0 | 1 => todos(random),
@@ -20,12 +20,12 @@ pub fn arguments(random: &mut Random) -> Tree {
     }
 }
 
-/// Arguments whose strings are prose full of quotes.
+/// Generates arguments whose strings are prose with many quotes.
 pub fn nasty_prose(random: &mut Random) -> Tree {
     with_strings(random, &NASTY)
 }
 
-/// Arguments whose strings are code.
+/// Generates arguments whose strings are code.
 pub fn code(random: &mut Random) -> Tree {
     with_strings(random, &CODE)
 }
@@ -111,7 +111,7 @@ fn search(random: &mut Random) -> Tree {
     ])
 }
 
-/// Rows of numbers, as for a sheet or a matrix.
+/// Generates rows of numbers, as in a sheet or a matrix.
 fn rows(random: &mut Random) -> Tree {
     let row = |random: &mut Random| {
         let cells = (0..random.below(4)).map(|_| {
@@ -144,7 +144,7 @@ fn entries(random: &mut Random, count: usize, depth: usize) -> Vec<(Vec<u16>, Tr
     (0..count).map(|_| entry(random)).collect()
 }
 
-/// Any value at most so deep.
+/// Generates any value up to this depth.
 pub fn value(random: &mut Random, depth: usize) -> Tree {
     match random.below(if depth == 0 { 5 } else { 8 }) {
         0 | 1 => any_text(random),
@@ -157,7 +157,7 @@ pub fn value(random: &mut Random, depth: usize) -> Tree {
     }
 }
 
-/// A number that JSON and `repr` write alike.
+/// Generates a number that JSON and `repr` write equally.
 pub fn number(random: &mut Random) -> Tree {
     let numbers = [
         "0", "1", "-1", "7", "10", "42", "1000", "-273", "3.14", "0.5", "-0.25", "1e+16", "1.5e-07", "2.0",
@@ -187,7 +187,7 @@ fn any_units(random: &mut Random) -> Vec<u16> {
     }
 }
 
-/// Characters that mean something, in no order.
+/// Generates characters with a syntactic meaning, in random order.
 fn soup(random: &mut Random) -> Vec<u16> {
     let mut text = String::new();
     for _ in 0..random.below(12) {

@@ -1,5 +1,4 @@
-//! Texts made to hurt: shapes that cost a careless repair quadratic time, a deep stack or a panic. The tests and the
-//! benchmarks take them from here.
+//! Malicious texts, which would cost a careless repair quadratic time, a deep stack or a panic. Tests and benchmarks share them.
 
 /// A text of any size.
 #[derive(Debug, Clone, Copy)]
@@ -9,15 +8,15 @@ pub(crate) struct Shape {
     head: &'static str,
     /// The repeated unit.
     unit: &'static str,
-    /// The closing unit, repeated as often after all of them.
+    /// Closing unit, repeated equally often after all units.
     close: &'static str,
     tail: &'static str,
-    /// Whether all of it comes twice.
+    /// Whether the whole text is repeated once.
     twice: bool,
 }
 
 impl Shape {
-    /// The shape in about so many bytes.
+    /// Builds the shape with about this many bytes.
     pub(crate) fn text(&self, bytes: usize) -> String {
         let bytes = if self.twice { bytes / 2 } else { bytes };
         let fixed = self.head.len() + self.tail.len();
@@ -28,7 +27,7 @@ impl Shape {
     }
 }
 
-/// One thing again and again, behind a beginning and before an end.
+/// Repeats a unit between a beginning and an end.
 const fn shape(name: &'static str, head: &'static str, unit: &'static str, tail: &'static str) -> Shape {
     Shape {
         name,
@@ -40,7 +39,7 @@ const fn shape(name: &'static str, head: &'static str, unit: &'static str, tail:
     }
 }
 
-/// Nested, and closed again.
+/// Repeats a unit and its closing unit.
 const fn nested(name: &'static str, unit: &'static str, inside: &'static str, close: &'static str) -> Shape {
     Shape {
         name,
@@ -52,7 +51,7 @@ const fn nested(name: &'static str, unit: &'static str, inside: &'static str, cl
     }
 }
 
-/// Every shape.
+/// Returns all shapes.
 pub(crate) const SHAPES: &[Shape] = &[
     shape(
         "escaped backslashes beside one that is not",

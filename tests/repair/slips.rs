@@ -1,6 +1,6 @@
-//! The tests that find damage: texts that were right until something slipped. Whatever comes back is what was meant,
-//! or what was sent. `cargo test -p tests --test repair slips -- --nocapture` prints a report; `REPAIR_LONG=1` tries
-//! ten times the figures below, a quarter of which is the default; `REPAIR_SEED=7` draws others.
+//! Tests with damaged texts: correct texts with random errors. The result must be the intended value or the original text. `cargo test -p
+//! tests --test repair slips -- --nocapture` prints a report. `REPAIR_LONG=1` tests ten times the numbers below, of which a quarter is the
+//! default. `REPAIR_SEED=7` generates other texts.
 
 use std::fmt::Write as _;
 
@@ -15,21 +15,21 @@ use crate::random::{arguments, code, nasty_prose};
 use crate::sloppy::sloppy;
 use crate::written::{Style, json, repr, repr_in_single_quotes};
 
-/// A text, what it said, and what became of it.
+/// A text with its intended value and its result.
 pub struct Slip {
     pub meant: Tree,
     before: String,
     after: String,
-    /// Whether the slip made a text that means something else to every reader, and is in no way odd.
+    /// Whether the error resulted in a plausible text with another meaning for every parser.
     pub undecidable: bool,
-    /// Number of slips.
+    /// Number of errors.
     slips: usize,
-    /// Whether it was between JSON and Python already, so that no reader of one of them can be asked.
+    /// Whether the text was between JSON and Python before the error, so that no strict parser can be compared.
     sloppy: bool,
 }
 
 impl Slip {
-    /// A single one, which a reader could have seen.
+    /// Texts with a single error that a parser could detect.
     pub fn new(meant: Tree, before: String, after: String) -> Self {
         Self {
             meant,
@@ -44,15 +44,15 @@ impl Slip {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// The intended value came back.
+    /// The result is the intended value.
     Right,
-    /// The original text came back.
+    /// The result is the original text.
     Unchanged,
-    /// The slip made other JSON.
+    /// The error resulted in other valid JSON.
     StillValid,
-    /// The slip made a Python literal that says something else, and that came back.
+    /// The error resulted in a Python literal with another meaning, which is the result.
     PythonAgrees,
-    /// Something else came back, and no reader could have known: it takes fewer slips than what was meant.
+    /// The result is a wrong value that no parser could detect, since its reading has fewer errors than the intended one.
     Undecidable,
     Wrong,
 }
@@ -93,7 +93,7 @@ fn judge(slip: &Slip) -> Verdict {
     }
 }
 
-/// Whether strings became one: Python says so too of a string whose quotes are not escaped, `'x = ' '.join(a)'`.
+/// Returns whether strings were joined. Python also joins strings whose quotes are not escaped, `'x = ' '.join(a)'`.
 fn is_joined(repaired: &Repaired<'_>) -> bool {
     repaired
         .fixes
@@ -101,7 +101,7 @@ fn is_joined(repaired: &Repaired<'_>) -> bool {
         .any(|(code, _)| code == FixCode::ConcatenatedStrings)
 }
 
-/// Number of slips in the reading that came back; a reading by the grammar of JSON or Python has none.
+/// Returns the number of errors in the resulting reading; 0 for a valid JSON or Python text.
 fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
     let count = |(code, count)| match code {
         FixCode::SingleQuotes
@@ -121,14 +121,14 @@ fn guesses(slip: &Slip, repaired: &Repaired<'_>) -> usize {
         | FixCode::TextAfter => 0,
         // There were some before.
         FixCode::Comment | FixCode::ControlCharacter if slip.sloppy => 0,
-        // Of one string whose quotes were lost, over lines.
+        // A string over several lines that lost its quotes.
         FixCode::ControlCharacter => 1,
         _ => count,
     };
     repaired.fixes.counts().map(count).sum()
 }
 
-/// Tries `count` slips (a quarter of them unless asked for more) and holds what becomes wrong to `bound`.
+/// Tests `count` errors (a quarter by default), and checks the number of wrong values against `bound`.
 pub fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Random) -> Option<Slip>) {
     let count = if long() { count * 10 } else { count / 4 };
     let seed = std::env::var("REPAIR_SEED").map_or(0, |seed| seed.parse().expect("a seed is a number"));
@@ -173,7 +173,7 @@ pub fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Ra
     }
 }
 
-/// A right text: JSON in some style, or a repr.
+/// Generates a correct text: JSON in any style, or Python's `repr`.
 pub fn written(meant: &Tree, random: &mut Random) -> String {
     match random.below(8) {
         0 => repr(meant, true),
@@ -185,12 +185,12 @@ pub fn written(meant: &Tree, random: &mut Random) -> String {
     }
 }
 
-/// Slips in a right text.
+/// Errors in a correct text.
 fn structural(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
     slipping(slips, false, written)
 }
 
-/// Slips in a text that was already sloppy; without parentheses, since `(1)` is no tuple and `('a' 'b')` is one string.
+/// Errors in a sloppy text, without parentheses, since `(1)` is not a tuple and `('a' 'b')` is one string.
 fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
     slipping(slips, true, |meant, random| self::sloppy(meant, false, random))
 }
@@ -232,7 +232,7 @@ fn three_structural_slips() {
 
 #[test]
 fn one_slip_in_sloppy_text() {
-    // A comma that became `#` before a key without quotes makes a comment of it.
+    // A comma that became `#` before a key without quotes starts a comment.
     hold("1 slip in sloppy text", 9000, 1, in_sloppy_text(1));
 }
 
@@ -261,7 +261,7 @@ fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut R
     }
 }
 
-/// Whether a string in it becomes several where its quotes are not escaped: `', '` is two empty ones.
+/// Returns whether a string splits into several strings without escapes: `', '` contains two empty ones.
 pub fn is_more_than_one(meant: &Tree, quote: char) -> bool {
     match meant {
         Tree::Text(units) => {
@@ -296,7 +296,7 @@ fn raw_single_quotes_in_nasty_prose() {
     hold("raw `'` in nasty prose", 20_000, 0, raw_quotes('\'', nasty_prose));
 }
 
-/// One of these characters deleted anywhere, also in strings.
+/// Deletes one of these characters anywhere, also in strings.
 fn deleted(
     characters: &'static [u8],
     undecidable: fn(&str, usize) -> bool,
@@ -318,7 +318,7 @@ fn deleted(
 
 #[test]
 fn a_backslash_deleted() {
-    // `\\'` became `\'`, which Python knows in both kinds of quotes, or `\\/` became `\/`, which JSON knows.
+    // `\\'` became `\'`, which is an escape in both kinds of Python strings, or `\\/` became `\/`, which is an escape in JSON.
     let undecidable = |before: &str, place: usize| {
         let before = before.as_bytes();
         [place, place.saturating_sub(1)].iter().any(|from| {
@@ -331,7 +331,7 @@ fn a_backslash_deleted() {
 
 #[test]
 fn a_double_quote_deleted() {
-    // `\"X` became `\X`, a backslash that begins no escape.
+    // `\"X` became `\X`, where the backslash does not begin an escape.
     let undecidable = |before: &str, place: usize| before[..place].ends_with('\\');
     hold("one `\"` deleted anywhere", 6963, 0, deleted(b"\"", undecidable));
 }
@@ -364,7 +364,7 @@ fn cut_off_anywhere() {
         assert_ne!(repair(&after).status, Status::Valid, "{after}");
         Some(Slip {
             slips: 1,
-            // Nothing is right.
+            // No value is correct.
             meant: Tree::Text(Vec::new()),
             before,
             after,

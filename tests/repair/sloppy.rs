@@ -1,5 +1,4 @@
-//! Values as a careless writer between JSON and Python puts them down: everything that the repair follows, mixed in
-//! one text.
+//! Values in the notation of a careless writer between JSON and Python, with all repairable deviations in one text.
 
 use std::fmt::Write as _;
 
@@ -9,7 +8,7 @@ use tool_runtime::repair::{Status, repair};
 use crate::judge::{Tree, read_json};
 use crate::random::arguments;
 
-/// The value, sloppily. No reader of JSON takes it, and there is one way to read it.
+/// Writes the value sloppily. No JSON parser accepts the text, which has one reading.
 pub fn sloppy(tree: &Tree, parentheses: bool, random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
@@ -35,7 +34,7 @@ struct Writer<'a> {
     random: &'a mut Random,
 }
 
-/// Whether two strings of a list may be one with `", "` in it, had its writer not escaped it: `x = ", ".join(y)`.
+/// Returns whether two strings of a list may be one string with an unescaped `", "`: `x = ", ".join(y)`.
 fn may_be_fewer(tree: &Tree) -> bool {
     let text = |tree: &Tree| match tree {
         Tree::Text(units) => Some(String::from_utf16_lossy(units)),
@@ -78,7 +77,7 @@ impl Writer<'_> {
             Tree::Number(number) => match self.random.below(8) {
                 0 if number == "1000" => self.text.push_str("1_000"),
                 1 if number == "42" => self.text.push_str("0x2A"),
-                // Longer ones may be telephone numbers.
+                // Longer numbers may be telephone numbers.
                 2 if !number.starts_with('-') && number.len() <= 6 => {
                     self.text.push('+');
                     self.text.push_str(number);
@@ -154,15 +153,15 @@ impl Writer<'_> {
         self.quoted(units, true);
     }
 
-    /// A string in either kind of quotes, with escapes that both languages know. A value may hold control characters.
+    /// Writes a string in either kind of quotes, with escapes of both languages. A value may contain control characters.
     fn quoted(&mut self, units: &[u16], value: bool) {
         let quote = if self.random.one_in(2) { '"' } else { '\'' };
         if quote == '\'' && self.random.one_in(8) {
             self.text.push('u');
         }
-        // Behind a comma a line break may be what is left of two quotes.
+        // After a comma, a line break may be the rest of two quotes.
         let line_end = [u16::from(b','), u16::from(b'\n')];
-        // Beside a line break that is not escaped, an escape may be none.
+        // Next to an unescaped line break, an escape may be literal text.
         let escaped = |unit: &u16| matches!(unit, 0..0x09 | 0x0b..0x20 | 0x5c | 0xd800..0xe000);
         let doubtful = units.contains(&u16::from(b'\n')) && units.iter().any(escaped);
         let raw = value

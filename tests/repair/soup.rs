@@ -1,10 +1,10 @@
-//! Random texts of every kind: nearly JSON, nearly Python, neither.
+//! Random texts of every kind: similar to JSON, similar to Python, or neither.
 
 use tests::random::Random;
 
 use crate::spelt::document;
 
-/// Any text.
+/// Generates any text.
 pub fn any(random: &mut Random) -> String {
     match random.below(6) {
         0 => document(random),
@@ -21,7 +21,7 @@ pub fn any(random: &mut Random) -> String {
     }
 }
 
-/// A value as Python writes it, or a careless model.
+/// Writes a value like Python, or like a careless model.
 fn written_loosely(random: &mut Random) -> String {
     let mut text = String::from(if random.one_in(20) { "Here: " } else { "" });
     loosely(random, 4, &mut text);
@@ -55,14 +55,14 @@ fn loosely(random: &mut Random, depth: usize, text: &mut String) {
     text.push_str(close);
 }
 
-/// The text with a few characters removed, put in, doubled or changed.
+/// Removes, inserts, doubles or changes some characters of a text.
 pub fn mutated(source: &str, random: &mut Random) -> String {
     let mut characters: Vec<char> = source.chars().collect();
     for _ in 0..1 + random.below(3) {
         if characters.is_empty() {
             break;
         }
-        // Near the ends much is special.
+        // Near the ends, many rules differ.
         let at = match random.below(4) {
             0 => random.below(characters.len().min(8)),
             1 => characters.len() - 1 - random.below(characters.len().min(8)),
@@ -79,7 +79,7 @@ pub fn mutated(source: &str, random: &mut Random) -> String {
     characters.into_iter().collect()
 }
 
-/// Tokens of JSON, of Python and of prose behind each other; often they nearly fit.
+/// Joins tokens of JSON, Python and prose, which often form nearly valid texts.
 fn tokens(random: &mut Random) -> String {
     let mut text =
         String::from(*random.pick(&["", "{", "[", "{'a': ", "{\"a\": [", "(", "Here: ", "```json\n"]));

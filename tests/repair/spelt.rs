@@ -1,8 +1,8 @@
-//! Random JSON, spelt in every way that the grammar allows; the values do not matter.
+//! Random JSON in every spelling that the grammar allows, with arbitrary values.
 
 use tests::random::Random;
 
-/// A whole text.
+/// Generates a whole text.
 pub fn document(random: &mut Random) -> String {
     let mut text = String::new();
     space(random, &mut text);
@@ -13,7 +13,7 @@ pub fn document(random: &mut Random) -> String {
 }
 
 fn value(random: &mut Random, depth: usize, text: &mut String) {
-    // Deep ones go down one path only.
+    // Deep texts have only one nested path.
     let most = if depth > 5 { 2 } else { 5 };
     match random.below(if depth == 0 { 4 } else { 10 }) {
         0 => one_of(random, &["true", "false", "null"], text),
@@ -28,7 +28,7 @@ fn value(random: &mut Random, depth: usize, text: &mut String) {
         _ => {
             let deep = random.below(most);
             members(random, "{}", most, text, |random, place, text| {
-                // Keys that come twice are JSON, too.
+                // Duplicate keys are valid JSON, too.
                 match random.below(4) {
                     0 => text.push_str("\"a\""),
                     _ => string(random, text),
@@ -93,7 +93,7 @@ fn number(random: &mut Random, text: &mut String) {
     }
 }
 
-/// At least so many digits, and fewer than `more` beyond that.
+/// Generates at least this many digits, and fewer than `more` additional ones.
 fn digits(random: &mut Random, least: usize, more: usize, text: &mut String) {
     for _ in 0..least + random.below(more) {
         text.push_str(&random.below(10).to_string());

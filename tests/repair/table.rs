@@ -1,12 +1,12 @@
-//! Every construct and every condition of the repair, one row each: what is accepted, and what lies just outside.
+//! Every construct and condition of the repair in a row: accepted texts, and similar texts that are not accepted.
 //!
-//! `table.txt` is the table. Under a heading (`# …`) each row has a name, the text (`<`, a line each), and what comes
-//! of it: `=` valid; `>` repaired, with the result, and below it the fixes as `code@offset`; `! refused@offset` or
-//! `! truncated@offset`, with the place of the reason; `?` where the repair may say no: either this result or what
-//! was sent. `␉ ␍ …` stand for control characters, `␠` for a space at an end, `␣` for a no-break space.
+//! The table is `table.txt`. Under a heading (`# …`), each row has a name, the text (`<`, one for each line), and the outcome: `=` is
+//! valid; `>` is repaired, with the result and then the fixes as `code@offset`; `! refused@offset` or `! truncated@offset` have the
+//! position of the reason; after `?`, the repair may also refuse. `␉ ␍ …` mean control characters, `␠` a space at an end, `␣` a no-break
+//! space.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tests --test repair table` writes the fixes, the places and the white space of
-//! results anew, never what is meant; look at the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p tests --test repair table` updates the fixes, the positions and the white space of results, but never
+//! their meaning; review the difference.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn every_row_is_one_of_its_kind() {
         assert!(texts.insert(&row.text), "twice: {}", row.text);
         assert!(names.insert((&row.section, &row.name)), "twice: {}", row.name);
     }
-    // A fix without a row in the table has no test.
+    // A fix that is not in the table has no test.
     for code in FixCode::ALL {
         let shown = rows.iter().any(|row| match &row.outcome {
             Outcome::Repaired { fixes, .. } => fixes.contains(&format!("{}@", code.as_str())),
@@ -111,7 +111,7 @@ fn what_is_repaired_or_refused_once_is_so_for_ever() {
     }
 }
 
-/// Two readers that know nothing of the repair agree with it.
+/// Two independent parsers agree with the repair.
 #[test]
 fn what_comes_back_is_json_and_says_what_python_says() {
     for row in read() {
@@ -119,8 +119,8 @@ fn what_comes_back_is_json_and_says_what_python_says() {
         let says = read_json(&repaired.text);
         let json = matches!(repaired.status, Status::Valid | Status::Repaired);
         assert_eq!(json, says.is_some(), "{}", repaired.text);
-        // What JSON defines is JSON's, in double quotes: `\/` is no two characters. Nor is `\_` in a key; and beside other
-        // backslashes, in a text with nothing of Python, `\a` is no bell.
+        // JSON escapes keep their meaning in double quotes: `\/` is not two characters. `\_` in a key is not, either; and beside other
+        // backslashes, in a text without Python syntax, `\a` is not a control character.
         let of_json = [r"\/", r"\_"].iter().any(|escape| row.text.contains(escape));
         let path = row.text.contains(r"\a") && !row.text.contains(['\'', 'T']);
         if let Some(python) = read_python(&row.text).filter(|_| !of_json && !path)
@@ -149,7 +149,7 @@ fn every_fix_stands_at_its_place() {
     }
 }
 
-/// Whether such a fix can begin with this.
+/// Returns whether such a fix can begin with this character.
 fn fits(code: FixCode, at: &str) -> bool {
     let first = at.chars().next().unwrap_or('\0');
     match code {
@@ -181,7 +181,7 @@ fn fits(code: FixCode, at: &str) -> bool {
     }
 }
 
-/// Outcome of a row in the format of the table; fields that the row leaves open are copied from it.
+/// Writes the outcome of a row in the format of the table. Fields that the row omits are copied from it.
 fn outcome(row: &Row, repaired: &Repaired<'_>) -> Outcome {
     let text = repaired.text.clone().into_owned();
     if let Outcome::Either { text: meant } = &row.outcome
@@ -208,7 +208,7 @@ fn outcome(row: &Row, repaired: &Repaired<'_>) -> Outcome {
     }
 }
 
-/// The row with what is not a matter of meaning as it is.
+/// Returns the row with updated fields that do not affect its meaning.
 fn updated(row: &Row) -> Row {
     let is = outcome(row, &repair(&row.text));
     let outcome = match (&row.outcome, &is) {
@@ -242,7 +242,7 @@ fn read() -> Vec<Row> {
     let (mut section, mut name) = (String::new(), String::new());
     let table = std::fs::read_to_string(file()).expect("table.txt can be read");
     let mut lines = table.lines().peekable();
-    // All lines that begin so, from the one at hand on.
+    // Returns all lines with this prefix, from the current one.
     while let Some(line) = lines.next() {
         if let Some(heading) = line.strip_prefix("# ") {
             heading.clone_into(&mut section);
@@ -322,7 +322,7 @@ fn written(rows: &[Row]) -> String {
     text
 }
 
-/// A text and its outcome as the table has them.
+/// Parses a text and its outcome.
 fn shown(text: &str, outcome: &Outcome) -> String {
     let marked = |mark: &str, text: &str| -> String {
         let lines = text.split('\n').map(|line| {
@@ -346,7 +346,7 @@ fn shown(text: &str, outcome: &Outcome) -> String {
     }
 }
 
-/// A line as it is meant.
+/// Converts a line of the table to its text.
 fn plain(line: &str) -> String {
     let line = line.strip_prefix(' ').unwrap_or(line);
     let meant = |character| match character {
@@ -359,7 +359,7 @@ fn plain(line: &str) -> String {
     line.chars().map(meant).collect()
 }
 
-/// A line as the table shows it.
+/// Converts a text to a line of the table.
 fn pictured(line: &str) -> String {
     let seen = |character| match character {
         '\x7F' => '␡',

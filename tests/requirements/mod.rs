@@ -1,4 +1,4 @@
-//! Tests the requirements of `docs/requirements.md`. Each test names, in the line above it, those that it proves.
+//! Tests of the requirements in `docs/requirements.md`. The line above each test names the proved requirements.
 
 mod tracing_events;
 mod todo;

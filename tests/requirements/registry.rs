@@ -1,4 +1,4 @@
-//! The registry: registration, lookup, and the execution of handlers.
+//! The registry: registration, lookup, and execution of handlers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::requirements::todo::{definitions, registry, todo};
 /// R-REG-5
 #[tokio::test]
 async fn handlers_do_not_see_the_tool_use_id() {
-    // The functions have no parameter for the id: called by hand they do not need one.
+    // The functions have no parameter for the id, so direct calls need none.
     let list = SessionState::<TodoList>::default();
     assert_eq!(todo_write(Vec::new(), list.clone()).await.count, 0);
     assert!(todo_read(list).await.todos.is_empty());
@@ -55,7 +55,7 @@ async fn handlers_are_asynchronous() {
             }
         })
         .unwrap();
-    // On one thread, each call waits for the other: only asynchronous handlers get past that.
+    // On one thread, each call waits for the other, which works only with asynchronous handlers.
     let calls = async {
         tokio::join!(
             registry.execute_tool("a", "waits", "{}"),

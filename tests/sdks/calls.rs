@@ -1,29 +1,29 @@
-//! Calls with arguments as models write them, right and wrong.
+//! Calls with correct and incorrect arguments of models.
 
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// JSON as it should be.
+    /// Valid JSON.
     Json,
     /// `{}`, for a tool without arguments.
     Nothing,
     /// A Python dict.
     Python,
-    /// JSON behind an empty object.
+    /// JSON after an empty object.
     Prefixed,
-    /// A Python dict behind an empty object.
+    /// A Python dict after an empty object.
     PrefixedPython,
-    /// What nobody can read.
+    /// Text without a plausible reading.
     Refused,
-    /// JSON that goes wrong at its end.
+    /// JSON with an error at its end.
     LateRefused,
-    /// A Python dict of a tool that is not repaired.
+    /// A Python dict for a tool whose calls are not repaired.
     Foreign,
-    /// JSON that was cut off; it ends the output.
+    /// JSON that was cut off at the end of the output.
     CutJson,
-    /// A Python dict that was cut off; it ends the output.
+    /// A Python dict that was cut off at the end of the output.
     CutPython,
 }
 
@@ -55,9 +55,9 @@ pub struct Call {
     pub kind: Kind,
     pub id: String,
     pub name: &'static str,
-    /// As the model wrote them.
+    /// Text of the model.
     pub arguments: String,
-    /// What the model meant, if that can be said.
+    /// Intended arguments, if there is one plausible reading.
     pub meant: Option<Value>,
 }
 
@@ -95,7 +95,7 @@ impl Call {
     }
 }
 
-/// A list of things to do, with what makes texts hard to read.
+/// Builds a list of tasks with characters that complicate parsing.
 fn todos(random: &mut Random) -> Value {
     let contents = [
         "创建项目结构和主程序文件",
@@ -120,13 +120,13 @@ fn todos(random: &mut Random) -> Value {
     json!({ "todos": todos })
 }
 
-/// The text up to somewhere in its middle.
+/// Cuts the text at a position in its middle.
 fn cut(text: &str, random: &mut Random) -> String {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     text[..*random.pick(&places)].to_owned()
 }
 
-/// Python's `repr` of a value.
+/// Writes a value like Python's `repr`.
 fn python(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),

@@ -6,12 +6,12 @@ use tool_runtime::repair::stream::Dialect;
 use crate::sample::Sample;
 use crate::sdk::{ReadCall, Reading};
 
-/// Compares the readings and states the first difference that is an error.
+/// Compares the readings. Returns the first difference that is an error.
 pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), String> {
     let way = &after.way;
     if sample.fails() {
         let said = after.error.as_deref().unwrap_or_default();
-        // An SDK that reads arguments incrementally may raise at them before the error of the call arrives.
+        // An SDK that parses arguments incrementally may raise an error before the error of the call arrives.
         let read = way.ends_with("_strict") || (way == "anthropic_helper" && before.error.is_some());
         let is_reported = read || said.contains("could not be repaired");
         return ensure(is_reported && !said.is_empty(), || {
@@ -19,7 +19,7 @@ pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), S
         });
     }
     if let Some(error) = &after.error {
-        // A chat whose calls are mixed cannot be read with strict tools, whatever is in it.
+        // Interleaved calls of a chat cannot be read with strict tools, whatever their arguments.
         let mixed = sample.plan.mixed && way == "chat_strict";
         let unreadable = mixed || sample.calls.iter().any(|call| call.meant.is_none());
         return ensure(unreadable && before.error.is_some(), || {
@@ -45,8 +45,8 @@ pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), S
     done_calls_are_final(sample, after)
 }
 
-/// A call that an SDK reports as complete must not change any more. OpenAI's SDK reports a call of a chat as complete
-/// when a piece of another one comes, so that mixed calls cannot be checked.
+/// A call that an SDK reports as complete must not change any more. OpenAI's SDK reports a call of a chat as complete when a piece of
+/// another call arrives, so interleaved calls cannot be checked.
 fn done_calls_are_final(sample: &Sample, after: &Reading) -> Result<(), String> {
     let way = &after.way;
     let tells = !matches!(&**way, "chat_pieces" | "responses_items");
@@ -71,11 +71,11 @@ fn done_calls_are_final(sample: &Sample, after: &Reading) -> Result<(), String> 
     Ok(())
 }
 
-/// Whether the arguments, as text or read, are the expected ones, and mean what was meant.
+/// Returns whether the arguments, as text or parsed, are the expected ones with the intended value.
 fn matches(read_call: &ReadCall, expected: &str, meant: Option<&Value>) -> bool {
     let text = read_call.arguments.as_deref().is_none_or(|text| text == expected);
     let read: Option<Value> = serde_json::from_str(expected).ok();
-    // What is no JSON is read as far as it goes, by each SDK in its own way.
+    // Invalid JSON is parsed as far as possible, by each SDK differently.
     let input = read_call.input.is_none() || read.is_none() || read_call.input == read;
     text && input && meant.is_none_or(|meant| read.as_ref() == Some(meant))
 }

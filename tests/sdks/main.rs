@@ -1,10 +1,9 @@
-//! Repaired streams, read by the official SDKs of OpenAI and Anthropic, in Python and in JavaScript: they hear what the
-//! repair makes of the arguments, and nothing that they could read before breaks them. And MCP's forms, beside its official SDK.
+//! Repaired streams, read by the official SDKs of OpenAI and Anthropic in Python and JavaScript: the SDKs receive the repaired arguments,
+//! and still read all streams that they could read before. MCP's forms are compared with the official SDK.
 //!
-//! `SDK_PYTHON` names an interpreter with the packages of `requirements.txt` (else `python3` is tried), `SDK_NODE` a
-//! folder with the `node_modules` of `package.json`; `.ci/run programs` makes both under `target/sdks`. Ignored,
-//! loudly, where they are missing; with `REPAIR_TESTS=required` in the environment that is a failure.
-//! `REPAIR_LONG=1` reads ten times as many streams.
+//! `SDK_PYTHON` is an interpreter with the packages of `requirements.txt` (default: `python3`), `SDK_NODE` a folder with the `node_modules`
+//! of `package.json`; `.ci/run programs` creates both in `target/sdks`. Without them, the tests are ignored with a message, or fail if
+//! `REPAIR_TESTS=required` is set. `REPAIR_LONG=1` reads ten times as many streams.
 
 mod calls;
 mod sample;
@@ -81,7 +80,7 @@ fn read_repaired_streams(sdk: &Sdk) {
     );
 }
 
-/// Every kind of arguments in every dialect: alone, behind and in front of another call, and mixed with it.
+/// Tests every kind of arguments in every dialect: alone, after and before another call, and interleaved with it.
 fn every_plan() -> Vec<Sample> {
     let mut random = Random::new(30);
     let mut streams = Vec::new();

@@ -1,5 +1,5 @@
-//! MCP's forms, beside the official SDK for TypeScript. `mcp.json` has what a client of that SDK hears from a server of it: all that is
-//! declared and answered there, with every field. `UPDATE_GOLDEN=1` writes it anew.
+//! MCP's forms, compared with the official SDK for TypeScript. `mcp.json` has the messages that a client of this SDK receives from a server
+//! of the SDK: all declarations and answers, with every field. `UPDATE_GOLDEN=1` updates the file.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -65,7 +65,7 @@ fn definitions_keep_every_field() {
     }
 }
 
-/// A registry that has the tools of the fixture, and answers as its server did.
+/// Builds a registry with the tools of the fixture, and with the answers of its server.
 fn client() -> ToolRegistry {
     let Fixture { tools, results, .. } = fixture();
     let definitions: Vec<ToolDefinition> = tools.iter().map(|tool| mcp::definition(tool).unwrap()).collect();
@@ -99,7 +99,7 @@ fn content_of_every_type_reaches_the_model() {
     assert!(!outcome.result.is_error);
 }
 
-/// `testing` checks the values against the output schemas that the SDK made.
+/// `testing` checks the values against the output schemas of the SDK.
 #[test]
 fn values_and_errors_are_read() {
     let registry = client();
@@ -116,7 +116,7 @@ fn values_and_errors_are_read() {
     );
 }
 
-/// Runs the script, with this as its input if it is to repeat something, and returns its output; `None`, with a message, if the SDK is
+/// Runs the script, with this input if the script is to repeat something. Returns the output, or `None` with a message if the SDK is
 /// missing.
 fn run_script(sent: Option<&Value>) -> Option<String> {
     let folder = node_folder(&["@modelcontextprotocol/sdk"])?;
@@ -184,7 +184,7 @@ async fn show() -> Blocks {
     ])
 }
 
-/// A client of the SDK checks each definition and each result against its types, and values against the schemas of their tools.
+/// A client of the SDK checks each definition and result against its types, and values against the schemas of their tools.
 #[test]
 fn the_sdk_reads_what_is_written() {
     let mut registry = ToolRegistry::new();
@@ -195,13 +195,13 @@ fn the_sdk_reads_what_is_written() {
         let outcome = block_on(registry.call(ToolCall::new("1", name, input)));
         results.insert(name.to_owned(), mcp::result(&outcome.result).unwrap());
     }
-    // A tool that fails has no value, whatever its schema says.
+    // The result of a failed tool has no value, whatever its schema.
     let mut failing = tools[0].clone();
     failing["name"] = "failing".into();
     tools.push(failing);
     let failed = block_on(registry.call(ToolCall::new("1", "price", r#"{ "meal": "none" }"#)));
     results.insert("failing".to_owned(), mcp::result(&failed.result).unwrap());
-    // Every kind of schema that a function has, and what was read from the SDK's own servers.
+    // Every kind of schema of a function, and schemas from the SDK's own servers.
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions/golden");
     for entry in fs::read_dir(golden).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Streams as providers send them, with all that the SDKs want of an event; each original and repaired.
+//! Streams of providers with all fields that the SDKs require, in their original and repaired forms.
 
 use serde_json::{Value, json};
 use tests::random::Random;
@@ -7,11 +7,11 @@ use tool_runtime::repair::{FormatFixing, repair};
 
 use crate::calls::{Call, Kind};
 
-/// The planned content of a stream.
+/// Content of a generated stream.
 #[derive(Debug, Clone)]
 pub struct Plan {
     kinds: Vec<Kind>,
-    /// The pieces of several calls are mixed.
+    /// Pieces of several calls are interleaved.
     pub mixed: bool,
     fallback: bool,
 }
@@ -80,7 +80,7 @@ impl Sample {
         }
     }
 
-    /// Whether the repair must end the stream with an error.
+    /// Returns whether the repair must end the stream with an error.
     pub fn fails(&self) -> bool {
         let fails = |call: &Call| {
             call.kind.is_refused() || (call.kind == Kind::CutPython && call.arguments.contains('\''))
@@ -88,7 +88,7 @@ impl Sample {
         !self.plan.fallback && self.calls.iter().any(fails)
     }
 
-    /// The reading of a call that a client must have.
+    /// Returns the call that a client must read.
     pub fn expected(&self, at: usize) -> String {
         let call = &self.calls[at];
         match call.kind {
@@ -117,7 +117,7 @@ enum Step {
     End(usize),
 }
 
-/// Everything that is said of the calls, in order: one after the other, or mixed, but begun in their order.
+/// Returns all events about the calls: one call after the other, or interleaved, with the starts in order.
 fn steps(calls: &[Call], mixed: bool, random: &mut Random) -> Vec<Step> {
     let queue = |(at, call): (usize, &Call), random: &mut Random| {
         let mut steps = vec![Step::Begin(at)];

@@ -1,4 +1,4 @@
-//! The scripts that read streams with the SDKs of a language.
+//! Scripts that read streams with the SDKs of a language.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_runtime::repair::stream::Dialect;
 
-/// A program that has the SDKs of a language, and its script.
+/// A program with the SDKs of a language, and its script.
 pub struct Sdk {
     program: PathBuf,
     arguments: Vec<PathBuf>,
 }
 
-/// The reading of a stream by an SDK, in one of its ways.
+/// Reading of a stream by an SDK, in one mode.
 #[derive(Debug, Deserialize)]
 pub struct Reading {
     pub way: String,
     pub calls: Vec<ReadCall>,
-    /// What was said of calls when they were done, before the stream was.
+    /// Reports of completed calls before the end of the stream.
     pub done: Vec<ReadCall>,
     pub stop: Option<String>,
-    /// What was raised, its name first.
+    /// Raised error, with its name first.
     pub error: Option<String>,
 }
 
-/// One call, as far as the way of reading tells.
+/// One call, with the fields that the mode reports.
 #[derive(Debug, Deserialize)]
 pub struct ReadCall {
     pub id: Option<String>,
@@ -36,7 +36,7 @@ pub struct ReadCall {
 }
 
 impl Sdk {
-    /// `None`, said loudly, where Python or its SDKs are missing.
+    /// Returns `None`, with a message, if Python or its SDKs are missing.
     pub fn python() -> Option<Self> {
         let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
         let has = Command::new(&program)
@@ -51,7 +51,7 @@ impl Sdk {
         })
     }
 
-    /// `None`, said loudly, where Node or its SDKs are missing.
+    /// Returns `None`, with a message, if Node or its SDKs are missing.
     pub fn javascript() -> Option<Self> {
         let folder = node_folder(&["openai", "@anthropic-ai/sdk"])?;
         Some(Self {
@@ -60,17 +60,17 @@ impl Sdk {
         })
     }
 
-    /// Every stream, read in every way.
+    /// Reads every stream in every mode.
     pub fn read(&self, streams: &[(Dialect, &str)]) -> Vec<Vec<Reading>> {
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .env("PYTHONUTF8", "1")
-            .env("NO_PROXY", "127.0.0.1") // what is tested is here
+            .env("NO_PROXY", "127.0.0.1") // the tested server is local
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // The scripts take in all before they give out anything.
+        // The scripts read all input before they write output.
         let mut input = child.stdin.take().unwrap();
         for (dialect, stream) in streams {
             let dialect = match dialect {
@@ -95,7 +95,7 @@ impl Sdk {
     }
 }
 
-/// The folder whose `node_modules` have these packages; `None`, said loudly, where Node or one of them is missing.
+/// Returns the folder whose `node_modules` have these packages. Returns `None`, with a message, if Node or a package is missing.
 pub fn node_folder(packages: &[&str]) -> Option<PathBuf> {
     let wanted = "Node, and a folder with tests/sdks/package.json installed, named by SDK_NODE";
     let Some(folder) = std::env::var_os("SDK_NODE").map(PathBuf::from) else {
@@ -127,7 +127,7 @@ fn ignored<T>(wanted: &str) -> Option<T> {
     None
 }
 
-/// Straight to stderr: the harness hides what a passing test prints.
+/// Writes directly to standard error, since the test harness captures printed output.
 fn to_stderr(text: &str) {
     std::io::stderr().write_all(text.as_bytes()).unwrap();
 }

@@ -1,5 +1,5 @@
-//! The runtime's own readers, beside the official SDKs: of the original stream they make what an SDK puts together of the
-//! repaired one.
+//! The runtime's own readers, compared with the official SDKs: a reader returns for the original stream what an SDK returns for the
+//! repaired stream.
 
 use serde_json::Value;
 use tool_runtime::ToolCall;
@@ -11,7 +11,7 @@ use crate::calls::Kind;
 use crate::sample::Sample;
 use crate::sdk::Reading;
 
-/// Compares the runtime's reading with that of an SDK, and states the first difference. Returns whether they can be compared.
+/// Compares the runtime's reading with an SDK's, and returns the first difference. Returns whether both can be compared.
 pub fn check(sample: &Sample, sdk: &Reading) -> Result<bool, String> {
     if sdk.error.is_some() || sample.fails() || !sdk.way.ends_with("_helper") {
         return Ok(false);
@@ -39,7 +39,7 @@ pub fn check(sample: &Sample, sdk: &Reading) -> Result<bool, String> {
         let value: Option<Value> = serde_json::from_str(&text).ok();
         let same_value = other.input.is_none() || other.input == value;
         let same_names = other.id.as_ref() == Some(&own.id) && other.name == own.name;
-        // Of tools that are not repaired in the stream, the runtime repairs the arguments all the same.
+        // The runtime also repairs the arguments of tools that are not repaired in the stream.
         if !same_names || (call.kind != Kind::Foreign && !(same_text && same_value)) {
             return Err(format!("{} reads {other:?}, the runtime {own:?}", sdk.way));
         }
@@ -50,7 +50,7 @@ pub fn check(sample: &Sample, sdk: &Reading) -> Result<bool, String> {
     }
 }
 
-/// The calls of a stream, and why it ended.
+/// Returns the calls of a stream, and its stop reason.
 fn read(dialect: Dialect, stream: &[u8]) -> Result<(Vec<ToolCall>, String), StreamError> {
     match dialect {
         Dialect::Anthropic => {

@@ -1,11 +1,11 @@
-//! The Chat Completions API of `OpenAI`, as strict as the strictest of the compatible servers.
+//! The Chat Completions API of `OpenAI`, as strict as the strictest compatible server.
 
 use serde_json::{Map, Value};
 
 use crate::fields::{definition, list, name, object, text, tools};
 use crate::open_calls::OpenCalls;
 
-/// Checks a request. `extra` are fields that the server itself wrote into messages, and wants back.
+/// Checks a request. `extra` are fields that the server itself wrote into messages, and requires in later requests.
 pub fn check(request: &Value, extra: &[&str]) -> Result<(), String> {
     let fields = [
         "model",

@@ -1,8 +1,8 @@
-//! Fields of requests, checked against those that an API knows.
+//! Fields of requests, compared with the known fields of an API.
 
 use serde_json::{Map, Value};
 
-/// Checks that a value is an object of known fields.
+/// Checks that a value is an object with only known fields.
 pub fn object<'a>(value: &'a Value, place: &str, known: &[&str]) -> Result<&'a Map<String, Value>, String> {
     let object = value
         .as_object()
@@ -41,14 +41,14 @@ pub fn name(object: &Map<String, Value>, place: &str, field: &str) -> Result<(),
     Ok(())
 }
 
-/// The tools of a request, each with its place.
+/// Returns the tools of a request with their positions.
 pub fn tools(request: &Map<String, Value>) -> impl Iterator<Item = (String, &Value)> {
     let tools = request.get("tools").and_then(Value::as_array);
     let tools = tools.into_iter().flatten().enumerate();
     tools.map(|(at, tool)| (format!("tools.{at}"), tool))
 }
 
-/// Checks the name of a tool and its schema, which is one of an object.
+/// Checks the name of a tool, and that its schema is the schema of an object.
 pub fn definition(tool: &Map<String, Value>, place: &str, schema: &str) -> Result<(), String> {
     name(tool, place, "name")?;
     match tool.get(schema).and_then(|schema| schema.get("type")) {

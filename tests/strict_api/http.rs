@@ -1,4 +1,4 @@
-//! A client with the few methods that examples need, named as in `reqwest`. It blocks its thread, and knows no TLS.
+//! An HTTP client with the few methods that examples need, named as in `reqwest`. The client blocks its thread, and does not support TLS.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -42,7 +42,7 @@ pub async fn post(url: &str, request: &Value) -> io::Result<Body> {
 }
 
 impl Body {
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     ///
     /// # Errors
     ///

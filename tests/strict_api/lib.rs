@@ -1,5 +1,5 @@
-//! A local server that refuses what the APIs refuse: unknown fields in messages, calls without results, results that are not
-//! first. It answers with streams that were written beforehand.
+//! A local server that rejects the requests which the APIs reject: unknown fields in messages, calls without results, results after other
+//! blocks. The server answers with streams from a script.
 
 #![allow(clippy::unwrap_used, reason = "a tool of tests")]
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{definition, list, name, object, text, tools};
 
-/// Checks a request; an error is in the words of the API.
+/// Checks a request. The error has the text of the API's error.
 pub fn check(request: &Value) -> Result<(), String> {
     let fields = [
         "model",
@@ -58,7 +58,7 @@ pub fn check(request: &Value) -> Result<(), String> {
         return Err(unanswered(&open));
     }
     let last = messages.last().unwrap();
-    // A turn that paused goes back unchanged.
+    // A paused turn is sent back unchanged.
     let paused = last["content"].as_array().is_some_and(|blocks| {
         let mut blocks = blocks.iter();
         blocks.any(|block| block["type"] == "server_tool_use")
@@ -69,7 +69,7 @@ pub fn check(request: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the content of a message in front of which these calls are open. Returns the calls that it opens.
+/// Checks the content of a message after open calls. Returns the calls that the content opens.
 fn content(
     message: &Map<String, Value>,
     place: &str,

@@ -1,4 +1,4 @@
-//! [`OpenCalls`]: the calls of a request that have no result yet.
+//! [`OpenCalls`]: the calls of a request without a result.
 
 /// Ids of calls without a result, in the order of the calls.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ impl OpenCalls {
         self.0.push(id.to_owned());
     }
 
-    /// Removes the calls of an id. Returns whether there were any.
+    /// Removes the calls with an id. Returns whether there were any.
     pub fn answer(&mut self, id: &str) -> bool {
         let before = self.0.len();
         self.0.retain(|open| open != id);
@@ -20,7 +20,7 @@ impl OpenCalls {
         self.0.iter().any(|open| open == id)
     }
 
-    /// Checks that every call has a result; `error` states the fault for the ids of those that have none.
+    /// Checks that every call has a result. `error` builds the message from the ids of the open calls.
     pub fn check(&self, error: impl FnOnce(&[String]) -> String) -> Result<(), String> {
         match self.0.as_slice() {
             [] => Ok(()),

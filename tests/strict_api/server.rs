@@ -1,4 +1,4 @@
-//! [`StrictServer`]: HTTP on a port of this machine.
+//! [`StrictServer`]: an HTTP server on a local port.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::{chat, messages, responses};
 
-/// A server of `/v1/messages`, `/v1/chat/completions` and `/v1/responses`. A request with a fault is answered with the status
-/// 400, any other with the next stream of the script.
+/// A server of `/v1/messages`, `/v1/chat/completions` and `/v1/responses`. An invalid request is answered with status 400, a valid one with
+/// the next stream of the script.
 #[derive(Debug)]
 pub struct StrictServer {
     address: SocketAddr,
@@ -22,12 +22,12 @@ pub struct StrictServer {
 struct State {
     script: VecDeque<String>,
     requests: Vec<Value>,
-    /// Fields for reasoning that the script has: compatible servers want them back.
+    /// Reasoning fields in the script, which compatible servers require in later requests.
     reasoning: Vec<&'static str>,
 }
 
 impl StrictServer {
-    /// A server that answers with these streams of server-sent events, one after the other.
+    /// Starts a server that answers with these streams of server-sent events, in order.
     pub fn start(script: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -54,18 +54,18 @@ impl StrictServer {
         Self { address, state }
     }
 
-    /// The base URL, without a slash at its end.
+    /// Returns the base URL, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The bodies of all requests without a fault.
+    /// Returns the bodies of all valid requests.
     pub fn requests(&self) -> Vec<Value> {
         self.state.lock().unwrap().requests.clone()
     }
 }
 
-/// Answers one request, and closes the connection. A client that hangs up is not an error.
+/// Answers one request, and closes the connection. A disconnect of the client is not an error.
 fn answer(stream: TcpStream, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream);
     let Some((path, body)) = request(&mut reader) else {
@@ -95,7 +95,7 @@ fn answer(stream: TcpStream, state: &Mutex<State>) {
     }
 }
 
-/// The path and the body of a request.
+/// Reads the path and the body of a request.
 fn request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -134,12 +134,11 @@ fn respond(path: &str, body: &[u8], state: &Mutex<State>) -> Result<String, Stri
         .ok_or("the script has no more answers".to_owned())
 }
 
-/// Checks a request; an error is in the words of the API. `extra` are fields that a compatible server itself writes
-/// into messages.
+/// Checks a request. `extra` are fields that a compatible server itself writes into messages.
 ///
 /// # Errors
 ///
-/// The fault of the request.
+/// If the request is invalid; the error has the text of the API's error.
 pub fn check(path: &str, request: &Value, extra: &[&str]) -> Result<(), String> {
     match path {
         "/v1/messages" => messages::check(request),
@@ -149,5 +148,5 @@ pub fn check(path: &str, request: &Value, extra: &[&str]) -> Result<(), String> 
     }
 }
 
-/// The fields in which compatible servers send reasoning, and want it back.
+/// Returns the fields in which compatible servers send reasoning and require it in later requests.
 pub const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];

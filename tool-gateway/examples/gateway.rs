@@ -1,6 +1,6 @@
-//! An annotated function behind the Messages API: the client declares its own tool, the model calls both in one message.
+//! An annotated function behind the Messages API. The client declares its own tool, and the model calls both tools in one message.
 //!
-//! `cargo run --example gateway` asks twice, in memory; `cargo run --example gateway -- serve` listens on <http://127.0.0.1:8484>.
+//! `cargo run --example gateway` sends two requests in memory; `cargo run --example gateway -- serve` listens on <http://127.0.0.1:8484>.
 
 #![allow(clippy::indexing_slicing, clippy::print_stdout, reason = "an example")]
 
@@ -25,7 +25,7 @@ async fn local_time(
     format!("It is noon in {city}.")
 }
 
-/// Answers of the model: first it calls both tools, then it has both results.
+/// Builds the answers of the model: calls of both tools, then a text.
 const SCRIPT: &str = r#"{ "turns": [
     { "content": [
         { "type": "text", "text": "I look at both." },
@@ -35,7 +35,7 @@ const SCRIPT: &str = r#"{ "turns": [
     { "content": [{ "type": "text", "text": "Noon, and 21 °C." }] }
 ] }"#;
 
-/// The script, with what it is asked.
+/// A script that records its requests.
 struct Recorded {
     script: ScriptUpstream,
     last: Arc<Mutex<Bytes>>,
@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Sends a conversation to the gateway, as any client of the Messages API does.
+/// Sends a conversation to the gateway, like any client of the Messages API.
 async fn ask(app: &Router, messages: &[Value]) -> Result<Value, Box<dyn std::error::Error>> {
     let tools = json!([{ "name": "get_weather", "description": "Get the weather.", "input_schema": { "type": "object" } }]);
     let body = json!({ "model": "demo", "max_tokens": 1024, "tools": tools, "messages": messages });

@@ -1,4 +1,4 @@
-//! A call that needs an approval is the client's if the client declared the tool; else it is denied.
+//! A call that needs an approval becomes external if the client declares the tool; otherwise it is denied.
 
 #![allow(
     clippy::unwrap_used,
@@ -76,7 +76,7 @@ async fn ask(app: &Router, tools: Value, messages: &[Value], is_stream: bool) ->
     from_slice(&bytes).unwrap()
 }
 
-/// The results that the model has of the first message, by id.
+/// Returns the results of the first message in the model's view, by id.
 fn results(upstream: &TestScript) -> Vec<(String, String)> {
     let requests = upstream.requests();
     let last: Value = from_slice(requests.last().unwrap().body.as_ref()).unwrap();
@@ -151,7 +151,7 @@ async fn denies_the_call_if_the_client_did_not_declare_the_tool() {
     );
 }
 
-/// The client has answered the message: it cannot take over a call of it.
+/// The client has answered the message, so no call of it can become external.
 #[tokio::test]
 async fn denies_a_deferred_call() {
     let script = SCRIPT.replace("look", "ask").replace("toolu_ask", "toolu_look");
@@ -193,7 +193,7 @@ async fn rules_of_a_session_survive_a_restart() {
     let folder = std::env::temp_dir().join(format!("tool-gateway-rules-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let asked = Arc::new(Mutex::new(Vec::new()));
-    // Each message of the model has calls that run side by side, and such that run in order.
+    // Each message of the model has concurrent calls, and calls that run in order.
     let calls = |key: u8| {
         ["ring", "count", "look", "count"].into_iter().enumerate().map(move |(index, name)| {
             json!({ "type": "tool_use", "id": format!("toolu_{key}_{index}"), "name": name, "input": {} })

@@ -1,6 +1,6 @@
-//! The spans of a turn: names and fields of OpenTelemetry's `GenAI` conventions, one inside the other, and nothing of what was said.
+//! Spans of a turn: names and fields of OpenTelemetry's `GenAI` conventions, their nesting, and no contents of messages.
 //!
-//! A separate suite, with one subscriber for the process: turns are tasks, on whichever thread.
+//! A separate suite with one subscriber for the process, since turns are tasks on any thread.
 
 #![allow(
     clippy::unwrap_used,
@@ -32,7 +32,7 @@ async fn look() -> &'static str {
     "secret.txt"
 }
 
-/// The spans in the order in which they began.
+/// Returns the spans in the order in which they began.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Seeing>>>);
 
@@ -119,7 +119,7 @@ async fn a_turn_is_a_span_with_its_requests_and_calls_inside() {
     assert_eq!(spans[2].fields.0["gen_ai.tool.call.id"], "toolu_look");
     assert!(!format!("{spans:?}").contains("secret"), "{spans:?}");
 
-    // What passes through is a request alone.
+    // A passed message is only a request.
     let script = json!({ "turns": [{ "content": [{ "type": "text", "text": "Hi." }], "usage": usage }] });
     let spans = ask(&script, Offer::Declared, "question").await;
     let [chat] = spans.as_slice() else {

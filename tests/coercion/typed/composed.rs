@@ -1,4 +1,4 @@
-//! Objects, maps, recursion.
+//! Objects, maps and recursive types.
 
 use std::collections::BTreeMap;
 

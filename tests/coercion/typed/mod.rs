@@ -1,8 +1,8 @@
-//! Annotated functions that echo their arguments, one for each schema of the table that a Rust type has. A function's
-//! name is the schema's name.
+//! Annotated functions that echo their arguments, one for each schema of the table that a Rust type can have. The name of a function is the
+//! name of its schema.
 
-/// Declares echoing tools of one parameter `x`: `name(attributes type)`. `register` takes them as they are,
-/// `register_nested` takes tools of the same names with the parameter deep inside.
+/// Declares echoing tools with one parameter `x`: `name(attributes type)`. `register` registers these tools, and `register_nested`
+/// registers tools with the same names and a nested parameter.
 macro_rules! echo {
     ($($name:ident($(#[$arg:meta])* $type:ty);)*) => {
         $(
@@ -31,7 +31,7 @@ macro_rules! echo {
     };
 }
 
-/// Registers an echoing tool whose `x` stands at `nesting::PLACE`. Attributes in `#[arg]` are for parameters alone.
+/// Registers an echoing tool whose `x` is at `nesting::PLACE`. `#[arg]` attributes apply only to parameters.
 macro_rules! register_nested {
     ($registry:ident $name:ident #[$($arg:tt)*] $type:ty) => {};
     ($registry:ident $name:ident $type:ty) => {{
@@ -57,7 +57,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::ToolRegistry;
 
-/// All of them.
+/// Registers all of them.
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [
@@ -73,7 +73,7 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-/// Tools whose parameter has a type and no attributes, with the parameter deep inside.
+/// Registers the tools whose parameter has no attributes, with a nested parameter.
 pub fn nested() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [
@@ -88,7 +88,7 @@ pub fn nested() -> ToolRegistry {
     registry
 }
 
-/// What `nesting::schema` does to a schema, done to a type.
+/// Nests a type like `nesting::schema` nests a schema.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Deep<T> {
     /// What stands deep inside.
@@ -101,7 +101,7 @@ struct Inner<T> {
     x: T,
 }
 
-/// An argument as JSON text: a `Value` would lose what is beyond 64 bits.
+/// Writes an argument as JSON text, since a `Value` would lose numbers beyond 64 bits.
 fn json(argument: &impl Serialize) -> String {
     serde_json::to_string(argument).expect("an argument is JSON")
 }

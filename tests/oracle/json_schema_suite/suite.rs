@@ -1,4 +1,4 @@
-//! The folders of the official suite: files of groups, a schema with its cases each.
+//! The folders of the official suite. A file has groups, and each group has a schema with cases.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A schema and values that are held against it.
+/// A schema with the values of its cases.
 #[derive(Debug, Deserialize)]
 pub struct Group {
     pub description: String,
@@ -14,7 +14,7 @@ pub struct Group {
     pub tests: Vec<Case>,
 }
 
-/// A value and the right answer.
+/// A value with the correct verdict.
 #[derive(Debug, Deserialize)]
 pub struct Case {
     pub description: String,
@@ -22,7 +22,7 @@ pub struct Case {
     pub valid: bool,
 }
 
-/// The suite's own folder of drafts; `None`, said loudly, where it is missing.
+/// Returns the suite's folder of drafts. Returns `None`, with a message, if it is missing.
 pub fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("JSON_SCHEMA_SUITE").map(PathBuf::from);
     let found = named.map(|folder| folder.join("tests")).filter(|it| it.is_dir());
@@ -38,7 +38,7 @@ pub fn folder() -> Option<PathBuf> {
     found
 }
 
-/// The files of a draft by name, without those in `optional` (they are named with it: `optional/bignum`).
+/// Returns the files of a draft by name. Files in `optional` are included only if they are listed, as `optional/bignum`.
 pub fn files(draft: &Path) -> Vec<(String, Vec<Group>)> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(draft)
         .unwrap()
@@ -53,13 +53,13 @@ pub fn files(draft: &Path) -> Vec<(String, Vec<Group>)> {
     files.into_iter().map(read).collect()
 }
 
-/// The groups of one file.
+/// Returns the groups of a file.
 pub fn groups(path: &Path) -> Vec<Group> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Straight to stderr: the harness hides what a passing test prints.
+/// Writes directly to standard error, since the test harness captures printed output.
 pub fn to_stderr(text: &str) {
     std::io::stderr().write_all(text.as_bytes()).unwrap();
 }

@@ -1,21 +1,21 @@
-//! A dynamic tool with a schema of the suite, whose answer under `Policy::Strict` is the verdict.
+//! A dynamic tool with a schema of the suite. The tool's answer under `Policy::Strict` is the verdict.
 
 use serde_json::{Map, Value, json};
 use tests::dynamic_tool::{prepare, try_registry, try_registry_with_formats};
 use tool_runtime::{Policy, ToolRegistry};
 
-/// Under what name the value is the only argument.
+/// Name of the only argument.
 const ONLY: &str = "x";
 
-/// A tool, and whether its arguments are the value itself or hold it as their only one.
+/// A tool whose arguments either are the value or contain the value as the only argument.
 pub struct Tool {
     registry: ToolRegistry,
     wraps: bool,
 }
 
 impl Tool {
-    /// A tool with one required argument of this schema: arguments are always an object, and the suite's values are
-    /// of every type. References into the schema are made to lead to where it stands now.
+    /// Builds a tool with one required argument of this schema, since arguments are always an object but the suite's values have any type.
+    /// References into the schema are adapted to its new position.
     pub fn holding(schema: &Value, has_formats: bool) -> Result<Self, String> {
         Ok(Self {
             registry: registry(&Self::holding_schema(schema), has_formats)?,
@@ -23,7 +23,7 @@ impl Tool {
         })
     }
 
-    /// The schema of its arguments.
+    /// Schema of the arguments.
     pub fn holding_schema(schema: &Value) -> Value {
         let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut inner = rebased(schema, id);
@@ -36,10 +36,10 @@ impl Tool {
         outer
     }
 
-    /// A tool of this schema itself; `None` where that does not describe an object.
+    /// Builds a tool with this schema; `None` if the schema does not describe an object.
     pub fn of(schema: &Value, has_formats: bool) -> Option<Self> {
         let mut schema = schema.clone();
-        // It has to say that it wants one. (Where it may refer to itself, it would say so of other values, too.)
+        // The schema needs `type: object`. (If the schema may refer to itself, the keyword would apply to other values, too.)
         if !schema.to_string().contains("\"$ref\"") {
             schema
                 .as_object_mut()?
@@ -53,7 +53,7 @@ impl Tool {
         })
     }
 
-    /// Whether the value conforms; `None` where it cannot be asked.
+    /// Returns whether the value is valid; `None` if the tool cannot decide.
     pub fn takes(&self, value: &Value) -> Option<Result<(), String>> {
         let arguments = if self.wraps {
             json!({ ONLY: value })
@@ -81,14 +81,14 @@ fn registry(schema: &Value, has_formats: bool) -> Result<ToolRegistry, String> {
     }
 }
 
-/// The schema one property deeper; `id` is the `$id` of its root.
+/// Moves the schema one property deeper. `id` is the `$id` of the root schema.
 fn rebased(schema: &Value, id: &str) -> Value {
     match schema {
         Value::Object(keywords) => {
             let moved = keywords.iter().map(|(keyword, value)| {
                 let value = match (keyword.as_str(), value) {
                     ("$ref", Value::String(reference)) => json!(moved(reference, id)),
-                    // Values, not schemas.
+                    // Values instead of schemas.
                     ("const" | "enum" | "default" | "examples", value) => value.clone(),
                     (_, value) => rebased(value, id),
                 };

@@ -1,5 +1,4 @@
-//! The neighbours of what is read loosely: what could be meant in more ways than one, or in none, is refused at its
-//! place, and nothing is guessed.
+//! Variants of loose spellings with several readings or none. These are rejected at their path, without a guess.
 
 use serde_json::{Map, Value};
 use tests::dynamic_tool::prepare;
@@ -84,7 +83,7 @@ fn only_lenient_truncates_fractions() {
     }
 }
 
-/// The number of values inside of a value.
+/// Returns the number of values in a value.
 fn places(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(|item| 1 + places(item)).sum(),
@@ -93,12 +92,12 @@ fn places(value: &Value) -> usize {
     }
 }
 
-/// Writes a value as it is, but for one place.
+/// Writes a value with a change at one position.
 struct Spoiler<'a> {
     random: &'a mut Random,
-    /// How many values come before that place.
+    /// Number of values before that position.
     left: usize,
-    /// What has to come of it.
+    /// Expected result of the change.
     refused: Option<(Code, String)>,
 }
 
@@ -167,7 +166,7 @@ impl Spoiler<'_> {
         format!("{{{}}}", written.join(","))
     }
 
-    /// Two keys that are alike, neither of them the right one; of a name that has only one other spelling, none.
+    /// Adds two keys in similar spellings, neither of them the declared one. Does nothing if a name has only one other spelling.
     fn twins(&mut self, name: &str, value: &Value) -> Vec<String> {
         let [kebab, bare] = [name.replace('_', "-"), name.replace('_', "")];
         if kebab == name || self.random.one_in(3) {
@@ -177,7 +176,7 @@ impl Spoiler<'_> {
     }
 }
 
-/// Values that cannot be read as this kind, each with the code of its error.
+/// Returns values that cannot be coerced to this kind, each with the code of the error.
 fn wrong(kind: &Kind, need: Option<Need>) -> Vec<(&'static str, Code)> {
     let mut wrong: Vec<(&'static str, Code)> = match kind {
         Kind::Integer | Kind::Small => INTEGERS
@@ -201,7 +200,7 @@ fn wrong(kind: &Kind, need: Option<Need>) -> Vec<(&'static str, Code)> {
             .iter()
             .map(|sent| (*sent, Code::UnsupportedObjectLiteral))
             .collect(),
-        // What is no list among lists may be meant as the only one.
+        // A value that is not a list may be meant as the only item of a list of lists.
         Kind::List(_) if need.is_none() => return Vec::new(),
         Kind::List(item) => match &**item {
             Kind::List(_) | Kind::Pair(_) => LISTS_FOR_LISTS_OF_LISTS

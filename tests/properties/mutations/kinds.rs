@@ -1,13 +1,13 @@
-//! Kinds of values: drawn at random, as a schema, and with values that conform.
+//! Random kinds of values, with their schemas and with valid values.
 
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
-/// A small description of values, from which both the schema and its values are made.
+/// A small description of values, from which both the schema and its values are generated.
 #[derive(Debug, Clone)]
 pub enum Kind {
     Integer,
-    /// An integer that is not negative.
+    /// A non-negative integer.
     Small,
     Number,
     Boolean,
@@ -29,16 +29,16 @@ pub struct Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     Required,
-    /// It may be absent.
+    /// Optional.
     Optional,
-    /// It has to be there, and may be null.
+    /// Required, and may be null.
     Nullable,
 }
 
-/// The allowed values of a [`Kind::Choice`].
+/// Allowed values of a [`Kind::Choice`].
 pub const CHOICES: [&str; 4] = ["small", "middle-sized", "Large One", "7up"];
 
-/// Names that differ in more than case, `_` and `-`.
+/// Names that do not differ only in case, `_` and `-`.
 pub const NAMES: [&str; 8] = [
     "name",
     "max_results",
@@ -50,7 +50,7 @@ pub const NAMES: [&str; 8] = [
     "by_id",
 ];
 
-/// Texts that stand for nothing else, and some that could.
+/// Texts with one meaning, and some with another possible meaning.
 const TEXTS: [&str; 12] = [
     "a",
     "some words",
@@ -66,7 +66,7 @@ const TEXTS: [&str; 12] = [
     "0x1F",
 ];
 
-/// The arguments of a tool.
+/// Arguments of a tool.
 pub fn tool(random: &mut Random) -> Kind {
     object(random, 4)
 }
@@ -101,7 +101,7 @@ fn object(random: &mut Random, depth: usize) -> Kind {
 }
 
 impl Kind {
-    /// The schema that says so.
+    /// Returns the schema of the kind.
     pub fn schema(&self) -> Value {
         match self {
             Self::Integer => json!({ "type": "integer" }),
@@ -134,13 +134,13 @@ impl Kind {
         }
     }
 
-    /// A value that conforms.
+    /// Returns a valid value.
     pub fn value(&self, random: &mut Random) -> Value {
         match self {
             Self::Integer => json!(random.between(-1_000_000, 1_000_000)),
             Self::Small => json!(random.below(1000)),
             Self::Number => {
-                // Not integral: whether `2.0` keeps its point is a separate question.
+                // A number with a fraction; whether `2.0` keeps its point is tested separately.
                 let quarters = i16::try_from(random.between(-4000, 4000)).unwrap_or_default();
                 json!(f64::from(quarters) / 4.0 + 0.125)
             }
@@ -173,12 +173,12 @@ impl Kind {
         }
     }
 
-    /// Whether a string is one of the values.
+    /// Returns whether the kind accepts a string.
     pub fn takes_text(&self) -> bool {
         matches!(self, Self::Text | Self::Choice)
     }
 
-    /// Whether it is a list whose items may be strings.
+    /// Returns whether the kind is a list whose items may be strings.
     pub fn lists_texts(&self) -> bool {
         match self {
             Self::List(item) => item.takes_text(),

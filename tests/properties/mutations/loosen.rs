@@ -1,4 +1,4 @@
-//! Valid arguments written as models write them: each change with the warning that has to come of it.
+//! Valid arguments in the loose spellings of models, each change with its expected warning.
 
 use serde_json::{Map, Value};
 use tests::random::Random;
@@ -7,23 +7,23 @@ use tool_runtime::issue::Code;
 use super::kinds::{Field, Kind, Need};
 use super::python;
 
-/// Writes values loosely.
+/// Writes values in loose spellings.
 pub struct Loosener<'a> {
     random: &'a mut Random,
-    /// One value in so many is written loosely.
+    /// Average number of values for each loosely spelled one.
     rate: usize,
-    /// How much is written loosely, at most.
+    /// Maximum number of loosely spelled values.
     pub most: usize,
-    /// What has to be warned of: the code and the path.
+    /// Expected warnings: code and path.
     pub expected: Vec<(Code, String)>,
-    /// Whether something was changed that nobody is told of: null for what may be absent.
+    /// Whether a change has no warning: null for an optional value.
     pub silent: usize,
 }
 
-/// The position of a value.
+/// Position of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The value of a property or of a map's entry: one item may stand for a list here.
+    /// Value of a property or a map entry, where one item may replace a list.
     Entry,
     Item,
 }
@@ -39,7 +39,7 @@ impl<'a> Loosener<'a> {
         }
     }
 
-    /// The arguments as a whole.
+    /// Writes the whole arguments.
     pub fn arguments(&mut self, kind: &Kind, value: &Value) -> String {
         let text = self.composite(kind, value, "");
         let is_loose = self.is_loose();
@@ -59,7 +59,7 @@ impl<'a> Loosener<'a> {
         }
     }
 
-    /// As Python writes it; its dictionaries have no key twice.
+    /// Writes the value in Python's notation. Python's dictionaries have no duplicate keys.
     fn python(&self, text: &str, path: &str) -> Option<String> {
         let twice = |(code, at): &(Code, String)| *code == Code::DuplicateKey && at.starts_with(path);
         if self.expected.iter().any(twice) {
@@ -153,7 +153,7 @@ impl<'a> Loosener<'a> {
     }
 
     fn choice(&mut self, text: &str) -> String {
-        // Between words, one separator is as good as another.
+        // Any separator may be between words.
         let respelled = text.replace(['-', ' '], "_");
         quoted(&match self.random.below(4) {
             0 => text.to_uppercase(),
@@ -174,7 +174,7 @@ impl<'a> Loosener<'a> {
             return self.value(item, only, &format!("{path}/0"), Place::Item);
         }
         if kind.lists_texts() {
-            // What is encoded here has to fit as it is.
+            // An encoded value must be valid without coercion.
             let before = self.expected.len();
             let text = self.composite(kind, value, path);
             return if self.expected.len() == before {
@@ -187,7 +187,7 @@ impl<'a> Loosener<'a> {
         self.encoded(kind, text, path)
     }
 
-    /// A list or an object, as it is or as text.
+    /// Writes a list or an object, directly or as text.
     fn encoded(&mut self, kind: &Kind, text: String, path: &str) -> String {
         if !self.is_loose() || matches!(kind, Kind::Pair(_)) && kind.lists_texts() {
             return text;
@@ -253,7 +253,7 @@ impl<'a> Loosener<'a> {
         }
         if self.random.one_in(3) {
             let turn = self.random.below(written.len() + 1);
-            // A key that came twice stays in its order.
+            // Duplicate keys stay in their order.
             if !self.expected.iter().any(|(code, _)| *code == Code::DuplicateKey) {
                 written.rotate_left(turn);
             }
@@ -261,7 +261,7 @@ impl<'a> Loosener<'a> {
         format!("{{{}}}", written.join(","))
     }
 
-    /// A loose spelling of an absent value.
+    /// Writes a loose spelling of a missing value.
     fn absent(&mut self, name: &str, kind: &Kind, path: &str) -> Option<String> {
         if !self.is_loose() {
             return None;

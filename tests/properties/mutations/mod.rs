@@ -1,7 +1,7 @@
-//! Valid arguments, loosened the way models do it: restored exactly, with one warning for each change; and ambiguous
-//! ones, which are refused.
+//! Valid arguments with the changes that models make are restored exactly, with one warning for each change. Ambiguous arguments are
+//! rejected.
 //!
-//! `PROPERTIES_LONG=1` tries many more.
+//! `PROPERTIES_LONG=1` tests many more.
 
 mod ambiguous;
 mod kinds;
@@ -19,20 +19,20 @@ use tool_runtime::{Policy, ToolRegistry};
 use kinds::Kind;
 use loosen::Loosener;
 
-/// Random schemas; `PROPERTIES_LONG=1` tries many more.
+/// Number of random schemas; `PROPERTIES_LONG=1` tests many more.
 fn schemas() -> usize {
     if properties_long() { 10_000 } else { 250 }
 }
 
-/// Values per schema.
+/// Number of values for each schema.
 const VALUES: usize = 6;
 
-/// A registry of one tool that takes what a kind says.
+/// Builds a registry with one tool for a kind of arguments.
 fn registered(kind: &Kind) -> ToolRegistry {
     dynamic_tool::registry(&kind.schema())
 }
 
-/// Codes and paths, sorted.
+/// Returns sorted codes and paths.
 fn found(issues: &[tool_runtime::Issue]) -> Vec<(Code, String)> {
     let mut found: Vec<_> = issues
         .iter()
@@ -69,7 +69,7 @@ fn loosened_arguments_are_restored_with_a_warning_for_each_change() {
     assert!(changes > schemas() * VALUES, "{changes} changes");
 }
 
-/// Only the changed value is refused, at its place.
+/// Only the changed value is rejected, at its path.
 #[test]
 fn strict_rejects_each_change_at_its_path() {
     let mut random = Random::new(24);
@@ -91,11 +91,11 @@ fn strict_rejects_each_change_at_its_path() {
                 Some((Code::DuplicateKey, _)) => {
                     assert_eq!((errors, warnings), (vec![], expected), "{}", case());
                 }
-                // An integral number is an integer, whichever way it is written.
+                // An integral number is an integer in any notation.
                 Some((Code::NumberCoercedToInteger, _)) => {
                     assert_eq!((errors, warnings), (vec![], vec![]), "{}", case());
                 }
-                // The key is unknown then, and one that is required is missing.
+                // The key is then unknown, and a required key is missing.
                 Some((Code::ParameterNameNormalized, path)) => {
                     let missing = (Code::MissingRequired, path.clone());
                     assert!(errors.is_empty() || errors == [missing], "{errors:?}: {}", case());

@@ -1,15 +1,15 @@
-//! JSON as Python writes it.
+//! JSON in Python's notation.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// A list or an object as Python's `repr` has it; `None` where that is JSON, too.
+/// Writes a list or an object like Python's `repr`; `None` if the text is also JSON.
 pub fn written(json: &str) -> Option<String> {
     let value: Value = serde_json::from_str(json).ok()?;
     let mut text = String::new();
     match &value {
-        // At the top, a tuple: only its brackets tell it from JSON.
+        // A tuple at the top differs from JSON only in its brackets.
         Value::Array(items) if !items.is_empty() => {
             text.push('(');
             for item in items {
@@ -59,7 +59,7 @@ fn write(value: &Value, text: &mut String) {
     }
 }
 
-/// In single quotes, unless only those are inside.
+/// Writes a string in single quotes, unless the string contains only single quotes.
 fn quote(string: &str, text: &mut String) {
     let quote = if string.contains('\'') && !string.contains('"') {
         '"'

@@ -1,4 +1,4 @@
-//! Mutations of the arguments of an annotated function: its values are the intended ones.
+//! Loosely spelled arguments of an annotated function, which receives the intended values.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ fn field(name: &'static str, kind: Kind, need: Need) -> Field {
     Field { name, kind, need }
 }
 
-/// The kind of the function's arguments.
+/// Returns the kind of the function's arguments.
 fn kind() -> Kind {
     let list = |item| Kind::List(Box::new(item));
     let map = |entry| Kind::Map(Box::new(entry));
@@ -130,7 +130,7 @@ async fn loosened_arguments_reach_a_function_restored() {
     }
 }
 
-/// A value without the nulls of absent options.
+/// Removes the nulls of missing options.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

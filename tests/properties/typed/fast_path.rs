@@ -1,4 +1,4 @@
-//! Values, warnings and errors are the same with and without the fast path.
+//! Values, warnings and errors are equal with and without the fast path.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use tool_runtime::{Policy, RawArguments};
 use crate::properties::typed::probe::{Probe, Read};
 use crate::properties::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
 
-/// Types that may be left to the tree, always: enums with data, what several keys of an object decide together, keys
-/// of maps that are numbers, keys with escapes, sets, raw text and bytes.
+/// Types that may always use the tree: enums with data, types that several keys of an object decide together, maps with number keys, keys
+/// with escapes, sets, raw text and bytes.
 const OFTEN_SLOW: [&str; 22] = [
     "a_result",
     "a_set",
@@ -43,7 +43,7 @@ fn fast_path_reads_the_same_values() {
     let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
     for probe in types::probes() {
         for round in 0..texts() {
-            // Half as they should be, half with something in them that should not be there.
+            // Half of the texts are valid, the other half contain an error.
             let text = arguments(&mut random, &probe, if round % 2 == 0 { 0 } else { 8 });
             let seen = seen.entry(probe.name).or_default();
             differences.extend(in_all_ways(&probe, text, seen));
@@ -86,8 +86,8 @@ fn fast_path_reads_the_same_values_of_random_types() {
     );
 }
 
-/// An outer type may hide the error of an inner one: then nothing shows that the inner one was refused without reason,
-/// or that the input was read to its middle only.
+/// An outer type may hide the error of an inner type. Then an unnecessary rejection of the inner type, or an incomplete read, is not
+/// visible.
 #[test]
 fn fast_path_reads_the_same_values_where_types_ignore_errors() {
     let mut random = Random::new(15);
@@ -103,7 +103,7 @@ fn fast_path_reads_the_same_values_where_types_ignore_errors() {
     assert!(seen.fast * 4 > seen.without_issues, "{seen:?}");
 }
 
-/// `serde_json` 1.0.154 cuts the first byte off a key that should be a boolean, be the rest UTF-8 or not.
+/// `serde_json` 1.0.154 removes the first byte of a key that should be a boolean, even if the rest is not UTF-8.
 #[test]
 fn rejected_boolean_keys_are_reported_whole() {
     let probes = types::probes();
@@ -125,7 +125,7 @@ fn rejected_boolean_keys_are_reported_whole() {
     }
 }
 
-/// Differences between the ways of reading, from text as from a value, under each policy.
+/// Returns differences between the ways of reading, from text and from a value, under each policy.
 fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     let mut differences = Vec::new();
     let value: Option<RawArguments<'_>> = serde_json::from_str::<Value>(&text).ok().map(Into::into);
@@ -141,7 +141,7 @@ fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     differences
 }
 
-/// The readings of one input with and without the fast path.
+/// Readings of one input with and without the fast path.
 #[derive(Debug)]
 struct Both {
     with: Read,
@@ -156,7 +156,7 @@ impl Both {
         }
     }
 
-    /// Whether the fast path made a difference: not in what was read, in what it was read from.
+    /// Returns whether the fast path was used, which changes only the deserializer.
     fn is_fast(&self) -> bool {
         self.with.deserializer != self.without.deserializer
     }
@@ -180,13 +180,13 @@ impl Both {
     }
 }
 
-/// The numbers of texts that were read in each way.
+/// Numbers of texts by their way of reading.
 #[derive(Debug, Default)]
 struct Seen {
     fast: usize,
-    /// Read with nothing to tell, the fast ones included.
+    /// Read without warnings, including fast reads.
     without_issues: usize,
-    /// Refused, or read with something to tell.
+    /// Rejected, or read with warnings.
     with_issues: usize,
 }
 
@@ -198,7 +198,7 @@ impl Seen {
     }
 }
 
-/// Shows the first of many.
+/// Shows the first of many differences.
 #[track_caller]
 fn none(differences: &[String]) {
     let shown = &differences[..differences.len().min(20)];

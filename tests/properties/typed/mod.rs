@@ -1,7 +1,7 @@
-//! Rust types of every form, each as a parameter: what is read is the same with and without the fast path, and what is
-//! read strictly is what serde alone reads.
+//! Rust types of every form, each as a parameter. Readings with and without the fast path are equal, and strict readings equal those of
+//! serde alone.
 //!
-//! `PROPERTIES_LONG=1` tries many more texts.
+//! `PROPERTIES_LONG=1` tests many more texts.
 
 mod random_types;
 mod fast_path;
@@ -20,12 +20,12 @@ use tests::random::Random;
 use probe::Probe;
 use texts::Writer;
 
-/// Texts per type; `PROPERTIES_LONG=1` tries many more.
+/// Number of texts for each type; `PROPERTIES_LONG=1` tests many more.
 fn texts() -> usize {
     if properties_long() { 3_000 } else { 60 }
 }
 
-/// Random types; `PROPERTIES_LONG=1` draws many more.
+/// Number of random types; `PROPERTIES_LONG=1` tests many more.
 fn random_type_count() -> usize {
     3 * texts()
 }

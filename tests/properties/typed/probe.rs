@@ -1,4 +1,4 @@
-//! A tool of one parameter, and the ways to read a text for it: with the fast path, without it, and with serde alone.
+//! A tool with one parameter, and the ways to read a text for it: with the fast path, without it, and with serde alone.
 
 use std::fmt::Debug;
 
@@ -10,22 +10,22 @@ use tool_runtime::{Policy, RawArguments, Tool, ToolCall, ToolOutcome, ToolRegist
 
 pub struct Probe {
     pub name: &'static str,
-    /// The schema of the arguments.
+    /// Schema of the arguments.
     pub schema: Value,
     registry: ToolRegistry,
     without_fast_path: ToolRegistry,
     plain: Box<Plain>,
 }
 
-/// Reads a text with serde alone, and shows what came of it.
+/// Reads a text with serde alone. Returns the value in its `Debug` form.
 type Plain = dyn Fn(&str) -> Result<String, String>;
 
-/// The result of reading a text.
+/// Result of reading a text.
 #[derive(Debug)]
 pub struct Read {
-    /// The value as `Debug` shows it, if the function was called.
+    /// `Debug` form of the value, if the function was called.
     pub value: Option<String>,
-    /// The name of the `Deserializer` that the function's types were read from, if it was called.
+    /// Name of the `Deserializer` of the function's parameters, if the function was called.
     pub deserializer: Option<String>,
     /// Codes and paths.
     pub warnings: Vec<String>,
@@ -33,12 +33,12 @@ pub struct Read {
 }
 
 impl Probe {
-    /// Of a tool with the parameters `it` and `reader`.
+    /// Creates the probe of a tool with the parameters `it` and `reader`.
     pub fn new<Probed: Tool, T: DeserializeOwned + Debug + 'static>(name: &'static str) -> Self {
         Self::of::<Probed, Arguments<T>>(name, |Arguments { it, .. }| format!("{it:?}"))
     }
 
-    /// Of a tool whose arguments serde can read into a type of their own.
+    /// Creates the probe of a tool whose arguments serde can read into a struct.
     pub fn of<Probed: Tool, A: DeserializeOwned + 'static>(
         name: &'static str,
         show: fn(&A) -> String,
@@ -61,7 +61,7 @@ impl Probe {
         }
     }
 
-    /// As every registry reads it.
+    /// Reads an input like a registry.
     pub fn read<'a>(&self, input: impl Into<RawArguments<'a>>, policy: Policy) -> Read {
         self.read_in(&self.registry, input, policy)
     }
@@ -102,7 +102,7 @@ impl Probe {
     }
 }
 
-/// The arguments of every probe, for serde.
+/// Arguments of every probe, for serde.
 #[derive(serde::Deserialize)]
 struct Arguments<T> {
     it: T,
@@ -122,7 +122,7 @@ fn listed(outcome: &ToolOutcome, errors: bool) -> Vec<String> {
     listed.collect()
 }
 
-/// Records the `Deserializer` that it was read from: a list, since scalars are read from the same one everywhere.
+/// Records the `Deserializer` that provides its items. A list, since all deserializers treat scalars equally.
 pub struct Reader(&'static str);
 
 impl<'de> Deserialize<'de> for Reader {
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Reader {
     }
 }
 
-/// The name of the `Deserializer` of an item.
+/// Name of the `Deserializer` of an item.
 struct Item(&'static str);
 
 impl<'de> Deserialize<'de> for Item {
@@ -155,7 +155,7 @@ impl JsonSchema for Reader {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it was a parameter")]
+#[expect(clippy::needless_pass_by_value, reason = "the macro passes a parameter")]
 pub fn answer(it: &impl Debug, reader: Reader) -> String {
     format!("{}\n{it:?}", reader.0)
 }

@@ -1,40 +1,40 @@
-//! JSON texts rewritten, with their numbers as they were: without what Strict reads differently from serde.
+//! Rewrites JSON texts with their original numbers, without the parts that Strict and serde read differently.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The numbers that are written as integers.
+/// Numbers that are written as integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integers {
     AsSent,
     /// `-0`.
     Zero,
-    /// `-0`, and what has a point or an exponent and is integral.
+    /// `-0`, and integral numbers with a point or an exponent.
     All,
 }
 
-/// Rules for parts of a text that are written in another way.
+/// Rules for the parts that are rewritten.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// Which numbers are written as integers.
+    /// Numbers that are written as integers.
     pub integers: Integers,
-    /// Whether members that are null are left out.
+    /// Whether null fields are omitted.
     pub drops_nulls: bool,
-    /// Members that are left out, by their JSON Pointers.
+    /// Fields that are omitted, by JSON Pointer.
     pub without: &'a [&'a str],
 }
 
 impl Rules<'_> {
-    /// Nothing, but what no two writers agree on.
+    /// Changes only the spellings that differ between writers.
     pub const NONE: Self = Self {
         integers: Integers::AsSent,
         drops_nulls: false,
         without: &[],
     };
 
-    /// The rewritten JSON, with only the last of duplicate keys.
+    /// Returns the rewritten JSON with only the last of duplicate keys.
     pub fn applied(self, text: &str) -> Option<String> {
         self.at("", text)
     }
@@ -90,7 +90,7 @@ impl Rules<'_> {
     }
 }
 
-/// The JSON Pointers of the members that are null.
+/// Returns the JSON Pointers of null fields.
 pub fn nulls(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), text.to_owned())];
@@ -122,8 +122,7 @@ fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Whether serde reads every number as the float that is closest to it: without `serde_json`'s `float_roundtrip` it
-/// does not.
+/// Returns whether serde reads every number as the closest float, which requires `serde_json`'s `float_roundtrip`.
 pub fn is_exact(text: &str) -> bool {
     let in_numbers = |letter: char| matches!(letter, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
     text.split(|letter| !in_numbers(letter)).all(|number| {
@@ -135,7 +134,7 @@ pub fn is_exact(text: &str) -> bool {
     })
 }
 
-/// The members of an object as they come.
+/// Fields of an object in their original order.
 #[derive(Default)]
 struct Members(Vec<(String, Box<RawValue>)>);
 

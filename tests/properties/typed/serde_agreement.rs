@@ -1,4 +1,4 @@
-//! `Policy::Strict` reads the values that serde alone reads, except where the rules differ on purpose.
+//! `Policy::Strict` reads values like serde alone, except where its rules differ intentionally.
 
 use std::collections::BTreeMap;
 
@@ -70,35 +70,34 @@ fn strict_reads_what_serde_reads_of_random_types() {
     assert!(differences.is_empty(), "{seen:?}:\n{}", shown.join("\n"));
 }
 
-/// Texts that serde cannot read, or reads in another way for a reason.
+/// Texts that serde cannot read, or reads differently for a reason.
 fn is_beyond_serde(probe: &Probe, text: &str) -> bool {
     match probe.name {
-        // `serde_json` 1.0.154 makes a `&str` that is not UTF-8: of a key that should be a boolean, it leaves out the
-        // first byte.
+        // `serde_json` 1.0.154 creates an invalid `&str`: it removes the first byte of a key that should be a boolean.
         "by_boolean" | "switches" => !text.is_ascii(),
-        // Of a string with escapes `serde_json` has only a copy to lend, which does not last. The tree lends its own.
+        // For a string with escapes, `serde_json` has only a temporary copy. The tree can lend its own string.
         "borrowing" | "borrowings" | "borrowing_struct" => text.contains('\\'),
-        // Asks for a string and takes a number: `serde_json` goes by what was asked for, the tree by what is there.
+        // The type asks for a string and accepts a number. `serde_json` follows the request, the tree follows the input.
         "hinted" => true,
         _ => false,
     }
 }
 
-/// The comparison of the two readings.
+/// Comparison of two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// Both read it, to the same value.
+    /// Both read equal values.
     Same,
     BothRefuse,
-    /// Serde takes what the schema does not allow.
+    /// Serde accepts a value that the schema does not allow.
     AgainstTheSchema,
-    /// Strict takes what serde would take in another spelling.
+    /// Strict accepts a value that serde accepts in another spelling.
     Respelt,
-    /// Strict takes null for what may be absent; serde does where it is absent.
+    /// Strict accepts null for an optional value; serde accepts only a missing one.
     NullIsAbsent,
     /// An integer beyond 64 bits.
     Wide,
-    /// A blank text where none is allowed, which no keyword says.
+    /// A blank text where the type allows none, which no keyword describes.
     Blank,
     Differ,
 }
@@ -152,7 +151,7 @@ fn compare(probe: &Probe, oracle: &Validator, text: &str, strict: &Read) -> Verd
     }
 }
 
-/// Each selection: where one null stands for absence, another may be a value. Of very many, of the first.
+/// Tries each selection of nulls, since one null may mean a missing value and another may be a value. Very large sets are cut.
 fn some_of(paths: &[String]) -> impl Iterator<Item = Vec<&str>> {
     let paths = &paths[..paths.len().min(8)];
     (1..1_u32 << paths.len()).map(move |chosen| {
@@ -162,7 +161,7 @@ fn some_of(paths: &[String]) -> impl Iterator<Item = Vec<&str>> {
     })
 }
 
-/// A value as it is shown, its zeros without a sign: `-0` may stand where a float is wanted and where an integer is.
+/// Returns the shown value with unsigned zeros: `-0` may be read as a float or as an integer.
 fn unsigned(shown: &str) -> String {
     let zeros = ["-0.0,", "-0.0)", "-0.0]", "-0.0 ", "-0.0}"];
     zeros

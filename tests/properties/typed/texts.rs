@@ -1,16 +1,16 @@
-//! Random JSON texts for a schema: nearly all that fits it, as it may be written, and some that does not.
+//! Random JSON texts for a schema: mostly valid values in any spelling, and some invalid values.
 
 use serde_json::{Map, Value, json};
 use tests::random::Random;
 
 use crate::properties::typed::edge_cases::{INTEGERS, KEYS, NUMBER_KEYS, NUMBERS, TEXTS};
 
-/// Writes texts for one schema.
+/// Writes texts for a schema.
 pub struct Writer<'a> {
     random: &'a mut Random,
-    /// Where references lead.
+    /// Definitions for references.
     root: &'a Value,
-    /// One value in so many is not as it should be; 0: none is.
+    /// Average number of values for each invalid one; 0 for none.
     pub spoils: usize,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Writer<'a> {
         Self { random, root, spoils }
     }
 
-    /// A value that fits the schema, unless it is spoilt.
+    /// Writes a valid value, or rarely an invalid one.
     pub fn value(&mut self, schema: &Value, depth: usize) -> String {
         if self.is_spoilt() {
             return self.anything(2);
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
         self.spoils > 0 && self.random.one_in(self.spoils)
     }
 
-    /// A type that the schema allows.
+    /// Selects a type that the schema allows.
     fn kind(&mut self, schema: &Map<String, Value>) -> String {
         match schema.get("type") {
             Some(Value::String(kind)) => kind.clone(),
@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The schema with its reference followed, one of its alternatives chosen and everything in one.
+    /// Resolves the reference, selects an alternative, and merges all parts of the schema.
     fn merged(&mut self, schema: &Value, depth: usize) -> Map<String, Value> {
         let mut whole = Map::new();
         for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
                     merge(&mut whole, target);
                 }
                 ("anyOf" | "oneOf", Value::Array(branches)) => {
-                    // Deep inside, the first that does not go deeper still.
+                    // At depth, the first alternative without further nesting.
                     let flat = |branch: &&Value| depth == 0 && !branch.to_string().contains("$ref");
                     let branch = branches.iter().find(flat);
                     let branch = branch.unwrap_or_else(|| self.random.pick(branches)).clone();
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
                 self.random.between(-99, 99),
                 self.random.between(-30, 30)
             ),
-            // As many digits as a float holds, and one more or less.
+            // As many digits as a float can represent, or one more or less.
             6 => {
                 let digits = 1_000_000_000_000_000 + self.random.draw() % 99_000_000_000_000_000;
                 let (whole, fraction) = (digits / 1_000_000, digits % 1_000_000);
@@ -154,7 +154,7 @@ impl<'a> Writer<'a> {
         self.quoted(&text)
     }
 
-    /// A string as JSON may write it.
+    /// Writes a string in any JSON spelling.
     fn quoted(&mut self, text: &str) -> String {
         let escapes_all = self.random.one_in(12);
         let mut written = String::from("\"");
@@ -244,7 +244,7 @@ impl<'a> Writer<'a> {
         self.between("{", &members, "}")
     }
 
-    /// Entries of a map: keys that are different, unless they are spoilt.
+    /// Writes the entries of a map with different keys, or rarely with equal ones.
     fn entries(
         &mut self,
         members: &mut Vec<String>,
@@ -269,7 +269,7 @@ impl<'a> Writer<'a> {
         format!("{}{}:{}{value}", self.quoted(name), self.space(), self.space())
     }
 
-    /// Any JSON at all.
+    /// Writes any JSON.
     pub fn anything(&mut self, depth: usize) -> String {
         match self.random.below(if depth == 0 { 6 } else { 9 }) {
             0 => self.integer(&Map::new()),
@@ -308,7 +308,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Properties of both, and of everything else the later one.
+/// Merges the properties of both schemas; other keywords come from the later one.
 fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
     for (keyword, value) in part {
         match (whole.get_mut(&keyword), value) {

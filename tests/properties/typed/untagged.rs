@@ -1,5 +1,4 @@
-//! Untagged enums: serde takes the first variant that fits and ignores the keys that it does not know. Each of them is
-//! warned of.
+//! Untagged enums. Serde selects the first matching variant and ignores unknown keys; each ignored key causes a warning.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +76,7 @@ untagged! {
         Many(Vec<Tree>),
     }
 
-    /// Values that the type refuses and the schema accepts.
+    /// Values that the schema accepts and the type rejects.
     enum Strange {
         Even { x: Even },
         Any { x: u8, y: u8 },
@@ -146,7 +145,7 @@ impl JsonSchema for Even {
     }
 }
 
-/// Declares tools of one parameter that answer with it, and registers them.
+/// Declares and registers tools that return their only parameter.
 macro_rules! tools {
     ($($name:ident: $type:ty;)*) => {
         $(
@@ -186,7 +185,7 @@ tools! {
     strange: Strange;
 }
 
-/// The result of a call: the value that the function received, and the warnings.
+/// Result of a call: the value that the function received, and the warnings.
 #[derive(Debug, PartialEq)]
 struct Read {
     given: Option<Value>,
@@ -282,7 +281,7 @@ fn coerced_values_are_read_as_the_first_matching_variant() {
     );
 }
 
-/// Keys that are dropped for one variant would make the value fit an earlier one, which does not know all of the rest.
+/// Without the keys that are removed for one variant, the value would match an earlier variant, which does not know all other keys.
 #[test]
 fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_read(
@@ -295,7 +294,7 @@ fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_eq!(nested.errors, ["ambiguous_value /it"], "{nested:?}");
 }
 
-/// The schema allows it to the first variant, and its type refuses it: serde continues with the next, with all its
+/// The schema of the first variant accepts the value, but its type rejects it. Serde continues with the next variant and all its keys.
 /// keys.
 #[test]
 fn value_rejected_by_a_type_is_read_as_a_later_variant() {
@@ -309,7 +308,7 @@ fn value_rejected_by_a_type_is_read_as_a_later_variant() {
     );
 }
 
-/// The reading of a call in each registry, from text and from a value, which are equal.
+/// Reads a call in each registry, from text and from a value. Both readings must be equal.
 fn call_in_all_ways(registries: [&ToolRegistry; 2], tool: &str, arguments: &Value, policy: Policy) -> Read {
     let text = arguments.to_string();
     let read = call(registries[0], tool, text.as_str().into(), policy);
@@ -324,7 +323,7 @@ fn call_in_all_ways(registries: [&ToolRegistry; 2], tool: &str, arguments: &Valu
     read
 }
 
-/// Nothing that was sent disappears without an issue, and only values that disappear are reported as unknown.
+/// Every removed key has an issue, and only removed keys are reported as unknown.
 #[test]
 fn every_dropped_key_has_an_issue() {
     let mut random = Random::new(21);
@@ -378,7 +377,7 @@ fn every_dropped_key_has_an_issue() {
     assert!(lost > 100 && read_whole > 100, "{lost} {read_whole}");
 }
 
-/// The keys that were sent and are not there, and whether they were sent with `null`, which may stand for absence.
+/// Returns the keys that were sent and removed, and whether their value was `null`, which may mean a missing value.
 fn keys_gone(sent: &Value, given: &Value, at: &str, gone: &mut Vec<(String, bool)>) {
     match (sent, given) {
         (Value::Object(sent), Value::Object(given)) => {

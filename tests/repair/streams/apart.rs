@@ -1,5 +1,5 @@
-//! Several calls, each with a unique index, in irregular streams: with equal or missing ids, late names, missing ends.
-//! A piece for one index never leaves for another.
+//! Several calls with unique indexes in irregular streams: with equal or missing ids, late names, missing ends. A piece of one index is
+//! never sent for another.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const ARGUMENTS: [&str; 9] = [
     "{'d': @}",
 ];
 
-/// A call that has not been sent whole yet.
+/// A call that is not completely sent.
 struct Made {
     arguments: &'static str,
     tool: &'static str,
@@ -83,7 +83,7 @@ fn make(random: &mut Random) -> Made {
     }
 }
 
-/// Which call comes next: one after another, or in turns.
+/// Order of the calls: one after another, or interleaved.
 fn next(made: &[Made], turns: bool, random: &mut Random) -> Option<usize> {
     let begun = made.iter().filter(|call| call.begun).count();
     let open: Vec<usize> = (0..made.len().min(begun + 1))
@@ -100,7 +100,7 @@ fn chat(made: &mut [Made], random: &mut Random) -> Vec<Value> {
     let choice =
         |delta: Value, end: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
     let (turns, names_late, again) = (random.one_in(3), random.one_in(4), random.one_in(4));
-    // Nothing shows that a call without a name and a unique id is another call whose index changed.
+    // A call without a name and a unique id cannot be distinguished from another call whose index changed.
     let ids = if names_late { 1 } else { random.below(4) };
     let mut events = Vec::new();
     while let Some(at) = next(made, turns, random) {

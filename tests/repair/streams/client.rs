@@ -1,11 +1,11 @@
-//! Clients that put calls together, one for each dialect.
+//! Clients that join the pieces of calls, one for each dialect.
 
 use serde_json::Value;
 use tool_runtime::repair::stream::Dialect;
 
 use super::heard::events;
 
-/// One call, put together.
+/// A joined call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Call {
     pub choice: u64,
@@ -14,23 +14,23 @@ pub struct Call {
     pub id: Option<String>,
     pub tool: String,
     pub arguments: String,
-    /// A piece of a Responses stream had its own id or place.
+    /// A piece of a Responses stream had another id or position.
     named: bool,
-    /// It is named like the call before it, which was whole.
+    /// The call has the name of the previous call, which was complete.
     again: bool,
-    /// The arguments, where they were said again as a whole.
+    /// The arguments that were repeated as a whole.
     pub copies: Vec<String>,
     pub in_pieces: bool,
     legacy: bool,
     stopped: bool,
-    /// All that came of the arguments is what a Responses item was announced with, whole and JSON.
+    /// All arguments are those in the announcement of a Responses item, complete and valid JSON.
     announced: bool,
-    /// Whether the stream reported that its output was cut off while this call was open.
+    /// Whether the stream reported during this call that its output was cut off.
     pub cut: bool,
 }
 
 impl Call {
-    /// The arguments that the client executes: the last ones.
+    /// Returns the arguments that the client executes, which are the last ones.
     pub fn last(&self) -> &str {
         self.copies.last().unwrap_or(&self.arguments)
     }
@@ -89,7 +89,7 @@ fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
         .filter(|call| call.choice == choice && !call.stopped && !call.legacy)
         .collect();
     let by_id = |call: &Call| id.is_some() && call.id == id;
-    // After an empty object that is the first, the real one may follow.
+    // The arguments may follow an empty object at the beginning.
     let again = |call: &Call| {
         let whole = serde_json::from_str::<Value>(&call.arguments).ok();
         name.is_some()
@@ -151,7 +151,7 @@ impl Call {
         self.add(arguments);
     }
 
-    /// Begins the arguments again: those in the announcement of an item are a copy, if all of them are repeated.
+    /// Restarts the arguments. The arguments in the announcement of an item are a copy, if all of them are repeated.
     fn start_over(&mut self, again: bool) {
         if again && std::mem::take(&mut self.announced) {
             self.arguments.clear();
@@ -207,7 +207,7 @@ fn anthropic(events: &[Value]) -> Vec<Call> {
                     .map(Value::from)
                     .contains(&event["delta"]["stop_reason"]) =>
             {
-                // Only the block that came last can have been cut.
+                // Only the last block can be cut off.
                 calls.iter_mut().rev().take(1).for_each(|call| call.cut = true);
             }
             _ => {}
@@ -272,7 +272,7 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
             || (call_id.is_some() && call.id == call_id)
             || (index.is_some() && call.index == index)
     };
-    // Some say the one id where the other belongs.
+    // Some servers send one of the two ids in both fields.
     let crosswise = |call: &Call| {
         let other_place = index.is_some() && call.index.is_some() && call.index != index;
         let other_ids = call_id.is_some() && call.id.is_some() && id.is_some() && call.item.is_some();

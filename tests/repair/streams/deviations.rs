@@ -1,5 +1,4 @@
-//! Whole responses of streams with the deviations that servers show at the end: trailing events, calls without arguments, ids that
-//! change.
+//! Complete streamed responses with deviations of servers at the end: additional events, calls without arguments, changed ids.
 
 use serde_json::{Value, json};
 use tool_runtime::format::openai::responses;
@@ -18,7 +17,7 @@ fn read_events(dialect: Dialect, events: &[Value]) -> Result<Read, StreamError> 
     read(dialect, [sse(events).as_bytes()])
 }
 
-/// The names and the arguments of the calls.
+/// Returns the names and the arguments of the calls.
 fn called(read: &Read) -> Vec<(String, String)> {
     let calls = read.calls.iter();
     calls
@@ -26,7 +25,7 @@ fn called(read: &Read) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A stream of the Messages API with these blocks: the block at its start, and the pieces of its `input`.
+/// Builds a Messages stream with these blocks: the block at its start, and the pieces of its `input`.
 fn anthropic(blocks: &[(Value, &[&str])], stop_reason: &str) -> Vec<Value> {
     let mut events =
         vec![json!({ "type": "message_start", "message": { "role": "assistant", "content": [] } })];

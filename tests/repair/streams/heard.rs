@@ -1,8 +1,8 @@
-//! Events as a client reads them, by other means than the repair: no spans, no framer, all at once.
+//! Parses events like a client, independently of the repair: without spans and framing, all at once.
 
 use serde_json::Value;
 
-/// The raw text of each event (and of each comment), without its blank line.
+/// Returns the raw text of each event and comment, without its blank line.
 pub fn blocks(stream: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(stream);
     let text = text
@@ -15,7 +15,7 @@ pub fn blocks(stream: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The JSON of each event that has some.
+/// Returns the JSON of each event that has any.
 pub fn events(stream: &[u8]) -> Vec<Value> {
     let json = |block: &String| {
         let lines = block.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -25,7 +25,7 @@ pub fn events(stream: &[u8]) -> Vec<Value> {
     blocks(stream).iter().filter_map(json).collect()
 }
 
-/// Half surrogate pairs become characters that stand for them, so that they survive until both halves are there.
+/// Replaces half surrogate pairs by private characters, so that both halves can be joined later.
 fn stand_ins(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -47,7 +47,7 @@ fn stand_ins(text: &str) -> String {
     out + rest
 }
 
-/// The text that stand-ins mean; `None` when half a pair stands alone.
+/// Replaces the private characters by their meaning; `None` if a half has no other half.
 pub fn text(with_stand_ins: &str) -> Option<String> {
     let mut units = Vec::new();
     for character in with_stand_ins.chars() {

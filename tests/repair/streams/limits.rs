@@ -1,4 +1,4 @@
-//! Streams that ask for more than is kept: what goes over a limit passes as it came.
+//! Streams that exceed limits pass unchanged from there.
 
 use tool_runtime::repair::stream::{Dialect, StreamLimits, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Limits, Status};
@@ -271,7 +271,7 @@ fn a_name_without_end_is_kept_in_part() {
     assert!(records[0].tool.len() < 6000, "{} bytes", records[0].tool.len());
 }
 
-/// A call that is whole, of a tool that may be any.
+/// Builds a complete call of any tool.
 fn call(at: usize, tool: &str, arguments: &str) -> String {
     format!(
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"call_{at}\",\
@@ -315,8 +315,8 @@ fn so_many_names_that_passed_by_are_kept() {
     assert_eq!((names.len(), &*names[1], &*names[63]), (64, "Tool0", "Tool62"));
 }
 
-/// No repair is known whose result is no JSON, so that the switch itself is all that can be seen from outside; that it
-/// switches is seen where a repair with a mistake in it can be made.
+/// No known repair has a result that is not JSON, so only the switch is visible here. Unit tests with an incorrect repair show that it has
+/// an effect.
 #[test]
 fn the_validation_is_off_where_the_configuration_says_so() {
     for strict_validation in [true, false] {

@@ -1,4 +1,4 @@
-//! Streams with very many pieces or calls: twice as many take twice as long.
+//! Streams with very many pieces or calls take time linear in their number.
 
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use tool_runtime::repair::{FormatFixing, Status};
 use super::limits::piece;
 use super::sent::send;
 
-/// A piece of another id each, after arguments that are not complete: whether they are is asked without looking at all
-/// of what is held.
+/// Builds pieces with a new id each, after incomplete arguments. Completeness is checked without reading all held bytes.
 #[test]
 fn ids_that_change_with_every_piece_cost_linear_time() {
     let took = |pieces: usize| {
@@ -45,7 +44,7 @@ fn ids_that_change_with_every_piece_cost_linear_time() {
     assert!(many < few * 24, "{few:?}, and eight times as many {many:?}");
 }
 
-/// Open calls, and the event with which all of them end.
+/// Builds open calls, and the event that ends all of them.
 fn calls_and_end(dialect: Dialect, count: usize) -> (String, String) {
     let begin = |at: usize| match dialect {
         Dialect::ChatCompletions => piece(at, &format!("\"id\":\"call_{at}\","), "{'a': 1}"),
@@ -81,7 +80,7 @@ fn calls_and_end(dialect: Dialect, count: usize) -> (String, String) {
     ((0..count).map(begin).collect(), format!("data: {end}\n\n"))
 }
 
-/// Processor time of the end of all calls, by an event of the stream or with it.
+/// Measures the processor time of the end of all calls.
 fn end_takes(dialect: Dialect, count: usize, by_event: bool) -> Duration {
     let (calls, end) = calls_and_end(dialect, count);
     let limits = StreamLimits {
@@ -104,9 +103,9 @@ fn end_takes(dialect: Dialect, count: usize, by_event: bool) -> Duration {
     took
 }
 
-/// Eight times as many calls may take 24 times as long, where quadratic work takes 64. The least of several rounds counts, and
-/// the first round that is fast enough is the last: whatever else runs on the machine only makes things slower. Of the system's
-/// clock for a thread, less than two milliseconds say nothing.
+/// Eight times as many calls may take 24 times as long; quadratic work would take 64 times as long. The fastest of several rounds counts,
+/// and the first round that is fast enough is the last one, since other processes only slow the test down. Thread clock times below two
+/// milliseconds are not significant.
 fn assert_ends_in_linear_time(dialect: Dialect) {
     for by_event in [true, false] {
         let (mut few, mut many) = (Duration::MAX, Duration::MAX);
@@ -136,13 +135,13 @@ fn ending_the_calls_of_a_message_takes_linear_time() {
     assert_ends_in_linear_time(Dialect::Anthropic);
 }
 
-/// Arguments of some length, of which only the end differs.
+/// Builds arguments of a length, which differ only at the end.
 fn long_arguments(at: usize) -> String {
     format!("{{\"text\": \"{}\", \"at\": {at}}}", "x".repeat(4_000))
 }
 
-/// Processor time of the end of a response whose calls begin with the last item, and end with other `call_id`s or none, so that
-/// they are distinguished by their arguments. There are no more calls than a reader follows.
+/// Measures the processor time of the end of a response whose calls begin with the last item, and end with other `call_id`s or none, so
+/// that the arguments distinguish them. There are no more calls than a reader follows.
 fn pairing_takes(count: usize, has_ids: bool) -> Duration {
     let mut reader = ResponseReader::new();
     for at in (0..count).rev() {

@@ -1,5 +1,5 @@
-//! The repair of tool calls in streams: recorded streams of each dialect with every deviation that providers show,
-//! and random ones; each cut everywhere, and each held to what a client makes of it.
+//! Repair of tool calls in streams: recorded streams of each dialect with every known deviation of providers, and random streams. Each
+//! stream is cut everywhere, and compared with the view of a client.
 
 mod sent;
 mod heard;

@@ -1,5 +1,5 @@
-//! Recorded streams with events lost, doubled and swapped, and with bytes changed: whatever comes, every cut gives
-//! the same, other tools' calls are untouched, and nothing is lost where nothing was repaired.
+//! Recorded streams with lost, doubled and swapped events, and with changed bytes: results do not depend on the cuts, calls of other tools
+//! stay unchanged, and no event without a repair is lost.
 
 use tests::long::long;
 use tests::random::Random;
@@ -41,8 +41,8 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
     let mut random = Random::new(4);
     let mut unrepaired = 0;
     for stream in recorded() {
-        // Where indexes change or calls take turns, a lost event leaves pieces that could belong to several. And after
-        // arguments, a client takes each piece of a name for another call's.
+        // If indexes change or calls are interleaved, a lost event leaves pieces that may belong to several calls. After arguments, a
+        // client assigns each piece of a name to a new call.
         let unclear = ["index", "interleaved", "parallel", "stop_missing", "name_split"]
             .iter()
             .any(|word| stream.name.contains(word));
@@ -78,7 +78,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
     assert!(unrepaired > 100);
 }
 
-/// Returns whether its call was treated as complete and left, maybe repaired, before the rest of it arrived.
+/// Returns whether a call was treated as complete and sent, possibly repaired, before the rest of it arrived.
 fn left_early(record: &RepairRecord) -> bool {
     let reason = record.reason.as_ref();
     reason.is_some_and(|reason| reason.message.starts_with("more came"))
@@ -88,14 +88,14 @@ fn rounds() -> usize {
     if long() { 300 } else { 4 }
 }
 
-/// A copy of the stream with arguments that cannot be repaired.
+/// Builds a copy of the stream with unrepairable arguments.
 fn refusable(stream: &Recorded) -> Vec<u8> {
     String::from_utf8_lossy(&stream.bytes)
         .replace("'", "@'")
         .into_bytes()
 }
 
-/// Some events lost, doubled or swapped with the next.
+/// Loses, doubles or swaps some events.
 fn shuffle(stream: &[u8], random: &mut Random) -> Vec<u8> {
     let stream = String::from_utf8_lossy(stream).into_owned();
     let mut events: Vec<&str> = stream.split_inclusive("\n\n").collect();
@@ -116,7 +116,7 @@ fn shuffle(stream: &[u8], random: &mut Random) -> Vec<u8> {
     events.concat().into_bytes()
 }
 
-/// As [`shuffle`], and with some bytes changed.
+/// Applies [`shuffle`], and changes some bytes.
 pub fn mutate(stream: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = shuffle(stream, random);
     for _ in 0..random.below(4) {

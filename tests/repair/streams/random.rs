@@ -1,4 +1,4 @@
-//! Random calls, cut into random pieces and mixed at random: what a client hears is the repair of what came.
+//! Random calls in random, interleaved pieces: a client receives the repair of the original arguments.
 
 use serde_json::{Value, json};
 use tests::long::long;
@@ -13,7 +13,7 @@ use super::sent::{send, send_whole};
 struct Made {
     tool: &'static str,
     arguments: String,
-    /// The pieces that have not been written yet, the next one last.
+    /// Unwritten pieces, the next one last.
     pieces: Vec<String>,
     open: bool,
 }
@@ -73,9 +73,8 @@ fn expectation(made: &Made) -> String {
     }
 }
 
-/// Expected calls of a chat. A call that ends like a complete object or list when a piece of another one arrives is
-/// treated as complete, as clients treat it; later pieces for it stay unchanged. This is checked when it ends so and
-/// bytes are held, and again after twice as many bytes.
+/// Expected calls of a chat. A call that ends like a complete object or list when a piece of another call arrives is treated as complete,
+/// as in clients; later pieces for it stay unchanged. This is checked when bytes are held, and again after twice as many bytes.
 fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
     let mut expectations: Vec<String> = made.iter().map(expectation).collect();
     let mut came = vec![String::new(); made.len()];
@@ -128,7 +127,7 @@ fn make(random: &mut Random) -> Made {
     }
 }
 
-/// JSON, Python, something between, or the beginning of one.
+/// Generates JSON, Python, a mixture of both, or the beginning of one.
 fn arguments(random: &mut Random) -> String {
     let mut text = String::new();
     value(random, 0, &mut text);
@@ -221,7 +220,7 @@ fn event(value: &Value, random: &mut Random) -> String {
     format!("{ping}{name}data: {text}{end}{end}")
 }
 
-/// Encodes JSON in ASCII, so that characters outside are two escapes that might be cut.
+/// Encodes JSON in ASCII, so that a character may be two escapes, which can be cut apart.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -236,13 +235,13 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Writes events of the calls in a random mix, until every call is complete.
+/// Writes interleaved events of the calls, until every call is complete.
 fn mix(
     made: &mut [Made],
     random: &mut Random,
     mut write: impl FnMut(usize, &mut Made, Option<String>, &mut Random),
 ) {
-    // Calls begin in their order, so that clients list them in it.
+    // Calls begin in order, so that clients list them in order.
     let mut begun = 0;
     loop {
         let left: Vec<usize> = (0..made.len())

@@ -1,4 +1,4 @@
-//! Calls that are read from events are what a client puts together of the repaired stream.
+//! Calls that are read from events equal the calls that a client joins from the repaired stream.
 
 use serde::de::IgnoredAny;
 use tests::long::long;
@@ -13,7 +13,7 @@ use super::recorded::recorded;
 use super::sent::send_whole;
 use super::wild;
 
-/// The calls of a stream, and whether a piece of arguments belonged to none.
+/// Calls of a stream, and whether a piece of arguments belonged to no call.
 fn read(dialect: Dialect, fixing: &FormatFixing, stream: &[u8]) -> (Vec<ReadCall>, bool) {
     let mut reader = CallReader::new(dialect, fixing.clone());
     let mut decoder = SseDecoder::new();
@@ -53,8 +53,8 @@ fn read(dialect: Dialect, fixing: &FormatFixing, stream: &[u8]) -> (Vec<ReadCall
     (ended, unattributed)
 }
 
-/// Streams of which the client of these tests makes something else: it goes by the index, knows a name that comes behind the
-/// arguments, or reads halves of surrogate pairs.
+/// Streams that the client of these tests reads differently: it uses the index, accepts a name after the arguments, or reads halves of
+/// surrogate pairs.
 const OTHERS: [&str; 5] = [
     "of_an_ended_call",
     "responses_index_reused",

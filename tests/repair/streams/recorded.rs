@@ -1,4 +1,4 @@
-//! Recorded streams, each with what must become of it beside it. `UPDATE_GOLDEN=1` writes that anew.
+//! Recorded streams, each with a file of its expected result. `UPDATE_GOLDEN=1` updates these files.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,8 +18,7 @@ pub struct Recorded {
     pub bytes: Vec<u8>,
 }
 
-/// Every file of `recorded/`. Its name begins with the dialect; its first line may be a comment with the
-/// configuration.
+/// Returns every file in `recorded/`. The name begins with the dialect; the first line may be a comment with the configuration.
 pub fn recorded() -> Vec<Recorded> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder("recorded"))
         .unwrap()
@@ -140,7 +139,7 @@ fn every_cut_gives_the_same() {
             assert_eq!(sent, whole, "{} {how}", stream.name);
         };
         cut(stream.bytes.chunks(1).collect(), &"byte by byte");
-        // What stands above the framer sees whole events only, so that a part of the cuts is enough every day.
+        // The code after the framer sees only whole events, so some of the cuts are enough by default.
         let step = if long() { 1 } else { 97 };
         for at in (1..stream.bytes.len()).step_by(step) {
             let (left, right) = stream.bytes.split_at(at);
@@ -149,7 +148,7 @@ fn every_cut_gives_the_same() {
     }
 }
 
-/// The arguments that a client joins are the [`repair`] of the original ones, or unchanged.
+/// The arguments that a client joins are the [`repair`] of the original arguments, or unchanged.
 #[test]
 fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
     for stream in recorded() {
@@ -158,10 +157,10 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
             continue;
         }
         if stream.name == "responses_index_reused" {
-            continue; // the client above goes by the index, and takes both calls for one
+            continue; // the client above uses the index, and joins both calls
         }
         if stream.name.starts_with("chat_more_behind_whole") {
-            continue; // its calls left before all of them had come; what is heard is in the file beside it
+            continue; // the calls were sent before they were complete; the expected result is in the file
         }
         let (came, heard) = (
             calls(stream.dialect, &stream.bytes),
@@ -173,7 +172,7 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
             assert_eq!((&came.tool, &came.id), (&heard.tool, &heard.id), "{name}");
             let expected = expected(&stream, came, &sent);
             if name == "chat_object_spaced" {
-                // The client above writes objects anew; the text itself is in the file beside it.
+                // The client above serializes objects again; the exact text is in the file.
                 let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
                 assert_eq!(value(&heard.arguments), value(&expected));
                 continue;
@@ -191,7 +190,7 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
     }
 }
 
-/// Whether an event is the error that a stream ends with.
+/// Returns whether an event is the error that ends a stream.
 fn is_error(block: &str) -> bool {
     block.contains("invalid_tool_arguments") || block.contains("api_error")
 }
@@ -234,7 +233,7 @@ fn all_else_leaves_byte_for_byte_and_in_order() {
     for stream in recorded() {
         let others = |bytes: &[u8]| {
             let mut blocks = blocks(bytes);
-            // Pings and comments may overtake the end of a block that is kept back.
+            // Pings and comments may overtake the held end of a block.
             let about = ["arguments\"", "_arguments.", "partial_json", "event: ping"];
             let other =
                 |block: &String| !block.starts_with(':') && !about.iter().any(|word| block.contains(word));

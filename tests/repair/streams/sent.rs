@@ -1,9 +1,9 @@
-//! A stream through the repair.
+//! Sends a stream through the repair.
 
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
 
-/// The output of a stream, and its records.
+/// Output of a stream, with its records.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sent {
     pub bytes: Vec<u8>,

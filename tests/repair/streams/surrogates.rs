@@ -1,9 +1,9 @@
-//! Texts whose surrogate pairs a server cuts between two events.
+//! Texts whose surrogate pairs a server splits between two events.
 
 use tool_runtime::format::openai::{chat, responses};
 use tool_runtime::format::{Delta, anthropic};
 
-/// Output of a reader: the deltas, joined, and the texts of the response.
+/// Output of a reader: the joined deltas, and the texts of the response.
 #[derive(Debug, PartialEq)]
 struct Texts {
     text: String,
@@ -37,7 +37,7 @@ fn sse(events: &[String]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-/// The UTF-16 code units of a text as JSON escapes.
+/// Writes the UTF-16 code units of a text as JSON escapes.
 fn escapes(text: &[u16]) -> String {
     text.iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
@@ -73,7 +73,7 @@ fn anthropic_texts(pieces: &[String], size: usize) -> Texts {
     )
 }
 
-/// The two texts of a message are sent at once, beside another choice.
+/// Builds two interleaved texts of a message, next to another choice.
 fn chat_texts(pieces: &[String], size: usize, end: &str) -> Texts {
     let mut events: Vec<String> = pieces
         .iter()
@@ -142,7 +142,7 @@ fn surrogates_that_stay_alone_are_replacement_characters() {
     }
 }
 
-/// Reads a text that is cut at every place, and everywhere, by the readers of all APIs.
+/// Reads a text that is split at every position, with the readers of all APIs.
 fn check(sent: &[u16], expected: &str) {
     let mut cuts: Vec<Vec<String>> = (0..=sent.len())
         .map(|at| vec![escapes(&sent[..at]), escapes(&sent[at..])])

@@ -1,4 +1,4 @@
-//! Events of `tracing`: one for each call that was not simply JSON, and never its arguments.
+//! `tracing` events: one for each call that was not valid JSON, without its arguments.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::sent::send;
 
-/// Every event: its level, and its fields in one line.
+/// Collects the level and the fields of every event.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(Level, String)>>>);
 
@@ -36,7 +36,7 @@ fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
     told_of(fixing, &arguments.collect::<Vec<_>>())
 }
 
-/// Events of calls with these arguments, in the spelling of the stream.
+/// Returns the events of calls with these arguments, in the spelling of the stream.
 fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> {
     let told = Told::default();
     let subscriber = tracing_subscriber::registry().with(told.clone());
@@ -51,7 +51,7 @@ fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> 
         })
         .collect();
     let subscriber = Dispatch::new(subscriber);
-    // As long as there is only one, an event that first happens on another thread is treated as disabled.
+    // With only one subscriber, an event whose first occurrence is on another thread is cached as disabled.
     let _another = Dispatch::new(tracing_subscriber::registry());
     tracing::dispatcher::with_default(&subscriber, || {
         let limits = StreamLimits {
@@ -116,7 +116,7 @@ fn arguments_that_are_an_object_are_told() {
     assert!(!line.contains("secret"), "{line}");
 }
 
-/// Fixes are noted in the order in which they are made: what stands in front of the object comes last.
+/// Fixes are logged in the order in which they are made, so text before the object is last.
 #[test]
 fn the_first_place_is_the_first_in_the_text() {
     let told = told(&FormatFixing::default(), &["Here is the call:\n{'secret': 1}"]);

@@ -1,4 +1,4 @@
-//! Whole responses that are read from streams: the same whatever the pieces, complete or an error, and fit to be sent back.
+//! Complete responses that are read from streams: results do not depend on the pieces, are complete or an error, and can be sent back.
 
 use std::fmt::Write;
 
@@ -17,16 +17,16 @@ use super::mutated::mutate;
 use super::recorded::{folder, recorded};
 use super::wild;
 
-/// A response, in the words that all APIs share.
+/// A response in the terms that all APIs share.
 #[derive(Debug)]
 pub struct Read {
-    /// The message, or the items.
+    /// The message or the items.
     pub message: Value,
     pub calls: Vec<ToolCall>,
     pub stop: String,
 }
 
-/// Pushes pieces into a reader, and then finishes it.
+/// Pushes pieces into a reader, and finishes the reader.
 macro_rules! read {
     ($reader:expr, $pieces:expr) => {{
         let mut reader = $reader;
@@ -56,7 +56,7 @@ pub fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) ->
     }
 }
 
-/// `UPDATE_GOLDEN=1` writes the file anew.
+/// `UPDATE_GOLDEN=1` updates the file.
 #[test]
 fn recorded_streams_become_what_the_file_says() {
     let mut text = String::new();
@@ -101,7 +101,7 @@ fn pieces_make_no_difference_to_a_response() {
     }
 }
 
-/// Events that are lost, doubled or swapped, and bytes that are changed: a response or an error, whatever the pieces.
+/// Lost, doubled or swapped events, and changed bytes: a response or an error, which does not depend on the pieces.
 #[test]
 fn mutated_streams_are_read_alike_whatever_the_pieces() {
     let mut random = Random::new(17);
@@ -125,7 +125,7 @@ fn mutated_streams_are_read_alike_whatever_the_pieces() {
     assert!(read_whole > 50 && errors > 50, "{read_whole} {errors}");
 }
 
-/// A stream of one call never becomes another call: all of its arguments, or an error, or a text that no tool takes.
+/// The stream of a call never becomes another call: all arguments are read, or there is an error, or the text is one that no tool accepts.
 #[test]
 fn pieces_of_a_call_are_no_other_call() {
     let mut random = Random::new(16);
@@ -156,7 +156,7 @@ fn pieces_of_a_call_are_no_other_call() {
     assert!(whole > rounds / 4, "{whole}");
 }
 
-/// Parsed events give what their bytes give.
+/// Parsed events have the results of their bytes.
 #[test]
 fn events_of_another_reader_can_be_pushed() {
     let bytes = chat_stream(&["{'a': ", "1}"], "tool_calls");
@@ -216,7 +216,7 @@ fn a_stream_that_ends_early_says_what_is_missing() {
                 ]
             );
         }
-        // In the middle of an event, too.
+        // Also within an event.
         let bytes = stream.bytes.len() - 40;
         let cut = read(dialect, [&stream.bytes[..bytes]]);
         if dialect != Dialect::ChatCompletions {
@@ -228,7 +228,7 @@ fn a_stream_that_ends_early_says_what_is_missing() {
     }
 }
 
-/// Whatever was read can be sent back, with a result for each call, to a server that refuses what the APIs refuse.
+/// Every response that was read can be sent back, with a result for each call, to a strict server.
 #[test]
 fn every_response_can_be_sent_back() {
     let mut sent = 0;
@@ -276,7 +276,7 @@ fn every_response_can_be_sent_back() {
     assert!(sent > 90, "{sent}");
 }
 
-/// A chat stream of one call, whose arguments come in these pieces.
+/// Builds a chat stream of one call, whose arguments have these pieces.
 fn chat_stream(pieces: &[&str], reason: &str) -> String {
     let mut calls: Vec<Value> = pieces
         .iter()
@@ -291,7 +291,7 @@ fn chat_stream(pieces: &[&str], reason: &str) -> String {
     chat_deltas(&deltas, json!(reason))
 }
 
-/// A chat stream of these deltas, with an end.
+/// Builds a chat stream with these deltas, and an end.
 fn chat_deltas(deltas: &[Value], reason: Value) -> String {
     let chunk = |delta: &Value, reason: &Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
@@ -448,7 +448,7 @@ fn a_call_that_was_cut_off_leaves_the_message() {
     let complete = chat_read(&chat_stream(&["{\"a\": [1, 2]}"], "length")).unwrap();
     assert_eq!(complete.calls.len(), 1);
 
-    // The model believes that it is complete, and has to learn that it is not.
+    // The model believes that the call is complete, and must learn that it is not.
     let broken = chat_read(&chat_stream(&["{\"a\": [1, 2"], "tool_calls")).unwrap();
     assert_eq!(broken.calls[0].input, "{\"a\": [1, 2".into());
     assert_eq!(broken.message["tool_calls"][0]["function"]["arguments"], "{}");
@@ -480,7 +480,7 @@ fn errors_in_streams_are_errors() {
     assert!(matches!(invalid, StreamError::InvalidEvent { .. }), "{invalid}");
 }
 
-/// A body and the stream of it are one response.
+/// A body and its stream are equal responses.
 #[test]
 fn whole_bodies_are_split_like_streams() {
     let streamed = chat_read(&chat_stream(&["{\"a\": 1}"], "tool_calls")).unwrap();

@@ -1,6 +1,5 @@
-//! One call in a stream that tells of it as it likes: ids, names and indexes that are missing, said again or changed
-//! with every piece, ends that come early or with every piece. Whatever a client takes the pieces for, put together
-//! they are what came, or its repair.
+//! One call in an arbitrary stream: ids, names and indexes are missing, repeated or changed with every piece, and ends are early or
+//! repeated. However a client joins the pieces, the result is the original arguments or their repair.
 
 use serde_json::{Value, json};
 use tests::long::long;
@@ -79,7 +78,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// Cut anywhere, and as a rule around what misleads.
+/// Cuts the text anywhere, usually next to ambiguous characters.
 fn pieces<'a>(text: &'a str, random: &mut Random) -> Vec<&'a str> {
     let mut cuts: Vec<usize> = (0..random.below(5)).map(|_| random.below(text.len())).collect();
     for word in MISLEADING {
@@ -99,7 +98,7 @@ fn pieces<'a>(text: &'a str, random: &mut Random) -> Vec<&'a str> {
     pieces
 }
 
-/// Frequency of a field in a stream: in every event, in the first, another value each time, never.
+/// Frequency of a field in a stream: in every event, in the first event, with a new value in each event, or never.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Said {
     Always,
@@ -135,7 +134,7 @@ impl Said {
     }
 }
 
-/// A stream of one call, whose arguments are JSON or Python.
+/// Builds a stream of one call, whose arguments are JSON or Python.
 pub fn any_stream(random: &mut Random) -> (Dialect, String, String) {
     let json = json!({"k": value(random, 0), "l": value(random, 0)}).to_string();
     let python = json.replace('"', "'").replace("null", "None");
@@ -191,7 +190,7 @@ fn chat(pieces: &[&str], random: &mut Random) -> Vec<Value> {
         if let id @ Value::String(_) = id.of(at, "call") {
             call["id"] = id;
         }
-        // A name that changes is that of another tool.
+        // A changed name belongs to another tool.
         let name = if matches!(name, Said::Changing | Said::Null) {
             Said::Always
         } else {
@@ -242,7 +241,7 @@ fn responses(pieces: &[&str], random: &mut Random) -> Vec<Value> {
         }
         events.push(delta);
         if random.one_in(12) {
-            events.extend(added.clone()); // said again
+            events.extend(added.clone()); // repeated
         }
         if random.one_in(12) {
             events.push(
@@ -290,7 +289,7 @@ fn anthropic(pieces: &[&str], random: &mut Random) -> Vec<Value> {
     events
 }
 
-/// All pieces of arguments in the order of their events.
+/// Returns all pieces of arguments in the order of their events.
 pub fn together(stream: &[u8]) -> String {
     let mut all = String::new();
     for event in events(stream) {

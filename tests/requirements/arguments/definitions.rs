@@ -1,4 +1,4 @@
-//! Definitions, and the functions that cannot have one.
+//! Definitions, and functions without a valid definition.
 
 use std::path::Path;
 
@@ -94,7 +94,7 @@ fn enum_is_shown_as_its_values() {
     );
 }
 
-/// The compiler's message for a case in `tool-runtime/tests/ui`, which that suite compares with the compiler's own.
+/// Returns the compiler's message for a case in `tool-runtime/tests/ui`, which that suite compares with the compiler.
 fn compile_error(case: &str) -> String {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tool-runtime/tests/ui");
     std::fs::read_to_string(directory.join(case).with_extension("stderr")).unwrap()

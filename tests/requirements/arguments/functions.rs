@@ -1,4 +1,4 @@
-//! Annotated functions: what of them the model is shown, and what is called.
+//! Annotated functions: the parts that the model receives, and the function that is called.
 
 use serde_json::{Value, json};
 use tool_runtime::{CancellationToken, Context, ToolCall, testing, tool};
@@ -54,7 +54,7 @@ async fn cancellation_token_comes_from_the_host() {
         searched("a", true, 100).to_string()
     );
 
-    // The model cannot send one.
+    // The model cannot send such a value.
     search(r#"{ "pattern": "a", "cancel": true }"#)
         .await
         .assert_json(searched("a", true, 100))

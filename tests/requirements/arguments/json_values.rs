@@ -1,4 +1,4 @@
-//! Parameters that take any JSON object or array.
+//! Parameters that accept any JSON object or array.
 
 use serde_json::{Map, Value, json};
 use tool_runtime::{testing, tool};

@@ -1,4 +1,4 @@
-//! Annotated functions: their definitions, and the way from a model's arguments to their parameters.
+//! Annotated functions: their definitions, and the conversion of a model's arguments to parameters.
 
 mod functions;
 mod definitions;
@@ -42,19 +42,19 @@ async fn search(input: impl Into<RawArguments<'_>>) -> CallAssert {
     testing::run::<search_files>(input).await
 }
 
-/// The result of [`search_files`].
+/// Result of [`search_files`].
 fn searched(pattern: &str, case_sensitive: bool, max_results: i64) -> Value {
     json!({ "pattern": pattern, "caseSensitive": case_sensitive, "maxResults": max_results, "cancelled": false })
 }
 
-/// A registry with [`search_files`].
+/// Builds a registry with [`search_files`].
 fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry.register::<search_files>().unwrap();
     registry
 }
 
-/// A registry with the dynamic tool `echo`, which returns its arguments: it has these properties, `a` is required.
+/// Builds a registry with the dynamic tool `echo`, which returns its arguments. The tool has these properties; `a` is required.
 fn echo(properties: Value) -> ToolRegistry {
     let schema = json!({ "type": "object", "properties": properties, "required": ["a"] });
     let mut registry = ToolRegistry::new();

@@ -1,4 +1,4 @@
-//! Passing of arguments: by name, some of them left out, some of them unknown.
+//! Passing of arguments by name: missing and unknown arguments.
 
 use serde_json::{Value, json};
 use tool_runtime::ToolCall;

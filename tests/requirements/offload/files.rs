@@ -1,4 +1,4 @@
-//! The files that are written, their names, and that no others are.
+//! Files that are written, their names, and the absence of other files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use tool_builtins::offload::{
 
 use super::{directory, message, offload_to, root, somewhere};
 
-/// Every file and directory below.
+/// Returns all files and directories below a directory.
 fn everything_in(directory: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -146,7 +146,7 @@ async fn directory_without_an_absolute_path_as_text_is_rejected() {
 #[tokio::test]
 async fn failed_write_leaves_no_file() {
     let directory = directory("no_partial_file");
-    // A directory has that name: the temporary file is written, and its rename fails.
+    // A directory has this name, so the temporary file is written, and its rename fails.
     fs::create_dir_all(directory.join("s/toolu_1.md/in the way")).unwrap();
     let before = everything_in(&directory);
     let original = message("toolu_1", "x".repeat(100_000));

@@ -1,4 +1,4 @@
-//! The function `offload`: it writes a content to a file and leaves a pointer in its place.
+//! The function `offload`, which writes content to a file and returns a pointer.
 
 use std::error::Error as _;
 use std::fs;
@@ -99,7 +99,7 @@ async fn failed_write_is_an_error_with_its_cause() {
     );
     assert_eq!(error.source().unwrap().to_string(), "no space left on device");
 
-    // A path through a regular file fails for every user, root too.
+    // A path through a regular file fails for every user, also for root.
     let directory = directory("write_fails");
     fs::write(directory.join("file"), "in the way").unwrap();
     let options = OffloadOptions::new("s", directory.join("file"));

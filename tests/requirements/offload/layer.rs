@@ -1,4 +1,4 @@
-//! The layer that offloads the long results of a registry.
+//! The layer that offloads long results of a registry.
 
 use std::future::{Ready, ready};
 use std::task::{Context as Waker, Poll};
@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::{file, pointer, root, somewhere};
 
-/// Answers every call with the same output.
+/// A tool that always returns one output.
 #[derive(Clone)]
 struct Answering(ToolOutput);
 

@@ -1,4 +1,4 @@
-//! Latency, and a writer of the caller's own.
+//! Latency, and a custom writer.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

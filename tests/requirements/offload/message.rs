@@ -1,4 +1,4 @@
-//! The message: all of it but one content stays as it was.
+//! The message: only the content is replaced.
 
 use serde_json::{Value, json};
 use tool_builtins::offload::{MemoryWriter, OffloadOptions, offload_to_files};

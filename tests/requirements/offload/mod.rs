@@ -17,7 +17,7 @@ use tool_builtins::offload::{
 use tool_runtime::State;
 use tool_runtime::message::Message;
 
-/// An empty directory for one test.
+/// Creates an empty directory for a test.
 fn directory(test: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("offload").join(test);
     let _ = fs::remove_dir_all(&directory);
@@ -37,7 +37,7 @@ fn message(id: &str, content: impl Into<Value>) -> Message {
     message_of(vec![result_block(id, content)])
 }
 
-/// The content of the message's only block.
+/// Returns the content of the message's only block.
 fn content(message: &Message) -> Value {
     serde_json::to_value(message).unwrap()["content"][0]["content"].clone()
 }
@@ -59,14 +59,14 @@ fn somewhere() -> OffloadOptions {
     OffloadOptions::new("session-abc123", root())
 }
 
-/// A directory for tests that write to memory.
+/// Returns a directory for tests that write to memory.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("somewhere")
         .join(".offload")
 }
 
-/// The file of the result `toolu_xyz`.
+/// Returns the file of the result `toolu_xyz`.
 fn file() -> PathBuf {
     root().join("session-abc123").join("toolu_xyz.md")
 }

@@ -1,4 +1,4 @@
-//! Reading and searching what was offloaded.
+//! Reading and searching of offloaded content.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tool_runtime::{Context, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry}
 
 use super::{directory, root, somewhere};
 
-/// A registry with the tool, for `somewhere()`.
+/// Builds a registry with the tool, for `somewhere()`.
 fn reading(reader: impl FileReader) -> ToolRegistry {
     let mut registry = ToolRegistry::new()
         .with_state(somewhere())
@@ -28,7 +28,7 @@ async fn call_in(registry: &ToolRegistry, session: &str, input: Value) -> ToolOu
     registry.call(call).await
 }
 
-/// The answer in the session `s`.
+/// Returns the answer in the session `s`.
 async fn answer(registry: &ToolRegistry, input: Value) -> String {
     let outcome = call_in(registry, "s", input).await;
     let text = outcome.result.text().unwrap().to_owned();
@@ -43,7 +43,7 @@ async fn error(registry: &ToolRegistry, input: Value) -> String {
     text
 }
 
-/// Files of the session `s` in memory.
+/// Stores files of the session `s` in memory.
 async fn memory(files: &[(&str, &str)]) -> MemoryWriter {
     let memory = MemoryWriter::new();
     for (name, content) in files {
@@ -53,7 +53,7 @@ async fn memory(files: &[(&str, &str)]) -> MemoryWriter {
     memory
 }
 
-/// The offset behind `go on with offset`, if there is one.
+/// Returns the offset after `go on with offset`, if there is one.
 fn next_offset(answer: &str) -> Option<u64> {
     let (first, _) = answer.split_once(']').unwrap();
     let (_, offset) = first.split_once("go on with offset ")?;
@@ -63,7 +63,7 @@ fn next_offset(answer: &str) -> Option<u64> {
 /// R-OFF-31
 #[tokio::test]
 async fn a_part_says_which_of_how_much_it_is() {
-    // Longer than what is read at once, on one line, with characters of all lengths.
+    // Longer than one read, on one line, with characters of all lengths.
     let content: String = "aé日🦀".chars().cycle().take(300_001).collect();
     let registry = reading(memory(&[("x", &content), ("empty", "")]).await);
     let part = |start: usize, count: usize| content.chars().skip(start).take(count).collect::<String>();
@@ -98,7 +98,7 @@ async fn a_part_says_which_of_how_much_it_is() {
         "[characters 0 to 0 of 0, the end]\n"
     );
 
-    // Part by part it is the whole.
+    // The parts form the whole text.
     let (mut whole, mut offset) = (String::new(), Some(0));
     while let Some(from) = offset {
         let read = answer(&registry, json!({ "id": "x", "offset": from, "limit": 20_000 })).await;
@@ -131,7 +131,7 @@ async fn a_search_returns_matches_with_their_offsets() {
             json!("日 first line\nsecond: \"error\" 日\nthird line\n")
         )
     );
-    // `^` and `$` match at lines, also in a search that continues.
+    // `^` and `$` match at line boundaries, also in a continued search.
     assert!(search("^second").await.contains("\noffset 13: "));
     assert!(
         search("line$")
@@ -143,7 +143,7 @@ async fn a_search_returns_matches_with_their_offsets() {
         "[0 matches from offset 0 to 42, the end]"
     );
     assert!(search("(?i)ERROR").await.starts_with("[1 match "));
-    // Empty matches are matches, and end: one at each place between characters.
+    // Empty matches are matches: one at each position between characters.
     assert!(search("x*").await.contains("\noffset 0: "));
     let from = answer(
         &registry,
@@ -163,7 +163,7 @@ async fn a_search_returns_matches_with_their_offsets() {
 /// R-OFF-32
 #[tokio::test]
 async fn many_matches_in_a_large_file_come_in_several_answers() {
-    // One line, as JSON has it; the numbers lie across the windows of the search.
+    // One line, as in JSON; numbers cross the windows of the search.
     let content: String = (0..60_000).map(|n| format!("日<{n}>")).collect();
     let expected: Vec<(u64, String)> = {
         let mut offset = 0;
@@ -197,7 +197,7 @@ async fn many_matches_in_a_large_file_come_in_several_answers() {
     assert!(answers > 10, "{answers}");
 }
 
-/// A match that has no more than 4,096 characters is found wherever it lies.
+/// A match of up to 4,096 characters is found at any position.
 ///
 /// R-OFF-32
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn hostile_patterns_are_refused_or_end_in_time() {
         let refused = error(&registry, json!({ "id": "x", "pattern": pattern })).await;
         assert!(refused.starts_with("invalid pattern: "), "{refused}");
     }
-    // The slowest that are not too large: each answer comes further, and says where to go on.
+    // The slowest patterns that are not too large: each answer advances, and names the offset at which to continue.
     let began = Instant::now();
     for pattern in ["(a?){100}b", "(a|a|a|a)*$x"] {
         let mut offset = 0;
@@ -245,7 +245,7 @@ async fn hostile_patterns_are_refused_or_end_in_time() {
             offset = next;
         }
     }
-    // In a debug build, on a busy machine; the time of a search itself is 2 seconds.
+    // The bound allows a debug build on a busy machine; the time limit of a search is 2 seconds.
     assert!(
         began.elapsed() < Duration::from_secs(300),
         "{:?}",
@@ -274,8 +274,8 @@ async fn every_file_that_a_pointer_names_is_read() {
         .unwrap();
     let ids = [
         "x",
-        "x",   // its file is `x-2`
-        "x-2", // and this one's `x-2-2`
+        "x",   // the file is `x-2`
+        "x-2", // the file is `x-2-2`
         "x-2",
         "a.md",
         "with space",
@@ -308,7 +308,7 @@ async fn every_file_that_a_pointer_names_is_read() {
             );
         }
     }
-    // A call without a session reads where the layer writes results of calls without one.
+    // A call without a session reads from the place where the layer writes results of such calls.
     let pointer = registry
         .execute_tool("own", "echo", json!({ "it": "fallback" }))
         .await;
@@ -357,7 +357,7 @@ async fn ids_lead_nowhere_else() {
         );
         assert!(missing.len() < 200, "{missing}");
     }
-    // What the model reads has no path of the host's, and no session.
+    // The text for the model contains no path of the host, and no session.
     for session in ["../s", "", "nowhere"] {
         let outcome = call_in(&registry, session, json!({ "id": "of_s" })).await;
         let text = outcome.result.text().unwrap();
@@ -380,7 +380,7 @@ async fn links_are_not_followed() {
     symlink(directory.join("elsewhere/secret.md"), directory.join("s/link.md")).unwrap();
     symlink(directory.join("elsewhere"), directory.join("linked")).unwrap();
     fs::create_dir(directory.join("s/folder.md")).unwrap();
-    // A pipe without a writer: opening it would wait for ever.
+    // To open a pipe without a writer would wait forever.
     let pipe = std::process::Command::new("mkfifo")
         .arg(directory.join("s/pipe.md"))
         .status();
@@ -401,7 +401,7 @@ async fn links_are_not_followed() {
         );
         assert!(outcome.result.is_error);
     }
-    // Nor is a link named as one of the files that there are.
+    // A link is not listed as a file, either.
     let missing = error(&registry, json!({ "id": "missing" })).await;
     assert!(!missing.contains("link"), "{missing}");
 }
@@ -446,7 +446,7 @@ async fn readers_of_files_and_memory_agree() {
     assert_eq!(local.names(&directory.join("s")).await.unwrap(), ["x.md"]);
 }
 
-/// Has another size each time.
+/// A file with a different size in each read.
 #[derive(Default)]
 struct Growing(std::sync::atomic::AtomicU64);
 
@@ -516,12 +516,12 @@ async fn layer_leaves_results_of_excluded_tools_whole() {
     registry.call(call("Write", json!({}))).await;
     assert_eq!(memory.files().len(), 2);
 
-    // As it is by default, an answer has fewer characters than the default threshold.
+    // With the default settings, an answer has fewer characters than the default threshold.
     let answer = registry.call(call("ReadOffloaded", json!({ "id": "x" }))).await;
     assert!(answer.result.text().unwrap().chars().count() < 1_000);
 }
 
-/// R-OFF-35: by the registered tool, not by its name.
+/// R-OFF-35: depends on the registered tool, not on its name.
 #[tokio::test]
 async fn layer_leaves_read_back_results_whole_under_any_prefix() {
     let memory = memory(&[("x", &"y".repeat(5_000))]).await;
@@ -530,7 +530,7 @@ async fn layer_leaves_read_back_results_whole_under_any_prefix() {
     let plain = |name: &str| ToolDefinition::new(name, "Answers at length.", json!({ "type": "object" }));
     let mut files = reading(memory.clone());
     files.register_dynamic(plain("Read"), long()).unwrap();
-    // The layer is around the outer registry, or inside of the nested one.
+    // The layer is around the outer registry, or inside the nested registry.
     let mut around = ToolRegistry::new().layer(layer().excluding(["files__Read"]));
     around.nest("files", files.clone()).unwrap();
     let mut inside = ToolRegistry::new();
@@ -552,7 +552,7 @@ async fn layer_leaves_read_back_results_whole_under_any_prefix() {
         }
     }
     assert_eq!(memory.files().len(), 1);
-    // A tool of another kind whose name ends alike.
+    // A tool of another kind with a similar name.
     around
         .register_dynamic(plain("others__ReadOffloaded"), long())
         .unwrap();

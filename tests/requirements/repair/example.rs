@@ -1,4 +1,4 @@
-//! A call with Python-style arguments, repaired and executed.
+//! A call with Python-style arguments is repaired and executed.
 
 use serde_json::json;
 use tool_builtins::todo::todo_write;

@@ -1,4 +1,4 @@
-//! Guarantees of a repair: it is valid, complete, or not made at all.
+//! Guarantees of a repair: the result is valid and complete, or the text is unchanged.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -101,7 +101,7 @@ fn time_is_linear_in_the_number_of_pieces() {
         assert_eq!(repairer.finish().status, Status::Valid);
         clock.worked()
     };
-    // The system counts in steps.
+    // The resolution of the system's clock is limited.
     let few = (0..3)
         .map(|_| took(500))
         .min()

@@ -1,4 +1,4 @@
-//! The repair of Python-style arguments, in texts and in the streams of OpenAI-compatible models.
+//! Repair of Python-style arguments, in texts and in streams of OpenAI-compatible models.
 
 mod example;
 mod quotes;
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools, repair};
 
-/// Arguments as a model writes them in Python, and the same as JSON.
+/// Arguments in Python's notation, and as JSON.
 const WRONG: &str =
     "{\"todos\": [{'content': 'Set up the project: 日本語', 'id': '1', 'status': 'in_progress'}]}";
 const RIGHT: &str =
     r#"{"todos": [{"content": "Set up the project: 日本語", "id": "1", "status": "in_progress"}]}"#;
 
-/// The text is repaired, with this result.
+/// Checks that the text is repaired to this result.
 fn assert_repaired(text: &str, result: &str) {
     let repaired = repair(text);
     assert_eq!(
@@ -26,7 +26,7 @@ fn assert_repaired(text: &str, result: &str) {
     );
 }
 
-/// An OpenAI-compatible stream with one call, its arguments in these fragments.
+/// Builds an OpenAI-compatible stream with one call, whose arguments have these fragments.
 fn stream(tool: &str, fragments: &[&str], finish_reason: &str) -> String {
     let first = json!({ "index": 0, "id": "call_1", "type": "function", "function": { "name": tool, "arguments": "" } });
     let calls = fragments
@@ -42,7 +42,7 @@ fn stream(tool: &str, fragments: &[&str], finish_reason: &str) -> String {
     text
 }
 
-/// The repaired stream, and the records.
+/// Returns the repaired stream, and the records.
 fn repaired(stream: &str, fixing: FormatFixing) -> (String, Vec<RepairRecord>) {
     let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, fixing);
     let mut out = Vec::new();
@@ -53,7 +53,7 @@ fn repaired(stream: &str, fixing: FormatFixing) -> (String, Vec<RepairRecord>) {
     (String::from_utf8(out).unwrap(), repairer.take_records())
 }
 
-/// The arguments in a stream, put together as a client does it.
+/// Joins the arguments in a stream like a client.
 fn arguments(stream: &str) -> String {
     stream
         .lines()
@@ -72,13 +72,13 @@ fn every_tool() -> FormatFixing {
     }
 }
 
-/// The text in pieces of three characters.
+/// Splits the text into pieces of three characters.
 fn in_threes(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(3).map(|three| three.iter().collect()).collect()
 }
 
-/// [`WRONG`] in a stream, as arguments of `TodoWrite`.
+/// Builds a stream with [`WRONG`] as the arguments of `TodoWrite`.
 fn repaired_example(fixing: FormatFixing) -> (String, Vec<RepairRecord>) {
     let pieces = in_threes(WRONG);
     let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();

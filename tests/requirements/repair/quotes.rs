@@ -1,4 +1,4 @@
-//! The conversion of single quotes and of Python's literals.
+//! Conversion of single quotes and of Python's literals.
 
 use tool_runtime::repair::{Status, repair};
 

@@ -1,4 +1,4 @@
-//! Repair in a stream: which calls are repaired, when their arguments leave, and what happens if there is no repair.
+//! Repair in streams: the repaired calls, the time at which arguments are sent, and unrepairable calls.
 
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 use tool_runtime::repair::{FormatFixing, Status};
@@ -82,7 +82,7 @@ fn fragment_may_begin_at_a_closing_quote() {
 /// R-STR-7
 #[test]
 fn variants_of_the_stream_format_are_accepted() {
-    // Without an index, arguments in one fragment, `finish_reason` "stop", without `[DONE]`.
+    // Without an index, with arguments in one fragment, `finish_reason` "stop", and without `[DONE]`.
     let text = stream("TodoWrite", &["{'a': 1}"], "stop")
         .replace("\"index\":0,\"function\"", "\"function\"")
         .replace("data: [DONE]\n\n", "");
@@ -120,7 +120,7 @@ fn arguments_that_cannot_be_repaired_are_sent_unchanged() {
 /// R-STR-5
 #[test]
 fn valid_stream_is_unchanged() {
-    // No fragment ends where a byte must be held, so no event is changed.
+    // No fragment ends at a byte that must be held, so no event is changed.
     let fragments = [
         "{\"todos\": [",
         "{\"content\": \"x, 'y': 'z'",
@@ -165,7 +165,7 @@ fn arguments_that_are_cut_off_are_sent_unchanged() {
     }
 }
 
-/// The arguments of a stream with these fragments are repaired, with this result.
+/// Checks that the arguments of a stream with these fragments are repaired to this result.
 fn assert_fragments_repaired(fragments: &[&str], result: &str) {
     let (out, _) = repaired(
         &stream("TodoWrite", fragments, "tool_calls"),

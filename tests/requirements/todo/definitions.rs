@@ -1,10 +1,10 @@
-//! The definitions of both tools.
+//! Definitions of both tools.
 
 use serde_json::{Value, json};
 
 use super::definitions;
 
-/// The schema without its descriptions, whose words are free.
+/// Removes the descriptions of a schema, whose texts are not required.
 fn bare(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => fields

@@ -11,7 +11,7 @@ use tool_builtins::todo::{todo_read, todo_write};
 use tool_runtime::ToolRegistry;
 use tool_runtime::testing::{CallAssert, run_in};
 
-/// A registry with both tools and an empty list.
+/// Builds a registry with both tools and an empty list.
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry
@@ -35,7 +35,7 @@ async fn read(registry: &ToolRegistry) -> String {
         .to_owned()
 }
 
-/// A list is rejected with this message, and the list before it is still there.
+/// Checks that a list is rejected with this message, and that the previous list is unchanged.
 async fn assert_rejected(todos: Value, message: &str) {
     let registry = registry();
     write(&registry, json!([todo("kept")]))
@@ -49,7 +49,7 @@ pub fn todo(content: &str) -> Value {
     json!({ "content": content, "status": "pending", "activeForm": "doing it" })
 }
 
-/// A todo with another value in one field.
+/// Builds a todo with another value in one field.
 fn todo_with(field: &str, value: impl Into<Value>) -> Value {
     let mut todo = todo("x");
     todo[field] = value.into();
@@ -62,7 +62,7 @@ fn todo_without(field: &str) -> Value {
     todo
 }
 
-/// The content of the result of `TodoRead` for todos made by [`todo`].
+/// Returns the content of `TodoRead`'s result for todos of [`todo`].
 fn listing(contents: &[&str]) -> String {
     let todos: Vec<_> = contents
         .iter()

@@ -9,7 +9,7 @@ const SOURCE: &str = include_str!("../../../tool-builtins/src/todo.rs");
 /// R-TODO-29
 #[test]
 fn source_has_fewer_than_500_lines() {
-    let lines = SOURCE.bytes().filter(|byte| *byte == b'\n').count(); // as `wc -l`
+    let lines = SOURCE.bytes().filter(|byte| *byte == b'\n').count(); // like `wc -l`
     assert!(lines < 500, "{lines} lines");
 }
 

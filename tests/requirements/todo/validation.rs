@@ -1,4 +1,4 @@
-//! The order in which `TodoWrite` checks a list, and what it is strict about.
+//! The order of `TodoWrite`'s checks, and its strict rules.
 
 use serde_json::{Value, json};
 use tool_runtime::issue::Code;
@@ -24,7 +24,7 @@ async fn checks_content_then_status_then_active_form() {
         "Todo at index 0: activeForm is required and cannot be empty",
     )
     .await;
-    // Of whatever kind the mistakes are: missing, of a wrong type, blank.
+    // For every kind of mistake: missing, of a wrong type, blank.
     assert_rejected(
         json!([{ "activeForm": 7, "status": null }]),
         "Todo at index 0: content is required and cannot be empty",
@@ -44,7 +44,7 @@ async fn checks_items_in_order_of_index() {
         "Todo at index 1: activeForm is required and cannot be empty",
     )
     .await;
-    // In numeric order: 2 before 10.
+    // In numeric order, with 2 before 10.
     let mut todos = vec![todo("a"); 12];
     todos[10] = todo_with("content", "");
     todos[2] = todo_with("activeForm", "");
@@ -131,7 +131,7 @@ async fn unknown_keys_are_dropped_with_a_warning() {
         .assert_text(r#"{"success":true,"count":2}"#)
         .assert_warnings(["unknown_property at /todos/1/id"]);
     assert_eq!(read(&registry).await, listing(&["a", "x"]));
-    // Under `Policy::Strict` it is an error.
+    // Under `Policy::Strict`, this is an error.
     let call = ToolCall::new("toolu_1", "TodoWrite", json!({ "todos": [todo_with("id", "7")] }));
     let outcome = registry.call(call.with_policy(Policy::Strict)).await;
     let errors: Vec<_> = outcome

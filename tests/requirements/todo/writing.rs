@@ -1,4 +1,4 @@
-//! `TodoWrite`: what it takes, what it returns, and the messages for invalid lists.
+//! `TodoWrite`: accepted lists, results, and messages about invalid lists.
 
 use serde_json::{Value, json};
 use tool_runtime::testing::run_in;
@@ -163,7 +163,7 @@ async fn invalid_list_changes_nothing() {
     assert_rejected(json!("none"), "'todos' must be an array").await;
     let message = "Todo at index 0: content is required and cannot be empty";
     assert_rejected(json!([todo_with("content", ""), todo("new")]), message).await;
-    // All are valid but the last.
+    // All are valid except the last one.
     let mut todos = vec![todo("new"); 20];
     todos.push(todo_with("status", "later"));
     let message = "Todo at index 20: invalid status 'later'. Must be one of: pending, in_progress, completed";

@@ -1,8 +1,8 @@
-//! Mistakes of a configuration that `tool-gateway serve --check-config` reports.
+//! Mistakes in a configuration that `tool-gateway serve --check-config` reports.
 
 use crate::program::{Directory, command};
 
-/// Checks a file with that in it, with variables of the environment; the exit status and standard error.
+/// Checks a file with this text and these environment variables. Returns the exit status and standard error.
 fn check(text: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
     let directory = Directory::new();
     let file = directory.file("gateway.toml", text);
@@ -54,7 +54,7 @@ fn invalid_upstreams_are_rejected_with_their_setting() {
         "ANTHROPIC_API_KEY: invalid API key: it contains a character that a header cannot have",
     );
     is_accepted("upstream.url = \"http://localhost:8000/prefix\"", &[]);
-    // It is not asked.
+    // The server is not contacted.
     is_accepted(
         "upstream.kind = \"script\"",
         &[("ANTHROPIC_BASE_URL", "example.com")],
@@ -81,7 +81,7 @@ fn rejects_invalid_and_shared_client_keys() {
         &[],
         "the client `ada`: key_sha256 is the digest of nothing",
     );
-    // Of `secret`.
+    // SHA-256 of `secret`.
     let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     is_refused(&client("", digest), &[], "a client has no name");
     let same =
@@ -99,13 +99,13 @@ fn rejects_invalid_and_shared_client_keys() {
     );
 }
 
-/// Without a moment at which neither is served.
+/// A key is replaced without a time at which neither key is accepted.
 #[test]
 fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);
 }
 
-/// A rule with a slip in its pattern would forbid nothing, and seem to.
+/// A rule with a typing error in its pattern would have no effect.
 #[test]
 fn rejects_rules_about_unknown_tools_with_their_line() {
     let deny = |tool: &str| format!("[[permissions]]\ntool = \"{tool}\"\ndecision = \"deny\"\n");
@@ -120,7 +120,7 @@ fn rejects_rules_about_unknown_tools_with_their_line() {
         &[],
         "gateway.toml:2: permissions.tool: no tool of the gateway is called `todo*`",
     );
-    // The client runs its own tools, and nothing here can forbid that.
+    // The client runs its own tools, and the gateway cannot deny their calls.
     is_refused(
         &deny("Bash"),
         &[],
@@ -135,7 +135,7 @@ fn rejects_rules_about_unknown_tools_with_their_line() {
         &format!("[offload]\ndirectory = \"offload\"\n{}", deny("ReadOff*")),
         &[],
     );
-    // What the last rule says of all others may be all that there is.
+    // The last rule may be the only one that matters.
     is_accepted(&format!("tools.names = []\n{}", deny("*")), &[]);
 }
 
@@ -152,7 +152,7 @@ fn rejects_invalid_keys_and_values_of_format_fixing() {
         &[],
         "gateway.toml:2: format_fixing.target_tools: invalid value \"Edit\"; expected a list of tool names, or \"*\" for every tool",
     );
-    // The client's tools have any names.
+    // The client's tools may have any names.
     is_accepted("[format_fixing]\ntarget_tools = [\"Edit\", \"Bash\"]", &[]);
     is_accepted("format_fixing.target_tools = \"*\"", &[]);
     is_accepted("format_fixing.enabled = false", &[]);
@@ -170,7 +170,7 @@ fn rejects_unknown_tool_names_with_the_nearest_name() {
         &[],
         "gateway.toml:3: tools.internal: there is no tool `TodoWrite`; there are none at all",
     );
-    // The client's tools have any names, also those that the gateway has none of yet.
+    // The client's tools may have any names, even names that the gateway does not have yet.
     is_accepted("[tools]\nexternal = [\"Bash\"]", &[]);
 }
 

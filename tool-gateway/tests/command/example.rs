@@ -1,4 +1,4 @@
-//! The example `gateway` prints what the client and the model see.
+//! The output of the example `gateway` shows the views of the client and of the model.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,11 +20,11 @@ fn client_and_model_see_their_own_conversation() {
     assert!(output.status.success(), "{printed}\n{errors}");
     let mut rest = printed.as_str();
     for expected in [
-        // The client sees its own call alone …
+        // The client sees only its own call,
         r#"the client sees  [{"type":"text","text":"I look at both."},{"type":"tool_use","id":"toolu_"#,
         r#""name":"get_weather","input":{"city":"Oslo"}}]"#,
         r#"the client sees  [{"type":"text","text":"Noon, and 21 °C."}]"#,
-        // … and the model both results, in the order of its calls.
+        // and the model sees both results, in the order of its calls.
         r#""content":"It is noon in Oslo."},{"type":"tool_result","tool_use_id":"#,
         r#""content":"21 °C"}]"#,
     ] {

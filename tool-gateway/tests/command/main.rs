@@ -1,4 +1,4 @@
-//! The program as its users meet it: what goes in, what comes out of which stream, and the exit status.
+//! Tests of the program: input, both output streams, and exit status.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,5 +21,5 @@ mod traces;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tool-gateway");
 
-/// Commands that the README shows at least.
+/// Minimum number of commands in the README.
 const README_COMMANDS: usize = 3;

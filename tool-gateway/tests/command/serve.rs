@@ -1,4 +1,4 @@
-//! `tool-gateway serve`, `tools` and `call`: what they say to those who use them wrongly, and their results.
+//! `tool-gateway serve`, `tools` and `call`: results, and messages about wrong usage.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -99,7 +99,7 @@ fn a_configuration_is_checked_with_file_and_line() {
     };
     let right = check(include_str!("../../gateway.toml"));
     assert_eq!((right.status, right.text()), (0, ""), "{}", right.stderr);
-    // The file belongs to the server that runs.
+    // The file is open in the running server.
     let sessions = folder.join("sessions.redb");
     let _running = tool_gateway::session::file::FileStore::open(&sessions).unwrap();
     let right = check(&format!("store = \"file:{}\"", sessions.display()));
@@ -148,7 +148,7 @@ fn a_configuration_is_checked_with_file_and_line() {
         assert_eq!(wrong.status, 2, "{text}");
         assert!(wrong.stderr.contains(wanted), "{}\n{wanted}", wrong.stderr);
     }
-    // Not made, since it is only checked; and where it cannot be made, nothing starts.
+    // A check does not create the directory; the server does not start if it cannot be created.
     let offload = format!(
         "[offload]\ndirectory = \"{}/offload/here\"\n[upstream]\nkind = \"script\"",
         folder.display()
@@ -215,7 +215,7 @@ fn call_prints_its_result_and_its_warnings_separately() {
 }
 
 #[cfg(unix)]
-/// The log of a turn, as JSON since standard error is no terminal: one line, without content and keys.
+/// The log of a turn is one line, in JSON since standard error is not a terminal, and without contents and keys.
 ///
 /// R-GW-19
 #[test]
@@ -273,7 +273,7 @@ fn log_has_one_line_for_each_turn_without_content() {
     for number in ["rounds", "input_tokens", "output_tokens", "milliseconds"] {
         assert!(turn[number].is_u64(), "{number}: {line}");
     }
-    // It ends in order.
+    // A graceful shutdown.
     let signal = std::process::Command::new("kill")
         .args(["-TERM", &server.id().to_string()])
         .status();
@@ -285,7 +285,7 @@ fn log_has_one_line_for_each_turn_without_content() {
     assert!(!line.contains("secret"), "{line}");
 }
 
-/// The request of the README's second `curl`, to the server of its first console block.
+/// Sends the request of the README's second `curl` to the server of its first console block.
 #[test]
 fn script_answers_chat_completions() {
     let readme = include_str!("../../README.md");
@@ -315,7 +315,7 @@ fn script_answers_chat_completions() {
     assert!(answer.contains("data: [DONE]"), "{answer}");
 }
 
-/// A supervisor that waits for the program to listen may stop it at once.
+/// A supervisor may stop the program as soon as it listens.
 #[cfg(unix)]
 #[test]
 fn ends_in_order_as_soon_as_it_listens() {
@@ -337,7 +337,7 @@ fn ends_in_order_as_soon_as_it_listens() {
     }
 }
 
-/// A collector is set, and this build sends no spans: the program says so.
+/// A build that sends no spans reports that a configured collector receives none.
 #[test]
 #[cfg(not(feature = "otlp"))]
 fn says_that_spans_are_not_sent() {
@@ -356,7 +356,7 @@ fn says_that_spans_are_not_sent() {
     assert_eq!(traces.as_deref(), Some(expected));
 }
 
-/// The log of a response of `OpenAI`'s APIs: a line for the call that was repaired, and one for the response.
+/// The log of a response of `OpenAI`'s APIs: a line for the repaired call, and a line for the response.
 #[test]
 fn log_of_repaired_responses_is_without_content() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -450,7 +450,7 @@ fn listens_until_the_last_answer_when_it_is_stopped() {
         .args(["-TERM", &server.id().to_string()])
         .status();
     assert!(signal.unwrap().success());
-    // The signal is on its way.
+    // Until the signal arrives.
     while answer(request("GET /readyz", "")).starts_with("HTTP/1.1 200") {}
     for (head, body) in [("GET /readyz", ""), ("POST /v1/messages", body)] {
         let refused = answer(request(head, body));
@@ -468,7 +468,7 @@ fn listens_until_the_last_answer_when_it_is_stopped() {
     assert!(server.wait().unwrap().success());
 }
 
-/// A client that sends half of a request's headers, or none, does not keep its connection.
+/// A client that sends only a part of a request's headers does not keep its connection.
 #[test]
 fn a_connection_without_a_request_is_closed() {
     let file = std::env::temp_dir().join(format!("tool-gateway-idle-{}.toml", std::process::id()));
@@ -489,7 +489,7 @@ fn a_connection_without_a_request_is_closed() {
     for (sent, answer) in [
         ("", ""),
         ("GET /healthz HTTP/1.1\r\nho", ""),
-        // It is kept open for another request, and not for ever.
+        // The connection stays open for another request for a limited time.
         (
             "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n",
             "HTTP/1.1 200 OK",

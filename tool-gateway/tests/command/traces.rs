@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::program::command;
 
-/// A request to a collector: its head and its body.
+/// A request to a collector, with its head and its body.
 type Sent = (String, Vec<u8>);
 
-/// A collector that takes what it is sent.
+/// A collector that accepts all requests.
 fn collector() -> (String, Receiver<Sent>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -50,11 +50,11 @@ fn request(connection: &mut TcpStream) -> Option<Sent> {
     Some((head, body))
 }
 
-/// A gateway whose spans go to this collector.
+/// A gateway whose spans are sent to this collector.
 struct Server {
     program: Child,
     address: String,
-    /// The lines printed at the start.
+    /// Lines printed at the start.
     started: String,
     log: BufReader<std::process::ChildStderr>,
 }
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// A turn with a call of the gateway's, of a client that traces.
+    /// Runs a turn with a call of the gateway, for a client with a trace.
     fn take_a_turn(&self, parent: &str) {
         let body = json!({ "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "secret question" }] });
         let body = body.to_string();
@@ -108,7 +108,7 @@ impl Server {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
-    /// Ends it in order, and returns the rest of its log.
+    /// Shuts the gateway down gracefully. Returns the rest of its log.
     fn end(mut self) -> String {
         let signal = std::process::Command::new("kill")
             .args(["-TERM", &self.program.id().to_string()])
@@ -121,7 +121,7 @@ impl Server {
     }
 }
 
-/// A test that fails leaves no program behind.
+/// Kills the program, also if the test fails.
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.program.kill();

@@ -1,4 +1,4 @@
-//! Help, version and the commands that the program shares with `tool-cli`, which has the tests of what they do.
+//! Help and version, and the commands shared with `tool-cli`, whose own suite tests their results.
 
 use crate::program::run;
 

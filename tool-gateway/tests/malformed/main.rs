@@ -1,5 +1,5 @@
-//! Malformed requests, and malformed streams of an upstream: every request gets an answer in the API's form, and no call of a
-//! message that did not arrive whole is run; what passes stays as it is. `GATEWAY_LONG=1` tries a hundred times as many.
+//! Malformed requests, and malformed streams of an upstream. Every request has an answer in the API's form, and calls of an incomplete
+//! message do not run; passed messages stay unchanged. `GATEWAY_LONG=1` tests a hundred times as many.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ mod properties;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// A small generator: the same texts on every run.
+/// A small deterministic random generator.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 
-    /// A text with a few bytes removed, repeated, replaced or put in.
+    /// Removes, repeats, replaces or inserts some bytes of a text.
     fn damaged(&mut self, text: &[u8]) -> Vec<u8> {
         const PIECES: [&[u8]; 12] = [
             b"{",
@@ -118,7 +118,7 @@ const STREAM: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"
     event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"output_tokens\":4}}\n\n\
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
-/// The call never ends as one, so it must never run, whatever happens to the stream.
+/// The call never ends completely, so it must never run, whatever the stream contains.
 #[test]
 fn malformed_streams_run_nothing_and_end_with_an_event_or_an_error() {
     let mut random = Random(2);

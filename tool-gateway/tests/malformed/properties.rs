@@ -1,4 +1,4 @@
-//! Properties of every request and of every response of an upstream. The fuzz targets of `fuzz/` look for one of which it does not.
+//! Properties of every request and of every upstream response. The fuzz targets of `fuzz/` search for counterexamples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ fn ask(gateway: Gateway, path: &str, body: Vec<u8>) -> (StatusCode, Vec<u8>) {
     })
 }
 
-/// Every request is answered, or refused in the API's form with words. Whether it was answered.
+/// Checks that a request is answered, or rejected in the API's form with a message. Returns whether it was answered.
 pub(crate) fn request(path: &str, body: &[u8]) -> bool {
     let script = r#"{"turns":[{"content":[{"type":"text","text":"fine"}]}]}"#;
     let upstream = ScriptUpstream::from_json(script).unwrap();
@@ -93,7 +93,7 @@ impl Upstream for Bytes {
     }
 }
 
-/// Asserts that the client's message ends or is an error, whatever an upstream answers. Returns the number of calls that were run.
+/// Asserts that the client's message ends or is an error, whatever the upstream answers. Returns the number of calls that ran.
 pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usize {
     let counter = Arc::new(AtomicUsize::new(0));
     let gateway = Gateway::new(registry(&counter), Bytes(bytes.to_vec(), is_stream))
@@ -119,7 +119,8 @@ pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usi
     counter.load(Ordering::Relaxed)
 }
 
-/// A response of `OpenAI`'s APIs passes; if it is JSON, each call has the arguments that came, or JSON in their place. Whether any has.
+/// Checks that a response of `OpenAI`'s APIs passes. If the response is JSON, each call has its original arguments or JSON. Returns whether
+/// any arguments were repaired.
 pub(crate) fn whole_response(path: &str, bytes: &[u8]) -> bool {
     let gateway = Gateway::new(ToolRegistry::new(), Bytes(bytes.to_vec(), false))
         .with_format_fixing(FormatFixing::for_every_tool());
@@ -136,7 +137,7 @@ pub(crate) fn whole_response(path: &str, bytes: &[u8]) -> bool {
         return false;
     }
     let read = |bytes: &[u8]| {
-        // Numbers of any size are JSON, and no `Value`.
+        // JSON allows numbers of any size, but `Value` does not.
         let bytes = String::from_utf8(bytes.to_vec()).unwrap();
         let bytes = bytes.replace("e999", "e-9");
         let mut response: Value = serde_json::from_str(&bytes).unwrap_or_else(|_| panic!("{}", text()));
@@ -160,7 +161,7 @@ pub(crate) fn whole_response(path: &str, bytes: &[u8]) -> bool {
     true
 }
 
-/// Takes all arguments out of a response.
+/// Removes all arguments from a response, and returns them.
 fn take_arguments(value: &mut Value, taken: &mut Vec<Value>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| take_arguments(item, taken)),

@@ -1,9 +1,9 @@
-//! Conversations with the official SDKs, Python's and JavaScript's, through the program itself: mixed turns, streamed and not,
-//! echoed as objects and as dictionaries. The upstream records what it received. And calls in responses of `OpenAI`'s APIs.
+//! Conversations with the official SDKs for Python and JavaScript, through the program: mixed turns, streamed and not, echoed as objects
+//! and as dictionaries. The upstream records its requests. Also repaired calls in responses of `OpenAI`'s APIs.
 //!
-//! `SDK_PYTHON` names an interpreter with the packages of `tests/sdks/requirements.txt` (else `python3` is tried), `SDK_NODE` a
-//! folder with the `node_modules` of `tests/sdks/package.json`; `.ci/run programs` makes both. Ignored, loudly, where they are
-//! missing; with `REPAIR_TESTS=required` in the environment that is a failure.
+//! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt` (default: `python3`), `SDK_NODE` a folder with the
+//! `node_modules` of `tests/sdks/package.json`; `.ci/run programs` creates both. Without them, the tests are ignored with a message, or
+//! fail if `REPAIR_TESTS=required` is set.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ use tool_gateway::upstream::Upstream as _;
 
 use crate::test_script::TestScript;
 
-/// A mixed turn with thinking, the gateway's calls alone, and a mixed turn again with the client's call first.
+/// A mixed turn with thinking, a turn with only the gateway's calls, and a mixed turn that begins with the client's call.
 const SCRIPT: &str = r#"{ "turns": [
     { "content": [
         { "type": "thinking", "thinking": "", "signature": "sig-1" },
@@ -62,7 +62,7 @@ fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
     }
 }
 
-/// The interpreter, if it has the SDK.
+/// Returns the interpreter, if it has the SDK.
 fn python() -> Option<PathBuf> {
     let program = PathBuf::from(std::env::var_os("SDK_PYTHON").unwrap_or_else(|| "python3".into()));
     let has = Command::new(&program)
@@ -93,7 +93,8 @@ fn javascript_sdk_sees_a_conversation_without_the_gateways_calls() {
     }
 }
 
-/// `SIGKILL` at moments all over a conversation, in which the SDK retries: it comes to the same end as an unbroken one.
+/// Kills the gateway with `SIGKILL` at moments throughout a conversation, in which the SDK retries. The result equals an uninterrupted
+/// conversation.
 #[cfg(unix)]
 #[test]
 fn python_sdk_goes_on_after_the_gateway_was_killed() {
@@ -108,7 +109,7 @@ fn python_sdk_goes_on_after_the_gateway_was_killed() {
     }
 }
 
-/// One conversation for each of these times after each of the upstream's five requests; the gateway is killed then.
+/// Runs a conversation for each of these delays after each of the upstream's five requests, at which the gateway is killed.
 #[cfg(unix)]
 fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
     let mut script: Value = serde_json::from_str(SCRIPT).unwrap();
@@ -139,7 +140,7 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
         let mine = requests.filter(|request| String::from_utf8_lossy(&request.body).contains(&first));
         mine.collect::<Vec<_>>()
     };
-    // A kill that comes late meets the conversation after it, too.
+    // A late kill may occur after the conversation.
     let mut was_met = false;
     for (number, (request, after)) in moments.into_iter().enumerate() {
         let place = format!("{way}, conversation {number}: {after} ms after request {request}");
@@ -180,7 +181,7 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Each call has one result, in order, and the list of tasks is the one that was written.
+/// Each call has one result, in order, and the list of tasks is the written list.
 #[cfg(unix)]
 fn complete(messages: &[Value], place: &str) {
     let blocks = |kind: &'static str| {
@@ -227,7 +228,7 @@ fn script(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs a conversation, and checks both ends of it.
+/// Runs a conversation, and checks the views of the client and of the upstream.
 fn converse(client: &mut Command, way: &str, echo: &str) {
     let upstream = Arc::new(TestScript::from_json(SCRIPT).unwrap());
     let address = serve(Arc::clone(&upstream));
@@ -269,7 +270,7 @@ fn converse(client: &mut Command, way: &str, echo: &str) {
     unbroken(&upstream, way, echo);
 }
 
-/// Each request continues the one before, byte for byte, and every call has its result.
+/// Checks that each request continues the previous one, byte for byte, and that every call has its result.
 fn unbroken(upstream: &TestScript, way: &str, echo: &str) {
     let mut before: Vec<String> = Vec::new();
     let requests = upstream.requests();
@@ -318,7 +319,7 @@ fn unbroken(upstream: &TestScript, way: &str, echo: &str) {
     }
 }
 
-/// Serves a script on loopback, as another program would.
+/// Serves a script on loopback.
 fn serve(upstream: Arc<TestScript>) -> String {
     let answer = move |request: Request| {
         let upstream = Arc::clone(&upstream);
@@ -349,7 +350,7 @@ fn serve_router(router: Router) -> String {
     format!("http://{address}")
 }
 
-/// The program, until the test is over.
+/// The running program, which is killed on drop.
 struct Gateway {
     child: Child,
     url: String,
@@ -383,7 +384,7 @@ impl Gateway {
             .strip_prefix("listening on ")
             .unwrap_or_else(|| panic!("{first}"))
             .to_owned();
-        // The rest is read, so that the program never waits for a reader.
+        // The rest is read, so that the program never blocks on its output.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
     }

@@ -1,4 +1,4 @@
-//! Tool calls through the program with `OpenAI`'s SDK, whose servers sent them as Python's dictionaries, streamed and whole.
+//! Tool calls with Python dictionaries as arguments, read with `OpenAI`'s SDK through the program, streamed and whole.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,7 +69,7 @@ async fn responses(headers: HeaderMap, body: String) -> impl IntoResponse {
 
 const ARGUMENTS: &str = "{'todos': [{'content': '创建项目结构和主程序文件', 'id': '1', 'status': 'in_progress'}, {'content': \"it's\", 'done': True}]}";
 
-/// The recorded stream, or the whole answer to the same. The client's own key comes up.
+/// Returns the recorded stream, or the whole answer with equal content. Checks that the client's own key is sent.
 fn answer(headers: &HeaderMap, body: &str, stream: &str, whole: &Value) -> impl IntoResponse + use<> {
     assert_eq!(headers[header::AUTHORIZATION], "Bearer demo");
     let request: Value = serde_json::from_str(body).unwrap();

@@ -1,4 +1,4 @@
-//! Crashes: a process ends at any moment, and the next one continues with the same file.
+//! Crashes: a process ends at any moment, and the next one continues with the file.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -18,10 +18,10 @@ use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
-/// A file with sessions, and the processes that had it.
+/// A file with sessions, and the processes that used it.
 struct Processes {
     folder: PathBuf,
-    /// The upstream's answers.
+    /// Answers of the upstream.
     turns: Value,
     ended: Vec<Lab>,
 }
@@ -76,21 +76,21 @@ impl Processes {
         (runtime, lab)
     }
 
-    /// Ends a process as a crash does: nothing that runs comes to its end.
+    /// Ends a process like a crash: no running task completes.
     fn crash(&mut self, runtime: Runtime, mut lab: Lab) {
         runtime.shutdown_timeout(Duration::from_secs(5));
         lab.app = axum::Router::new();
         self.ended.push(lab);
     }
 
-    /// The calls that began in any process, in order of their names.
+    /// Returns the calls that began in any process, sorted by name.
     fn begun(&self) -> Vec<String> {
         let mut begun: Vec<_> = self.ended.iter().flat_map(|lab| lab.runs.begun()).collect();
         begun.sort();
         begun
     }
 
-    /// Number of requests to the upstream.
+    /// Returns the number of requests to the upstream.
     fn asked(&self) -> usize {
         self.ended.iter().map(|lab| lab.seen().len()).sum()
     }
@@ -102,7 +102,7 @@ impl Drop for Processes {
     }
 }
 
-/// Sends a request, and ends the process when it is answered.
+/// Sends a request, and ends the process after the answer.
 fn ask(processes: &mut Processes, chat: &Chat, headers: &[(&str, &str)]) -> Reply {
     let (runtime, lab) = processes.start();
     let answer = runtime.block_on(lab.ask_with(&chat.body, headers));
@@ -111,7 +111,7 @@ fn ask(processes: &mut Processes, chat: &Chat, headers: &[(&str, &str)]) -> Repl
     answer
 }
 
-/// Sends a request that is interrupted after a while; `None` if it had no answer by then.
+/// Sends a request that is interrupted after a while; `None` if there was no answer by then.
 fn ask_and_crash(processes: &mut Processes, chat: &Chat, after: Duration) -> Option<Reply> {
     let (runtime, lab) = processes.start();
     let (app, body) = (lab.app.clone(), chat.body.clone());
@@ -125,14 +125,14 @@ fn ask_and_crash(processes: &mut Processes, chat: &Chat, after: Duration) -> Opt
     answer
 }
 
-/// Sends a request again, in another process.
+/// Repeats a request in another process.
 fn retry(processes: &mut Processes, chat: &Chat) -> Reply {
     ask(processes, chat, &[RETRY])
 }
 
 #[test]
 fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
-    // The first request takes about 40 ms and the second about 30, plus writing the file.
+    // The first request takes about 40 ms and the second about 30 ms, plus the writes to the file.
     for step in 0..16 {
         let mut processes = Processes::new(&format!("crash-{step}"));
         let mut chat = Chat::new(step % 2 == 0);
@@ -149,7 +149,7 @@ fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
         let answer = answer.unwrap_or_else(|| retry(&mut processes, &chat));
         assert_eq!(answer.text(), "Four.\nDone.", "{step}");
 
-        // Only calls that read are repeated; each other call began once, or its result says that it was interrupted.
+        // Only read-only calls are repeated. Each other call began once, or its result says that it was interrupted.
         let mut begun = processes.begun();
         begun.dedup_by(|one, other| one == other && one.starts_with("lookup"));
         let seen: Vec<_> = processes.ended.iter().flat_map(Lab::seen).collect();
@@ -170,7 +170,7 @@ fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
             begun.iter().filter(|call| *call == "later d").count() <= 1,
             "{begun:?}"
         );
-        // Each of the five rounds once, and those again that were not complete.
+        // Each of the five rounds once, and incomplete rounds again.
         assert!(
             (5..=7).contains(&processes.asked()),
             "{step}: {}",
@@ -213,7 +213,7 @@ fn malformed_arguments_are_the_same_after_a_crash() {
     let mut chat = Chat::new(true);
     chat.messages().push(user("go"));
 
-    // The process ends while a call waits for a decision: it may run, and is handed to the client by the next process.
+    // The process ends while a call waits for a decision. The call may run later, and the next process hands it over to the client.
     let (asked, is_asked) = mpsc::channel();
     let waiting = Permission::new(move |_| {
         asked.send(()).unwrap();
@@ -237,11 +237,11 @@ fn malformed_arguments_are_the_same_after_a_crash() {
         .iter()
         .filter_map(|event| event["delta"]["partial_json"].as_str())
         .collect();
-    // The client reads its own call as the model wrote it, and the other as it was decided about.
+    // The client receives its own call with the model's arguments, and the other call with the decided arguments.
     assert_eq!(pieces[0], "{'city': 'Paris'}");
     assert_eq!(answer.content()[1]["input"]["todos"][0]["content"], "c");
 
-    // A client that writes arguments anew which it cannot read continues the turn all the same.
+    // A client that rewrites unreadable arguments still continues the turn.
     let mut content = answer.message["content"].clone();
     content[0]["input"] = json!({ "INVALID_JSON": "{'city': 'Paris'}" });
     chat.messages().push(crate::lab::assistant(content));

@@ -1,4 +1,4 @@
-//! Errors of the gateway's own, and who is served.
+//! Errors of the gateway, and admission of clients.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ async fn rejects_bodies_over_32_mib() {
     assert_eq!(reply.error().1, "the request is larger than 32 MiB; send less");
 }
 
-/// An upstream that answers 200 with this.
+/// Builds an upstream that answers 200 with this body.
 struct Odd(&'static str, &'static str);
 
 impl Upstream for Odd {
@@ -330,7 +330,7 @@ async fn client_keys_are_required_and_not_sent_upstream() {
             (401, "authentication_error")
         );
         assert!(!reply.message.to_string().contains("secret"));
-        // Before anything is read.
+        // Rejected before the body is read.
         let reply = Reply::read(lab.send(post("/v1/messages", "{", &headers)).await).await;
         assert_eq!(reply.status.as_u16(), 401);
         for path in ["/v1/tools", "/v1/models"] {
@@ -356,7 +356,7 @@ async fn client_keys_are_required_and_not_sent_upstream() {
 #[tokio::test]
 async fn client_keys_may_be_digests() {
     let script = json!({ "turns": [says(&[text("Done.")])] });
-    // printf %s secret | sha256sum
+    // `printf %s secret | sha256sum`.
     let sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     let bytes: Vec<u8> = (0..32)
         .map(|at| u8::from_str_radix(&sha256[2 * at..2 * at + 2], 16).unwrap())
@@ -523,7 +523,7 @@ async fn client_keys_are_read_from_either_header() {
     }
 }
 
-/// Of several reasons against a request, the first is the answer. Methods and paths that are not served need no key.
+/// If there are several reasons to reject a request, the first is reported. Unsupported methods and paths need no key.
 #[tokio::test]
 async fn admission_checks_have_an_order() {
     for (first, status) in [508, 403, 503, 401, 429].into_iter().enumerate() {
@@ -558,7 +558,7 @@ async fn admission_checks_have_an_order() {
         }
         let models = get(&lab, "/v1/models", &headers).await;
         assert_eq!(models.status.as_u16(), status, "{headers:?}");
-        // Neither waits for its turn: an operator looks at them when the gateway is being stopped.
+        // Both are answered at once, since an operator uses them while the gateway is being stopped.
         for path in ["/v1/tools", "/metrics"] {
             let expected = match first {
                 0 | 1 => status,
@@ -591,7 +591,7 @@ async fn limited_clients_get_retry_after() {
         (429, "rate_limit_error")
     );
     assert_eq!(refused.headers["retry-after"], "1");
-    // Once the first answer is read, another may be asked for; then the minute's are used.
+    // After the first answer is read, another request is admitted, up to the limit of the minute.
     Reply::read(first).await;
     chat.body["stream"] = false.into();
     let whole = lab.send(post("/v1/messages", &chat.body, &[])).await;

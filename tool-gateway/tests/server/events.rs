@@ -1,9 +1,9 @@
-//! The events of a stream, read strictly: each has a name, and its data the same type.
+//! Strict parsing of a stream's events: each has a name, which equals the type in its data.
 
 use serde_json::Value;
 use tool_runtime::sse::{Frame, SseDecoder};
 
-/// The events of a stream: their data, of which the type is the event's name.
+/// Parses the events of a stream. Returns their data, whose type is the name of the event.
 pub(crate) fn events(stream: &[u8]) -> Vec<Value> {
     let mut decoder = SseDecoder::new();
     decoder.push(stream);

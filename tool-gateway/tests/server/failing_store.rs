@@ -1,4 +1,4 @@
-//! A store in memory whose operations fail, take long, or never end.
+//! A store in memory whose operations fail, are slow, or never end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::session::record::{Session, SessionId, Turn};
 use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError, StoreFuture};
 
-/// The store; a clone is the same.
+/// The store, shared by its clones.
 #[derive(Clone)]
 pub(crate) struct FailingStore {
     inner: Arc<MemoryStore>,
     progress: Arc<Mutex<HashMap<Digest, Progress>>>,
     is_durable: bool,
     latency: Duration,
-    /// The operations so far.
+    /// Operations so far.
     operations: Arc<Mutex<Vec<&'static str>>>,
     fails: Arc<Mutex<Fails>>,
     hangs: Arc<Mutex<Fails>>,
@@ -32,11 +32,11 @@ struct Held {
     permits: Arc<Semaphore>,
 }
 
-/// Whether the last of these operations fails, or hangs.
+/// Condition on the operations so far: whether the last one fails or hangs.
 type Fails = Box<dyn Fn(&[&'static str]) -> bool + Send>;
 
 impl FailingStore {
-    /// A store that outlives the process, as the gateway sees it.
+    /// Creates a store that is durable for the gateway.
     pub(crate) fn durable() -> Self {
         Self {
             inner: Arc::default(),
@@ -51,7 +51,7 @@ impl FailingStore {
         }
     }
 
-    /// One that the gateway does not tell how far requests have come.
+    /// Creates a store that is not durable, and so receives no progress.
     pub(crate) fn in_memory() -> Self {
         Self {
             is_durable: false,
@@ -59,22 +59,22 @@ impl FailingStore {
         }
     }
 
-    /// Sets how long each operation takes.
+    /// Sets the duration of each operation.
     pub(crate) fn with_latency(self, latency: Duration) -> Self {
         Self { latency, ..self }
     }
 
-    /// Sets which operations fail; each is the last of those that it is given.
+    /// Sets the operations that fail; each is the last one of its argument.
     pub(crate) fn fail(&self, fails: impl Fn(&[&'static str]) -> bool + Send + 'static) {
         *self.fails.lock().unwrap() = Box::new(fails);
     }
 
-    /// Sets which operations never end; each is the last of those that it is given.
+    /// Sets the operations that never end; each is the last one of its argument.
     pub(crate) fn hang(&self, hangs: impl Fn(&[&'static str]) -> bool + Send + 'static) {
         *self.hangs.lock().unwrap() = Box::new(hangs);
     }
 
-    /// Holds back the answer of the next operation of that name, as it is now, until there is a permit.
+    /// Holds the answer of the next operation with this name until there is a permit.
     pub(crate) fn hold(&self, operation: &'static str) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));
         *self.held.lock().unwrap() = Some(Held {
@@ -84,7 +84,7 @@ impl FailingStore {
         permits
     }
 
-    /// Number of bytes of progress that it was given.
+    /// Returns the number of bytes of progress that were stored.
     pub(crate) fn written(&self) -> usize {
         self.written.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The rows of `docs/faults.md` that are about the gateway: each has its test in `faults.rs`, each test has its row.
+//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,14 +18,14 @@ use crate::reply::{self, Reply};
 
 const DOCUMENT: &str = include_str!("../../../docs/faults.md");
 
-/// A row: the code in its columns.
+/// A row with the code in its columns.
 #[derive(Debug)]
 pub(crate) struct Row {
     client: Vec<String>,
     host: Vec<String>,
 }
 
-/// The row of a test in `faults.rs`.
+/// Returns the row of a test in `faults.rs`.
 pub(crate) fn row(test: &str) -> Row {
     let test = format!("gateway::{test}");
     let found = rows().find(|(name, _)| *name == test);
@@ -35,7 +35,7 @@ pub(crate) fn row(test: &str) -> Row {
 }
 
 impl Row {
-    /// Returns the row without a code that the client sees.
+    /// Returns the row without the code for the client.
     pub(crate) fn without(&self, code: &str) -> Self {
         let client = self.client.iter().filter(|seen| *seen != code);
         Self {
@@ -44,7 +44,7 @@ impl Row {
         }
     }
 
-    /// Asserts that a client got what the row has. After the beginning of a stream, an error has no status and no headers.
+    /// Asserts that a client received the row's answer. After the beginning of a stream, an error has no status and no headers.
     #[track_caller]
     pub(crate) fn client_sees(&self, reply: &Reply) {
         let mut seen = Vec::new();
@@ -80,20 +80,20 @@ impl Row {
         );
     }
 
-    /// Nothing came to the client, or the whole answer.
+    /// Asserts that the client received nothing, or the whole answer.
     #[track_caller]
     pub(crate) fn client_sees_no_error(&self) {
         assert_eq!(self.client, [""; 0], "what docs/faults.md says the client sees");
     }
 
-    /// The host learns why when it starts the program, and there is no client.
+    /// Asserts the row of an error at the start of the program, without a client.
     #[track_caller]
     pub(crate) fn program_does_not_start(&self, error: &str) {
         self.client_sees_no_error();
         assert_eq!(self.host, [error], "what docs/faults.md says the host learns");
     }
 
-    /// The metrics have the row's lines, and the log these warnings and errors alone.
+    /// Asserts that the metrics have the row's lines, and that the log has only the row's warnings and errors.
     pub(crate) async fn host_learns(&self, lab: &Lab, log: &Log) {
         let is_logged = |line: &&String| line.starts_with("WARN ") || line.starts_with("ERROR ");
         let logged: Vec<_> = self.host.iter().filter(is_logged).cloned().collect();
@@ -102,7 +102,7 @@ impl Row {
         let request = Request::get("/metrics").body(Body::empty()).unwrap();
         let metrics = reply::bytes(lab.send(request).await.into_body()).await;
         let metrics = std::str::from_utf8(&metrics).unwrap();
-        // One that is joined is in the log once.
+        // A joined turn is logged once.
         let begun = metrics
             .lines()
             .filter_map(turn_count)
@@ -123,14 +123,14 @@ impl Row {
     }
 }
 
-/// Number of turns in a line of the metrics about the ends of turns.
+/// Returns the number of turns in a metric about the ends of turns.
 fn turn_count(line: &str) -> Option<(&str, usize)> {
     let line = line.strip_prefix("tool_gateway_turns_total{end=\"")?;
     let (end, count) = line.split_once("\"} ")?;
     Some((end, count.parse().ok()?))
 }
 
-/// A text without the port of a listener that is another in each run.
+/// Replaces the port of a listener, which differs in each run.
 fn without_port(text: &str) -> String {
     let Some((before, after)) = text.split_once("127.0.0.1:") else {
         return text.to_owned();
@@ -139,7 +139,7 @@ fn without_port(text: &str) -> String {
     format!("{before}ADDRESS{}", without_port(after))
 }
 
-/// The warnings and errors that are logged on this thread, as long as it lives, and how many turns are.
+/// Records the warnings and errors of this thread until it is dropped, and the number of logged turns.
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
     turns: Arc<AtomicUsize>,
@@ -151,7 +151,7 @@ impl Log {
         Self::start_in(Path::new("DIR"))
     }
 
-    /// With `DIR` for a directory.
+    /// Replaces a directory by `DIR`.
     pub(crate) fn start_in(directory: &Path) -> Self {
         crate::subscriber::keep();
         let (lines, turns) = (Arc::default(), Arc::default());
@@ -208,7 +208,7 @@ impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         match field.name() {
             "message" => self.message = format!("{value:?}"),
-            // Another one in each call.
+            // Differs in each call.
             "gen_ai.tool.call.id" => {}
             name => {
                 let _ = write!(self.others, "; {name}={value:?}");
@@ -217,7 +217,7 @@ impl Visit for Fields {
     }
 }
 
-/// The rows of the gateway by their tests.
+/// Returns the rows of the gateway by test.
 fn rows() -> impl Iterator<Item = (String, Row)> {
     let lines = DOCUMENT.lines().filter(|line| line.contains("`gateway::"));
     lines.map(|line| {
@@ -233,7 +233,7 @@ fn rows() -> impl Iterator<Item = (String, Row)> {
     })
 }
 
-/// The code of a cell: between backticks, or between pairs of them where it has some itself.
+/// Returns the code of a cell, between single or double backticks.
 fn code_in(cell: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = cell;

@@ -1,4 +1,4 @@
-//! Faults of the gateway, row by row as `docs/faults.md` has them. `fault_rows.rs` holds the document and these tests together.
+//! Faults of the gateway, by row of `docs/faults.md`. `fault_rows.rs` compares the document with these tests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -27,11 +27,11 @@ use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
-/// A script with another upstream in the place of one of its turns.
+/// A script that another upstream replaces for one of its turns.
 struct WithFault {
     script: TestScript,
     fault: Box<dyn Upstream>,
-    /// Which request meets the fault; counts from 0.
+    /// Index of the request with the fault, from 0.
     at: usize,
     asked: AtomicUsize,
 }
@@ -50,7 +50,7 @@ impl Upstream for WithFault {
     }
 }
 
-/// A gateway whose upstream calls `write`, and ends; before, between or after comes the fault.
+/// Builds a gateway whose upstream calls `write` and then ends the turn. The fault is before, between or after the rounds.
 fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> Gateway) -> (Lab, Turns) {
     let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
     let script = json!({ "order": "requests", "turns": turns });
@@ -68,14 +68,14 @@ fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> 
     (Lab { app, script, runs }, turns)
 }
 
-/// A conversation that begins with this.
+/// Builds a conversation that begins with this text.
 fn chat(is_stream: bool, content: &str) -> Chat {
     let mut chat = Chat::new(is_stream);
     chat.messages().push(user(content));
     chat
 }
 
-/// A request of a conversation that has begun elsewhere.
+/// Builds a request of a conversation that began elsewhere.
 fn later_chat(is_stream: bool, content: &str) -> Chat {
     let mut chat = Chat::new(is_stream);
     chat.messages()
@@ -83,7 +83,7 @@ fn later_chat(is_stream: bool, content: &str) -> Chat {
     chat
 }
 
-/// A request that is sent again is answered whole, `write` ran once, and the conversation continues.
+/// Checks that a retry is answered completely, that `write` ran once, and that the conversation continues.
 async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
     let reply = lab.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(
@@ -102,7 +102,7 @@ async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
     lab.assert_one_prefix();
 }
 
-/// The fault comes in the first round and in the second, streamed and not, and the conversation comes to its end.
+/// Causes the fault in the first and in the second round, streamed and not. Checks that the conversation ends.
 async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     for at in [0, 1] {
         for is_stream in [false, true] {
@@ -117,7 +117,7 @@ async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     }
 }
 
-/// Asserts the row of a fault before the answer, also where the gateway has no part.
+/// Asserts the row of a fault before the answer, for passed messages, too.
 async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     upstream_fails(row, &fault).await;
     for is_stream in [false, true] {
@@ -133,12 +133,12 @@ async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U)
     }
 }
 
-/// An upstream with one turn of a script.
+/// Builds an upstream with one turn of a script.
 fn scripted(turn: &Value) -> TestScript {
     TestScript::from_json(&json!({ "turns": [turn] }).to_string()).unwrap()
 }
 
-/// The URL of a server that answers each request with these bytes.
+/// Starts a server that answers each request with these bytes. Returns its URL.
 async fn listening(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -151,7 +151,7 @@ async fn listening(answer: &'static [u8]) -> String {
     format!("http://{address}")
 }
 
-/// Answers with 200, this type and this body.
+/// Builds an upstream that answers with 200, this type and this body.
 struct Answers(&'static str, fn() -> Body);
 
 impl Upstream for Answers {
@@ -166,7 +166,7 @@ impl Upstream for Answers {
     }
 }
 
-/// Never answers.
+/// An upstream that never answers.
 struct Silent;
 
 impl Upstream for Silent {
@@ -179,7 +179,7 @@ impl Upstream for Silent {
     }
 }
 
-/// The first piece of a body, which has no other.
+/// Builds a body with only this first piece, which never ends.
 fn stalled(first: &'static str) -> Body {
     let first = stream::once(async move { Ok::<_, std::io::Error>(Bytes::from_static(first.as_bytes())) });
     Body::from_stream(first.chain(stream::pending()))
@@ -223,7 +223,7 @@ async fn upstream_is_silent() {
 async fn upstream_is_silent_in_its_answer() {
     let fault = || Answers("text/event-stream", || stalled(START));
     upstream_fails(&row("upstream_is_silent_in_its_answer"), fault).await;
-    // What passes through ends as the upstream's response does.
+    // A passed message ends like the upstream's response.
     let (lab, _) = lab_with(fault(), 0, |gateway| {
         gateway.with_upstream_idle(Duration::from_secs(20))
     });
@@ -256,7 +256,7 @@ async fn upstream_is_slow() {
     }
 }
 
-/// The upstream answers with the row's error, with `retry-after` and without.
+/// Checks that the upstream's error is the row's error, with and without `retry-after`.
 async fn upstream_refuses(row: Row, status: u16, kind: &str, message: &str) {
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
     let mut error = json!({ "error": { "status": status, "body": body } });
@@ -297,7 +297,7 @@ async fn upstream_sends_a_page() {
     upstream_fails(&row("upstream_sends_a_page"), fault).await;
 }
 
-/// Breaks off after so many events of a text, and of a call that is not to be run.
+/// Cuts off the stream after this many events of a text, and of a call that must not run.
 async fn upstream_is_cut(row: Row, content: Value, after: usize) {
     let mut turn = says(&[content]);
     turn["cut_after"] = after.into();
@@ -321,7 +321,7 @@ async fn upstream_is_cut_in_a_call() {
 
 #[tokio::test]
 async fn upstream_is_cut_before_its_last_event() {
-    // One piece of arguments has 16 characters, so that there are: start, block, piece, stop, delta.
+    // A piece of arguments has 16 characters, so the events are: start, block, piece, stop, delta.
     upstream_is_cut(
         row("upstream_is_cut_before_its_last_event"),
         call("write", "x"),
@@ -336,7 +336,7 @@ async fn upstream_ends_too_early() {
     upstream_fails(&row("upstream_ends_too_early"), fault).await;
 }
 
-/// Reads a response until it has shown this.
+/// Reads a response until it contains this text.
 async fn read_until(response: Response<Body>, text: &str) -> Body {
     let (mut body, mut seen) = (response.into_body(), String::new());
     while !seen.contains(text) {
@@ -346,7 +346,7 @@ async fn read_until(response: Response<Body>, text: &str) -> Body {
     body
 }
 
-/// A call with these arguments in a response of Chat Completions: streamed in a `delta`, or whole in a `message`.
+/// Builds a call with these arguments in a Chat Completions response, streamed in a `delta` or whole in a `message`.
 fn passing_call(place: &str, arguments: &str) -> String {
     let function = json!({ "name": "TodoWrite", "arguments": arguments });
     let message = json!({ "tool_calls": [{ "index": 0, "id": "call_1", "function": function }] });
@@ -399,7 +399,7 @@ async fn client_is_gone_before_its_answer() {
         let chat = chat(true, "go");
         let answer = lab.send(post("/v1/messages", &chat.body, &[]));
         let gone = async {
-            // Its first round is shown, with its beginning alone.
+            // The first round is shown, but only its beginning.
             let _answer = read_until(answer.await, "message_start").await;
             std::future::pending::<()>().await;
         };
@@ -443,21 +443,21 @@ async fn client_is_gone_in_the_stream() {
     assert!(metrics.contains("tokens_total{kind=\"input\"} 1"), "{metrics}");
 }
 
-/// A message whose events come a second apart.
+/// A message whose events arrive at intervals of a second.
 fn slow_turn() -> Value {
     let mut turn = says(&[text("Half of it is shown.")]);
     turn["event_delay_ms"] = 1_000.into();
     turn
 }
 
-/// A streamed conversation in which the gateway has no part.
+/// Builds a streamed conversation that passes through.
 fn passing(content: &str) -> Chat {
     let mut chat = chat(true, content);
     chat.body["tools"] = json!([]);
     chat
 }
 
-/// The client goes away while the call runs, and comes back: at once, and when the turn is over.
+/// Disconnects the client while the call runs, and repeats the request: at once, and after the end of the turn.
 async fn client_is_gone_during(row: &Row, name: &str, begun: &[&str]) {
     for comes_back_at_once in [false, true] {
         let log = Log::start();
@@ -561,7 +561,7 @@ async fn client_is_gone_before_it_answers_its_calls() {
     );
 }
 
-/// Without a limit, such a request keeps its connection and its memory for ever.
+/// Without a limit, such a request would occupy its connection and memory forever.
 #[tokio::test(start_paused = true)]
 async fn request_stalls() {
     let row = row("request_stalls");
@@ -635,7 +635,7 @@ async fn client_disconnects_to_run_more_turns() {
     assert_eq!(chat(true, "another").ask(&lab).await.text(), "Done.");
 }
 
-/// A gateway with one tool more, `brew`, that is called between `write` and the end.
+/// Builds a gateway with an additional tool, `brew`, which is called between `write` and the end.
 async fn tool_fails<F>(
     row: &Row,
     brew: fn(Value, Context) -> F,
@@ -709,7 +709,7 @@ async fn tool_returns_10_mb() {
     .await;
 }
 
-/// Whether the last operation is the one of that name and number; counts from 1.
+/// Returns whether the last operation has this name and number, from 1.
 fn is_at(operation: &'static str, number: usize) -> impl Fn(&[&'static str]) -> bool + Send + 'static {
     move |operations| {
         let of_this_name = operations.iter().filter(|other| **other == operation);
@@ -717,7 +717,7 @@ fn is_at(operation: &'static str, number: usize) -> impl Fn(&[&'static str]) -> 
     }
 }
 
-/// The store fails once, at the operation of that name and number.
+/// Tests a store that fails once, at the operation with this name and number.
 async fn store_fails(row: Row, operation: &'static str, number: usize, begun: &[&str]) {
     for is_stream in [false, true] {
         let log = Log::start();
@@ -788,7 +788,7 @@ async fn store_is_slow() {
 #[tokio::test(start_paused = true)]
 async fn store_hangs() {
     let row = row("store_hangs");
-    // Before the upstream is asked, before a call runs, after it has run, and when the turn ends.
+    // Before the upstream is asked, before and after a call runs, and at the end of the turn.
     for (operation, number, begun) in [
         ("save_progress", 1, &[][..]),
         ("save_progress", 2, &[]),
@@ -827,7 +827,7 @@ async fn store_hangs_as_it_is_read() {
     }
 }
 
-/// Nothing runs, so nothing has to be stored.
+/// No call runs, so no state must be stored.
 #[tokio::test]
 async fn store_fails_where_nothing_runs() {
     let row = row("store_fails_where_nothing_runs");
@@ -867,7 +867,7 @@ async fn store_in_memory_fails() {
     assert_eq!(lab.runs.begun(), ["write a"]);
 }
 
-/// A file on a disk of a few MiB that is filled, and emptied again.
+/// A file on a disk of a few MiB, which is filled and emptied again.
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn disk_is_full() {
@@ -882,14 +882,14 @@ async fn disk_is_full() {
         let filler = directory.join("filler");
         let log = Log::start_in(&folder);
         let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
-        // More than the file has room for, without a larger disk.
+        // More than the file's free space, if the disk does not grow.
         let chat = chat(is_stream, &"x".repeat(1 << 20));
         let _ = std::fs::write(&filler, vec![0; 16 << 20]);
         let failed = chat.ask(&lab).await;
         row.client_sees(&failed);
         row.host_learns(&lab, &log).await;
         assert!(lab.runs.begun().is_empty() && lab.seen().is_empty());
-        // As long as it is full, nothing runs.
+        // While the disk is full, no call runs.
         tokio::time::sleep(Duration::from_millis(600)).await;
         assert_eq!(chat.ask(&lab).await.status, 503);
         assert!(lab.runs.begun().is_empty());
@@ -919,7 +919,7 @@ async fn file_is_of_another_version() {
     let directory = std::env::temp_dir().join(format!("tool-gateway-version-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let file = directory.join("sessions.redb");
-    // The first version had tables, and did not say which.
+    // Files of the first version have tables without a version.
     let database = redb::Database::create(&file).unwrap();
     let transaction = database.begin_write().unwrap();
     let turns = redb::TableDefinition::<&str, &[u8]>::new("turns");

@@ -1,4 +1,4 @@
-//! Long conversations with interruptions: the upstream breaks off, and clients go away and come back.
+//! Long conversations with interruptions: cut-off upstream responses, and clients that disconnect and return.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::lab::{
 use crate::reply;
 use crate::test_script::TestScript;
 
-/// Numbers that look random, and are the same in every run.
+/// Deterministic pseudo-random numbers.
 struct Dice(AtomicU64);
 
 impl Dice {
@@ -35,7 +35,7 @@ impl Dice {
     }
 }
 
-/// A script whose responses break off now and then.
+/// A script whose responses are cut off at random.
 struct Flaky {
     script: TestScript,
     dice: Dice,
@@ -92,7 +92,7 @@ fn script(dice: &Dice) -> Value {
     json!({ "turns": turns.collect::<Vec<_>>() })
 }
 
-/// Sends the conversation until it is answered; goes away on the way now and then.
+/// Sends the conversation until it is answered, with random disconnects.
 async fn insist(lab: &Lab, chat: &Chat, dice: &Dice) -> Value {
     for attempt in 0..100 {
         let headers: &[(&str, &str)] = if attempt > 0 && dice.below(2) == 0 {
@@ -102,7 +102,7 @@ async fn insist(lab: &Lab, chat: &Chat, dice: &Dice) -> Value {
         };
         let answered =
             async { reply::Reply::read(lab.send(post("/v1/messages", &chat.body, headers)).await).await };
-        // A client that has the whole answer is not gone.
+        // A client with the whole answer has not disconnected early.
         let patience = if dice.below(4) == 0 {
             dice.below(20)
         } else {

@@ -1,4 +1,4 @@
-//! A gateway with four tools before a script, and a client.
+//! A gateway with four tools in front of a script, and a client.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::reply::Reply;
 use crate::subscriber;
 use crate::test_script::TestScript;
 
-/// The gateway, what it asks, and what its tools did.
+/// The gateway, its upstream, and the records of its tools.
 pub(crate) struct Lab {
     pub(crate) app: Router,
     pub(crate) script: TestScript,
@@ -114,14 +114,14 @@ impl Lab {
         Reply::read(self.send(post("/v1/messages", body, headers)).await).await
     }
 
-    /// The bodies that the upstream received at `/v1/messages`.
+    /// Returns the bodies that the upstream received at `/v1/messages`.
     pub(crate) fn seen(&self) -> Vec<Value> {
         let requests = self.script.requests().into_iter();
         let requests = requests.filter(|request| request.path.split('?').next() == Some("/v1/messages"));
         requests.map(|request| request.json().unwrap()).collect()
     }
 
-    /// The messages of each body, with the text of each.
+    /// Returns the messages of each body, with the text of each message.
     pub(crate) fn seen_messages(&self) -> Vec<Vec<String>> {
         #[derive(serde::Deserialize)]
         struct Body<'a> {
@@ -143,7 +143,7 @@ impl Lab {
         self.seen().pop().unwrap()
     }
 
-    /// Checks all that the upstream received: each body is a conversation that the API takes.
+    /// Checks that every body for the upstream is a conversation that the API accepts.
     #[track_caller]
     pub(crate) fn assert_well_formed(&self) {
         for body in self.seen() {
@@ -151,7 +151,7 @@ impl Lab {
         }
     }
 
-    /// Checks that each body begins with the messages of the one before it, byte for byte.
+    /// Checks that each body begins with the messages of the previous one, byte for byte.
     #[track_caller]
     pub(crate) fn assert_one_prefix(&self) {
         for pair in self.seen_messages().windows(2) {
@@ -165,7 +165,8 @@ impl Lab {
     }
 }
 
-/// Neighbours of one role are one message; each call has its result in the next message, before all else, in the order of the calls.
+/// Checks a conversation: adjacent messages of one role count as one, and each call has its result at the beginning of the next message, in
+/// the order of the calls.
 #[track_caller]
 pub(crate) fn well_formed(messages: &[Value]) {
     let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -226,7 +227,7 @@ pub(crate) fn thinking(signature: &str) -> Value {
     json!({ "type": "thinking", "thinking": "", "signature": signature })
 }
 
-/// A call with the id `up_KEY`.
+/// Builds a call with the id `up_KEY`.
 pub(crate) fn call(name: &str, key: &str) -> Value {
     json!({ "type": "tool_use", "id": format!("up_{key}"), "name": name, "input": { "key": key } })
 }
@@ -251,7 +252,7 @@ pub(crate) fn result(id: &str, content: &str) -> Value {
     json!({ "type": "tool_result", "tool_use_id": id, "content": content })
 }
 
-/// The tools that a client declares: the gateway's by name, and its own.
+/// Builds the tools of a client: the gateway's tools by name, and its own tool.
 pub(crate) fn tools() -> Value {
     json!([
         { "name": "lookup" }, { "name": "write" }, { "name": "later" }, { "name": "TodoWrite" }, { "name": "TodoRead" },
@@ -260,7 +261,7 @@ pub(crate) fn tools() -> Value {
     ])
 }
 
-/// A client's conversation.
+/// Conversation of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Chat {
     pub(crate) body: Value,
@@ -281,7 +282,7 @@ impl Chat {
         self.body["messages"].as_array_mut().unwrap()
     }
 
-    /// Sends the conversation as it is; nothing is added to it.
+    /// Sends the conversation, without adding a message.
     pub(crate) async fn ask(&self, lab: &Lab) -> Reply {
         let headers: Vec<_> = self
             .headers
@@ -291,7 +292,7 @@ impl Chat {
         lab.ask_with(&self.body, &headers).await
     }
 
-    /// Adds a message of the user's, sends all, and adds the answer.
+    /// Adds a user message, sends the conversation, and adds the answer.
     pub(crate) async fn say(&mut self, lab: &Lab, content: impl Into<Value>) -> Reply {
         self.messages().push(user(content));
         let reply = self.ask(lab).await;
@@ -334,7 +335,7 @@ impl Lab {
 }
 
 impl Lab {
-    /// As `assert_one_prefix`, from a request on.
+    /// Asserts the conditions of `assert_one_prefix` from a request on.
     #[track_caller]
     pub(crate) fn assert_one_prefix_of(&self, first: usize) {
         for pair in self.seen_messages()[first..].windows(2) {
@@ -348,7 +349,7 @@ impl Lab {
     }
 }
 
-/// An upstream that answers with whole messages, one after the other.
+/// An upstream that answers with whole messages, in order.
 pub(crate) struct Whole(Mutex<Vec<Value>>);
 
 impl Whole {

@@ -1,4 +1,4 @@
-//! The gateway between a client and a scripted upstream: what each of them sees.
+//! The gateway between a client and a scripted upstream, with the views of both.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Offloading: long results go to files of the session, the model reads them back, and they go with the session.
+//! Offloading: long results are written to files of the session, the model reads them back, and they are removed after the session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, call, registry, says, text, user};
 use crate::test_script::TestScript;
 
-/// A directory that is removed in the end.
+/// A directory that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -29,7 +29,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// The files of a session.
+    /// Returns the files of a session.
     fn files(&self, session: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.0.join(session)) else {
             return Vec::new();
@@ -47,13 +47,13 @@ impl Drop for Folder {
     }
 }
 
-/// The text that the tool `long` returns: more than the threshold, on one line.
+/// Returns the text of the tool `long`, which exceeds the threshold, on one line.
 fn long_text() -> String {
     let items: Vec<_> = (0..2_000).map(|n| format!("item {n};")).collect();
     items.concat()
 }
 
-/// The tools of the lab, and one that answers at length.
+/// Builds the tools of the lab, and a tool with a long result.
 fn tools(runs: &Runs) -> ToolRegistry {
     let mut registry = registry(runs);
     let schema = json!({ "type": "object", "properties": { "key": { "type": "string" } } });
@@ -78,19 +78,19 @@ fn lab(folder: &Folder, turns: Value, configure: impl FnOnce(Gateway) -> Gateway
     }
 }
 
-/// A client that declares these tools of the gateway's.
+/// Builds a client that declares these tools of the gateway.
 fn chat(names: &[&str]) -> Chat {
     let mut chat = Chat::new(false);
     chat.body["tools"] = names.iter().map(|name| json!({ "name": name })).collect();
     chat
 }
 
-/// A call of `ReadOffloaded` with the id `up_KEY`.
+/// Builds a call of `ReadOffloaded` with the id `up_KEY`.
 fn read(key: &str, input: Value) -> Value {
     json!({ "type": "tool_use", "id": format!("up_{key}"), "name": "ReadOffloaded", "input": input })
 }
 
-/// The contents of the results in the last message that the upstream received.
+/// Returns the contents of the results in the last message that the upstream received.
 fn results(lab: &Lab) -> Vec<String> {
     let body = lab.last_seen();
     let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
@@ -152,7 +152,7 @@ async fn a_long_result_goes_to_a_file_that_the_model_reads_back() {
         "answers of ReadOffloaded are not offloaded, however long"
     );
     assert_eq!(folder.files(&session), ["up_a.md"]);
-    // The true transcript has the pointer, in the next request, too.
+    // The true transcript has the pointer in the next request, too.
     chat.say(&lab, "and now").await;
     assert!(
         lab.last_seen()["messages"]
@@ -192,7 +192,7 @@ async fn the_tool_is_offered_in_every_request_and_is_the_same_in_each() {
         );
         lab.assert_one_prefix();
     }
-    // Also where the client has no tools.
+    // Also if the client has no tools.
     let folder = Folder::new("offered-alone");
     let lab = lab(&folder, json!([says(&[text("One.")])]), |gateway| gateway);
     let mut chat = chat(&[]);
@@ -201,7 +201,7 @@ async fn the_tool_is_offered_in_every_request_and_is_the_same_in_each() {
     assert_eq!(names(&lab.last_seen()), ["ReadOffloaded"]);
 }
 
-/// Nothing is offloaded that the model cannot read back.
+/// A result that the model cannot read back is not offloaded.
 ///
 /// R-GW-22
 #[tokio::test]
@@ -226,7 +226,7 @@ async fn results_stay_whole_if_the_client_declares_the_tool() {
         let sent = lab.seen()[0]["tools"].as_array().unwrap().get(1).cloned();
         assert_eq!(sent, tool, "the client's own, as it was sent");
     }
-    // By another name, it can be read.
+    // The model can read it with another name of the tool.
     let folder = Folder::new("alias");
     let aliased = |gateway: Gateway| {
         let ownership = Ownership::by_schema().with_alias("read_file", "ReadOffloaded");
@@ -316,7 +316,7 @@ async fn files_are_private() {
     );
 }
 
-/// One session never reads another's, and its own branches share its files.
+/// A session never reads files of another session, but its branches share its files.
 ///
 /// R-GW-20
 #[tokio::test]
@@ -360,7 +360,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// As a gateway before this one has left it: with files of this age.
+/// Creates the files of an earlier gateway with this age.
 fn leave(folder: &Folder, session: &str, files: &[&str], age: Duration) {
     let directory = folder.0.join(session);
     fs::create_dir_all(&directory).unwrap();
@@ -377,7 +377,7 @@ fn leave(folder: &Folder, session: &str, files: &[&str], age: Duration) {
     fs::File::open(&directory).unwrap().set_modified(time).unwrap();
 }
 
-/// As if it had been written two days ago.
+/// Sets the modification time to two days ago.
 fn make_old(folder: &Folder, session: &str, file: &str) {
     let file = folder.0.join(session).join(file);
     let written = fs::File::options().write(true).open(file).unwrap();
@@ -388,7 +388,7 @@ fn make_old(folder: &Folder, session: &str, file: &str) {
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Waits for a sweep from its beginning to its end, by what it removes.
+/// Waits for a complete sweep, by the removed files.
 async fn swept(folder: &Folder) {
     let unknown = format!("ses_{}", "u".repeat(22));
     for what in ["the sweep that runs, or the next", "the one after it"] {
@@ -410,7 +410,7 @@ async fn files_go_with_their_session() {
     let lab = lab(&folder, turns, |gateway| {
         gateway.with_store(store).with_max_time(Duration::from_secs(20))
     });
-    // It waits for its client, so it is kept four times as long.
+    // The session waits for its client, so it is kept four times as long.
     let mut waiting = chat(&["long"]);
     waiting.body["tools"]
         .as_array_mut()
@@ -444,16 +444,16 @@ async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
         &["call_0.md", "call_0-2.md", ".offload-7-1.tmp"],
         old,
     );
-    // One that is not old enough: its session may be on its way into the store.
+    // The file is not old enough: its session may not be stored yet.
     leave(&folder, &id("b"), &["call_0.md"], new);
-    // Removed in part, when its process ended: the directory is new, its files are not.
+    // Partly removed when its process ended: the directory is new, its files are not.
     leave(&folder, &id("c"), &["call_0.md"], old);
     #[cfg(unix)]
     fs::File::open(folder.0.join(id("c")))
         .unwrap()
         .set_modified(std::time::SystemTime::now())
         .unwrap();
-    // What the gateway did not write.
+    // Files of other programs.
     for foreign in [
         "sessions",
         "ses_short",
@@ -496,7 +496,7 @@ async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
     assert!(folder.0.join(id("g")).is_symlink() && folder.files("elsewhere") == ["call_0.md"]);
 }
 
-/// A store that knows its sessions keeps their files, whatever their age; so does one that cannot be asked.
+/// The files of a session in the store are kept, whatever their age; also if the store cannot be read.
 ///
 /// R-GW-23
 #[tokio::test(start_paused = true)]
@@ -538,7 +538,7 @@ async fn files_of_known_sessions_outlive_the_process() {
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
-/// The store does not know the session of a turn that has not ended. The model may read what its calls have written all the same.
+/// The store does not have the session of an unfinished turn. The model can still read the files of its calls.
 ///
 /// R-GW-23
 #[tokio::test(start_paused = true)]
@@ -585,7 +585,7 @@ async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
     let mut chat = chat(&["long"]);
     chat.messages().push(user("go"));
     let (session, _) = chat.ask(&first).await.session();
-    // Another day.
+    // A day later.
     make_old(&folder, &session, "up_a.md");
     assert_eq!(first.ask_with(&chat.body, &[RETRY]).await.status, 529);
     drop(first);
@@ -601,7 +601,7 @@ async fn files_of_a_turn_that_is_retried_again_and_again_outlive_the_process() {
     assert!(results(&second)[0].contains("item 0;"), "{:?}", results(&second));
 }
 
-/// A store that answers nothing.
+/// A store that never answers.
 struct Unavailable(Arc<AtomicUsize>);
 
 fn unavailable<'a, T>() -> StoreFuture<'a, T> {

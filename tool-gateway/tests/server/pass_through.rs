@@ -16,14 +16,14 @@ use crate::lab::{
 use crate::reply::{self, Reply};
 use crate::test_script::TestScript;
 
-/// Bodies with white space, repeated and unknown fields, and numbers of many digits.
+/// Bodies with white space, with repeated and unknown fields, and with numbers of many digits.
 const BODIES: [&str; 3] = [
     "{ \"model\" : \"m\",\n \"max_tokens\": 1e2, \"x\": 12345678901234567890.50, \"messages\": [ {\"content\" :\"h\\u00e9\", \"role\":\"user\"} ] , \"stream\": STREAM}\n",
     r#"{"messages":[{"role":"user","content":[{"text":"a","type":"text","citations":null}]}],"tools":[{"name":"weather"}],"stream":STREAM}"#,
     r#"{"messages":[{"role":"user","content":"a"}],"tools":[{"name":"lookup","input_schema":{"type":"object","required":["x"]}}],"tool_choice":{"type":"any"},"stream":STREAM}"#,
 ];
 
-/// A script with everything in it, whose answers are the same for equal requests.
+/// A script with all features, whose answers are equal for equal requests.
 fn full() -> String {
     let content = json!([
         thinking("s"),
@@ -89,7 +89,7 @@ async fn requests_and_responses_are_unchanged() {
     }
 }
 
-/// The client's next request is recognised, and a retry may ask for the other form.
+/// The client's next request is recognized, and a retry may request the other form.
 #[tokio::test]
 async fn whole_messages_without_calls_are_unchanged_though_tools_are_offered() {
     let body = |is_stream: bool, more: &str| {
@@ -166,7 +166,7 @@ async fn errors_of_the_upstream_are_unchanged() {
     }
 }
 
-/// An upstream whose stream breaks after so many bytes.
+/// An upstream whose stream is cut off after this many bytes.
 struct Breaking {
     bytes: Bytes,
     cut: usize,
@@ -209,7 +209,7 @@ async fn a_stream_that_breaks_at_any_byte_comes_out_byte_for_byte() {
     }
 }
 
-/// Over a connection: a server drops what it has not written yet when a body fails.
+/// Over a connection, since a server drops unwritten data when a body fails.
 #[tokio::test]
 async fn what_came_before_a_break_arrives() {
     let bytes = Bytes::from_static(b"event: ping\ndata: {\"type\": \"ping\"}\n\n");
@@ -283,7 +283,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_turn() {
 
 #[tokio::test]
 async fn counts_tokens_of_the_upstream_request() {
-    // Nothing of the gateway's: the bytes pass.
+    // Without internal tools, the bytes pass.
     let script = TestScript::from_json(&full()).unwrap();
     let body = BODIES[0].replace("STREAM", "false");
     let response = gateway(script.clone())
@@ -312,7 +312,7 @@ async fn counts_tokens_of_the_upstream_request() {
     let reply = chat.ask(&lab).await;
     assert_eq!(reply.text(), "Two.");
     let mut sent = lab.last_seen();
-    // The result of the deferred call was not known.
+    // The result of the deferred call was unknown.
     sent["messages"][4]["content"][0]
         .as_object_mut()
         .unwrap()
@@ -330,7 +330,7 @@ async fn counts_tokens_of_the_upstream_request() {
 
 #[tokio::test]
 async fn a_message_with_a_content_length_is_known_when_the_client_has_it() {
-    // Over a connection: after the announced length, the server asks the body for nothing more.
+    // Over a connection: after the announced length, the server does not poll the body again.
     let script = json!({ "turns": [says(&[text("One.")]), says(&[text("Two.")])] }).to_string();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

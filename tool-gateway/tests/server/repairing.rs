@@ -1,4 +1,4 @@
-//! `/v1/chat/completions` and `/v1/responses`: what passes, and what is repaired on the way.
+//! `/v1/chat/completions` and `/v1/responses`: passed bytes and repaired calls.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,13 +30,13 @@ const RESPONSES: &str = "/v1/responses";
 const STREAM: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// Answers each request with these pieces, and records it.
+/// Answers each request with these pieces, and records the request.
 #[derive(Clone)]
 struct Answers {
     status: u16,
     headers: Vec<(&'static str, String)>,
     pieces: Vec<Bytes>,
-    /// Whether the response breaks off after its pieces.
+    /// Whether the response is cut off after its pieces.
     is_broken: bool,
     received: Arc<Mutex<Vec<Request<Bytes>>>>,
 }
@@ -52,7 +52,7 @@ impl Answers {
         }
     }
 
-    /// A whole response with its length.
+    /// Builds a whole response with its length.
     fn json(text: &str) -> Self {
         let mut answers = Self::new(JSON, [text.to_owned()]);
         answers.headers.push(("content-length", text.len().to_string()));
@@ -103,7 +103,7 @@ fn without_fallback() -> FormatFixing {
     }
 }
 
-/// A recorded stream of `tests/repair/streams`, and what the repair makes of it.
+/// Returns a recorded stream of `tests/repair/streams`, and its repaired stream.
 struct Recorded {
     name: String,
     path: &'static str,
@@ -175,7 +175,7 @@ async fn requests_and_responses_pass_byte_for_byte_without_repair() {
     }
 }
 
-/// A request that is not UTF-8 is refused by the upstream, not by the gateway.
+/// The upstream, not the gateway, rejects a request that is not UTF-8.
 #[tokio::test]
 async fn requests_pass_whatever_their_bytes() {
     for path in [CHAT, RESPONSES] {
@@ -212,7 +212,7 @@ async fn streams_are_repaired_as_the_repairer_does_it_whatever_the_pieces() {
     }
 }
 
-/// Half a call goes out as it came, and then the stream breaks off for the client, too.
+/// A partial call is sent unchanged, and then the stream is cut off for the client, too.
 #[tokio::test]
 async fn a_stream_that_breaks_off_loses_nothing() {
     for stream in recorded().into_iter().filter(|stream| stream.fixing.enabled) {
@@ -237,7 +237,7 @@ async fn a_stream_that_breaks_off_loses_nothing() {
     }
 }
 
-/// Over a connection: a server may drop what it has not sent yet of a body that fails.
+/// Over a connection, since a server may drop unsent data when a body fails.
 #[tokio::test]
 async fn what_was_held_arrives_before_the_connection_breaks() {
     let event = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"TodoWrite","arguments":"{'a': 1"}}]}}]}"#;
@@ -285,7 +285,7 @@ async fn pieces_pass_as_they_arrive() {
     );
 }
 
-/// Python, JSON, a call of another tool, one that cannot be repaired, an object in the place of the string, and white space to keep.
+/// Python, JSON, a call of another tool, an unrepairable call, an object instead of a string, and white space to keep.
 const WHOLE_CHAT: &str = r#" { "id" : "c",
   "choices":[{"index":0, "finish_reason":"tool_calls", "message":{"content":null,"tool_calls":[
     {"id":"a","type":"function","function":{"name":"TodoWrite","arguments" : "{'todos': [\"caf\u00e9\", True]}" }},
@@ -317,7 +317,7 @@ async fn whole_chat_completions_keep_every_byte_but_repaired_arguments() {
     );
     assert_eq!(response.headers()["content-length"], wanted.len().to_string());
     assert_eq!(body(response).await, wanted);
-    // The tool that is none of the defaults', too.
+    // Includes a tool that is not repaired by default.
     let wanted = wanted.replace(
         r#""Edit","arguments":"{'a': None}""#,
         r#""Edit","arguments":"{\"a\": null}""#,
@@ -364,7 +364,7 @@ async fn whole_responses_keep_every_byte_but_repaired_arguments() {
     }
 }
 
-/// Nothing is repaired: the same bytes, with their length.
+/// Without a repair, the bytes and their length are unchanged.
 #[tokio::test]
 async fn what_is_not_repaired_passes_with_its_length() {
     let valid =
@@ -413,7 +413,7 @@ async fn errors_other_types_and_compressed_responses_pass_untouched() {
         }
         assert_eq!(body(response).await, WHOLE_CHAT, "{status} {kind} {encoding}");
     }
-    // One that says that it is not compressed is read.
+    // A response that declares no compression is read.
     let mut answers = Answers::new(JSON, [WHOLE_CHAT]);
     answers.headers.push(("content-encoding", "identity".to_owned()));
     let response = answers.ask(CHAT, FormatFixing::default()).await;
@@ -433,7 +433,7 @@ async fn a_whole_response_that_breaks_off_breaks_off_after_what_came() {
     assert_eq!((came.as_ref(), is_broken), (&WHOLE_CHAT.as_bytes()[..900], true));
 }
 
-/// Clients ask once more after a 502.
+/// Clients retry after a 502.
 #[tokio::test]
 async fn a_whole_response_that_cannot_be_repaired_is_an_error_without_fallback() {
     let response = Answers::json(WHOLE_CHAT).ask(CHAT, without_fallback()).await;
@@ -451,7 +451,7 @@ async fn a_whole_response_that_cannot_be_repaired_is_an_error_without_fallback()
     );
 }
 
-/// More than an event of a stream may have.
+/// More than the maximum size of an event in a stream.
 #[tokio::test]
 async fn large_calls_of_whole_responses_are_repaired() {
     let filler = "x".repeat((16 << 20) + 1);
@@ -539,7 +539,7 @@ async fn metrics_count_requests_and_repairs() {
     }
 }
 
-/// Counts the lines of the log about responses.
+/// Counts the log lines about responses.
 struct Lines(Arc<AtomicUsize>);
 
 impl<S: Subscriber> Layer<S> for Lines {
@@ -576,7 +576,7 @@ async fn a_response_that_never_came_has_no_line() {
     assert_eq!(lines.load(Ordering::SeqCst), 1);
 }
 
-/// It has no path of the Responses API.
+/// The path does not belong to the Responses API.
 #[tokio::test]
 async fn a_script_answers_in_its_own_words() {
     let script = TestScript::embedded();

@@ -1,4 +1,4 @@
-//! [`Reply`]: a response, read as a strict client reads it.
+//! [`Reply`]: a response, parsed like a strict client.
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, Response, StatusCode};
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 pub(crate) use crate::events::events;
 
-/// A response, and the message in it.
+/// A response with its message.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    /// The message, or the error.
+    /// Message or error.
     pub(crate) message: Value,
     pub(crate) body: Bytes,
 }
@@ -46,13 +46,13 @@ impl Reply {
         self.message["stop_reason"].as_str().unwrap_or("none")
     }
 
-    /// The text of all text blocks, with a line for each.
+    /// Returns the text of all text blocks, with a line for each.
     pub(crate) fn text(&self) -> String {
         let texts = self.content().iter().filter_map(|block| block["text"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The types of the blocks, with the names of calls.
+    /// Returns the types of the blocks, with the names of calls.
     pub(crate) fn shape(&self) -> Vec<&str> {
         let kinds = self.content().iter();
         kinds
@@ -60,7 +60,7 @@ impl Reply {
             .collect()
     }
 
-    /// The ids of the calls.
+    /// Returns the ids of the calls.
     pub(crate) fn ids(&self) -> Vec<String> {
         let calls = self.content().iter().filter(|block| block["type"] == "tool_use");
         calls
@@ -81,7 +81,7 @@ impl Reply {
         self.message["type"] == "error"
     }
 
-    /// The session, and how it was found.
+    /// Returns the session, and the means by which it was found.
     pub(crate) fn session(&self) -> (String, String) {
         let header = self.headers["x-tool-gateway-session"].to_str().unwrap();
         let (id, found) = header.split_once("; found=").unwrap();
@@ -91,11 +91,11 @@ impl Reply {
 }
 
 pub(crate) async fn bytes(body: Body) -> Bytes {
-    // Of a connection that broke, what came counts.
+    // The received part of a response whose connection was cut off.
     until_broken(body).await.0
 }
 
-/// The text of a body, and whether the body broke off after it.
+/// Returns the text of a body, and whether the body was cut off after it.
 pub(crate) async fn until_broken(mut body: Body) -> (Bytes, bool) {
     let mut all = Vec::new();
     loop {
@@ -115,7 +115,7 @@ enum Stage {
     Stopped,
 }
 
-/// The message of a stream, or its error. Fails if the events are not in the order of the API.
+/// Returns the message of a stream, or its error. Panics if the events are not in the order of the API.
 #[track_caller]
 pub(crate) fn message(events: &[Value]) -> Value {
     let mut message = Value::Null;

@@ -1,4 +1,4 @@
-//! Equal requests: retries, branches, and clients that go away.
+//! Equal requests: retries, branches, and disconnected clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
-/// Reads a stream until it has shown some text, then goes away.
+/// Reads a stream until it contains some text, and then disconnects.
 async fn read_until(lab: &Lab, body: &Value, text: &str) {
     let mut stream = lab.send(post("/v1/messages", body, &[])).await.into_body();
     let mut seen = String::new();
@@ -94,7 +94,7 @@ async fn a_retry_gets_the_recorded_answer_and_an_equal_request_a_new_one() {
         let retry = lab.ask_with(&chat.body, &[RETRY]).await;
         assert_eq!((&first.body, first.session().0), (&retry.body, retry.session().0));
         assert_eq!(lab.runs.begun().len(), 1);
-        // Two people say the same: two sessions.
+        // Two users send equal messages in two sessions.
         let other = chat.ask(&lab).await;
         assert_ne!(first.session().0, other.session().0);
         assert_eq!(lab.runs.begun().len(), 2);
@@ -166,7 +166,7 @@ async fn after_an_error_of_the_upstream_a_retry_goes_on_after_the_last_round() {
             assert_eq!(reply.session().0, failed.session().0);
             assert_eq!(lab.runs.begun(), ["write a", "write b", "write c"]);
             lab.assert_well_formed();
-            // And it is known from there.
+            // From there on, the session is known.
             chat.messages().push(assistant(reply.message["content"].clone()));
             chat.messages().push(user("next"));
             assert_eq!(chat.ask(&lab).await.session().1, "chain");
@@ -189,7 +189,7 @@ async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_ar
     chat.messages().push(user("go"));
     read_until(&lab, &chat.body, "One.").await;
     wait(20).await;
-    // The client is gone now, and comes back at once: `write` still runs.
+    // The client has disconnected, and returns at once while `write` still runs.
     let reply = chat.ask(&lab).await;
     assert_eq!(reply.text(), "Zero.\nOne.\nTwo.");
     assert_eq!(
@@ -250,7 +250,7 @@ async fn one_of_two_clients_may_go_away() {
 
 #[tokio::test(start_paused = true)]
 async fn unread_answers_are_repeated() {
-    // The client goes away in a mixed turn; the call runs to its end, and the turn is suspended.
+    // The client disconnects in a mixed turn; the call runs to its end, and the turn is suspended.
     let lab = Lab::new(json!([
         says(&[text("One."), slow_call("write", "a", 60), call("weather", "b")]),
         says(&[text("Two.")])
@@ -309,7 +309,7 @@ async fn todos_are_those_of_the_parent_turn() {
         "{}",
         seen(&lab)
     );
-    // Another session has none.
+    // Another session has no such turn.
     let mut other = Chat::new(false);
     other.say(&lab, "somebody else").await;
     assert!(
@@ -443,7 +443,7 @@ async fn a_call_that_waits_for_a_decision_ends_with_its_client() {
     assert!(runs.begun().is_empty());
 }
 
-/// A call is begun when it is permitted, and not before: the model does not read that it may have taken effect.
+/// A call begins when it is permitted. The model does not read that a waiting call may have taken effect.
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_client_left_before_the_decision_is_decided_about_by_a_retry() {
     for is_deferred in [false, true] {
@@ -554,7 +554,7 @@ async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
     assert_eq!(runs.begun(), ["write a"]);
 }
 
-/// The progress that a store returns is outdated when a turn of an equal request has begun and ended.
+/// The progress in a store is outdated if the turn of an equal request has begun and ended.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_run_again() {
     let store = FailingStore::durable();
@@ -565,7 +565,7 @@ async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_
     let permits = store.hold("progress");
     let equal = || lab.ask_with(&chat.body, &[RETRY]);
     let others = async {
-        // More than are kept: a turn that has ended meanwhile is forgotten.
+        // More than are kept, so that an ended turn is removed.
         for other in 0..1_001 {
             let mut chat = Chat::new(false);
             chat.body["tools"] = json!([{ "name": "lookup" }]);
@@ -583,7 +583,7 @@ async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_
     assert_eq!(lab.runs.begun(), ["write a"]);
 }
 
-/// Its message has no place for what the model wrote, other than an object.
+/// The message can represent the model's arguments only as an object.
 #[tokio::test]
 async fn a_retry_without_a_stream_has_repaired_arguments() {
     let mut malformed = call("weather", "a");

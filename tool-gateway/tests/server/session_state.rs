@@ -1,4 +1,4 @@
-//! The state of sessions: tools of any host share it, and it is stored with each turn.
+//! State of sessions: all tools of a registry share it, and it is stored with each turn.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
-/// The keys that were noted in a session.
+/// Keys that were noted in a session.
 #[derive(Default, Serialize, Deserialize)]
 struct Notes(Vec<String>);
 
@@ -40,7 +40,7 @@ async fn note(
     notes.lock().0.join(",")
 }
 
-/// JSON has no such keys.
+/// JSON does not support such keys.
 #[derive(Default, Serialize, Deserialize)]
 struct Grid(HashMap<(u8, u8), u8>);
 
@@ -57,7 +57,7 @@ async fn spoil(
     "spoilt"
 }
 
-/// A gateway that has both tools, too; its upstream answers in the order of the requests.
+/// Builds a gateway with both tools, whose upstream answers in the order of the requests.
 fn lab(turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
     let script = json!({ "turns": turns, "order": "requests" });
     let script = TestScript::from_json(&script.to_string()).unwrap();
@@ -79,7 +79,7 @@ fn chat() -> Chat {
     chat
 }
 
-/// Results of the last calls, as the model reads them.
+/// Returns the results of the last calls in the model's view.
 fn results(lab: &Lab) -> Vec<String> {
     let sent = lab.last_seen();
     let blocks = sent["messages"].as_array().unwrap().last().unwrap()["content"].clone();
@@ -90,7 +90,7 @@ fn results(lab: &Lab) -> Vec<String> {
         .collect()
 }
 
-/// Rounds that note a key each, and then end.
+/// Builds rounds that each note a key, and the end.
 fn noting<const N: usize>(keys: [&str; N]) -> Value {
     let turns = keys.map(|key| [says(&[call("note", key)]), says(&[text("Noted.")])]);
     turns.as_flattened().into()
@@ -111,7 +111,7 @@ async fn a_branch_starts_from_the_state_of_its_parent() {
     assert_eq!(results(&lab), ["a,b,d"]);
 }
 
-/// No tool was called in the parent: its state is empty, not the latest of the session.
+/// No tool was called before the branch, so its state is empty, and not the latest state of the session.
 #[tokio::test]
 async fn a_branch_from_a_turn_without_state_starts_empty() {
     let mut turns = vec![says(&[text("Hello.")])];
@@ -151,7 +151,7 @@ async fn calls_that_share_state_run_in_order_and_others_beside_them() {
     assert_eq!(lab.runs.ended(), ["lookup x", "note a", "note b"]);
 }
 
-/// Nothing of what the call did is stored, and the state before it stays.
+/// No effect of the call is stored, and the earlier state stays.
 #[tokio::test]
 async fn a_state_that_cannot_be_stored_is_an_error() {
     let turns = json!([
@@ -174,13 +174,13 @@ async fn a_state_that_cannot_be_stored_is_an_error() {
             "the tool `spoil` left the session in a state that cannot be stored, so the turn was not stored"
         )
     );
-    // The call after it did not begin; the one beside it did.
+    // The later call did not begin; the concurrent call did.
     assert_eq!(lab.runs.begun(), ["note a", "write x"]);
     chat.say(&lab, "instead").await;
     assert_eq!(results(&lab), ["a,d"]);
 }
 
-/// It is not repeated, wherever sessions are kept.
+/// The call is not repeated, with any store.
 #[tokio::test]
 async fn a_deferred_call_whose_state_cannot_be_stored_is_interrupted() {
     for is_durable in [false, true] {
@@ -213,7 +213,7 @@ async fn a_deferred_call_whose_state_cannot_be_stored_is_interrupted() {
     }
 }
 
-/// A file that processes have one after the other.
+/// A file that several processes use in turn.
 struct File(PathBuf);
 
 impl File {
@@ -239,7 +239,7 @@ impl Drop for File {
     }
 }
 
-/// Runs a conversation in a separate process, which ends as a crash does: when there is an answer, or earlier if `crash` is ready.
+/// Runs a conversation in a separate process, which crashes after the answer, or earlier when `crash` is ready.
 fn process<T: Send + 'static>(
     lab: Lab,
     work: impl Future<Output = T> + Send + 'static,
@@ -267,7 +267,7 @@ fn ask(lab: &Lab, chat: &Chat, headers: &'static [(&str, &str)]) -> impl Future<
     }
 }
 
-/// Number of writes of progress.
+/// Returns the number of writes of progress.
 async fn saves_of_progress(app: &axum::Router) -> usize {
     let request = Request::get("/metrics").body(Body::empty()).unwrap();
     let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
@@ -282,7 +282,7 @@ async fn saves_of_progress(app: &axum::Router) -> usize {
 fn state_survives_a_restart_and_a_move_to_another_process() {
     let file = File::new("state-restart");
     let mut chat = chat();
-    // It ends while the client has an open call.
+    // The process ends while the client has an open call.
     let todos = json!([{ "content": "Ask", "status": "pending", "activeForm": "Asking" }]);
     let write = json!({ "type": "tool_use", "id": "up_t", "name": "TodoWrite", "input": { "todos": todos } });
     let lab = file.open(json!([says(&[call("note", "a"), write, call("weather", "w")])]));
@@ -322,7 +322,7 @@ fn an_interrupted_turn_leaves_the_state_of_its_last_stored_call() {
     chat.messages().push(user("go"));
     let request = ask(&lab, &chat, &[]);
     let (app, runs) = (lab.app.clone(), lab.runs.clone());
-    // The request, its round and the result of its call; the same again.
+    // The request, its round, the result of its call, and these three again.
     let crash = async move {
         while runs.begun().len() < 3 || saves_of_progress(&app).await < 5 {
             tokio::time::sleep(Duration::from_millis(1)).await;

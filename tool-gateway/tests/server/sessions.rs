@@ -1,4 +1,4 @@
-//! Recognising sessions: what clients change on the way loses none, and nothing resumes another's.
+//! Recognition of sessions: changes by clients do not lose a session, and no client resumes a session of another.
 
 use serde_json::{Map, Value, json};
 use tool_gateway::Gateway;
@@ -6,7 +6,7 @@ use tool_gateway::session::file::FileStore;
 
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 
-/// A mixed turn, its end, and one more.
+/// A mixed turn, its end, and another turn.
 fn script() -> Value {
     json!([
         says(&[thinking("s0"), text("One."), call("lookup", "a")]),
@@ -38,7 +38,7 @@ fn of_type(fields: &Map<String, Value>, kind: &str) -> bool {
 /// Changes that a client makes to its messages.
 type Drift = fn(&mut Value);
 
-/// The drifts that were measured.
+/// Observed changes.
 const DRIFTS: [(&str, Drift); 13] = [
     ("nothing", |_| {}),
     ("keys sorted", |messages| {
@@ -227,7 +227,7 @@ async fn principals_with_the_same_history_have_their_own_sessions() {
     let mut ada = Chat::new(true);
     ada.headers = vec![("x-api-key", "ada".to_owned())];
     let first = ada.say(&lab, "go").await;
-    // Another principal sends what Ada has, her ids with it.
+    // Another principal sends Ada's messages, including her ids.
     let mut bo = ada.clone();
     bo.headers = vec![("x-api-key", "bo".to_owned())];
     let results = json!([result(&first.ids()[0], "rain")]);
@@ -371,7 +371,7 @@ async fn truncated_and_compacted_histories_go_up_as_they_were_sent() {
     let mut chat = Chat::new(false);
     let first = chat.say(&lab, "go").await;
     chat.say(&lab, "next").await;
-    // Compacted: a summary in the place of all.
+    // Compacted: a summary replaces all messages.
     let mut compacted = Chat::new(false);
     compacted
         .messages()
@@ -382,13 +382,13 @@ async fn truncated_and_compacted_histories_go_up_as_they_were_sent() {
         lab.last_seen()["messages"],
         json!(compacted.body["messages"].as_array().unwrap()[..3])
     );
-    // Its beginning is gone.
+    // The beginning is missing.
     let mut truncated = chat.clone();
     truncated.messages().drain(..2);
     let reply = truncated.say(&lab, "more").await;
     assert_eq!(reply.session().1, "new");
     assert!(!lab.last_seen().to_string().contains("lookup of a"));
-    // Undone to the first answer: a branch of the same session.
+    // Undone to the first answer: a branch of the session.
     chat.messages().truncate(2);
     let reply = chat.say(&lab, "otherwise").await;
     assert_eq!(reply.session(), (first.session().0, "chain".to_owned()));
@@ -428,7 +428,7 @@ async fn branches_from_one_suspended_turn_do_not_see_each_other() {
     lab.assert_well_formed();
 }
 
-/// Two people say the same and see the same; the tool said another thing to each.
+/// Two users send and see equal messages, but the tool's results differed.
 fn two_finds() -> Lab {
     Lab::in_order(json!([
         says(&[call("lookup", "ada")]),
@@ -455,7 +455,7 @@ async fn one_visible_history_with_two_hidden_ones_resumes_neither() {
         sent["messages"],
         json!(ada.body["messages"].as_array().unwrap()[..3])
     );
-    // It is a separate session from there.
+    // A separate session from there.
     let last = ada.say(&lab, "and now?").await;
     assert_eq!(last.session(), (reply.session().0, "chain".to_owned()));
     assert!(!lab.last_seen().to_string().contains("lookup of"));
@@ -525,7 +525,7 @@ async fn a_key_finds_the_session_but_resumes_no_other_history() {
         lab.last_seen()["messages"],
         json!(compacted.body["messages"].as_array().unwrap()[..3])
     );
-    // The same key from another principal finds nothing.
+    // The key of another principal finds no session.
     chat.headers.push(("x-api-key", "bo".to_owned()));
     assert_eq!(chat.say(&lab, "next").await.session().1, "new");
 }
@@ -559,7 +559,7 @@ async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids_and
         assert_eq!(second.session(), (first.session().0, "minted".to_owned()));
         assert!(lab.last_seen().to_string().contains("lookup of a"));
         lab.assert_well_formed();
-        // By the history alone it is not known.
+        // Unknown by the history alone.
         let lab = Lab::in_order(json!([
             says(&[call("lookup", "a")]),
             says(&[text("One.")]),
@@ -726,7 +726,7 @@ async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_i
     ]));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
-    // As clients do: one trims texts, and wraps arguments that are no JSON.
+    // Like some clients, this one trims texts, and wraps arguments that are not JSON.
     chat.messages()[1]["content"][0]["text"] = "I look.".into();
     chat.messages()[1]["content"][1]["input"] = json!({ "INVALID_JSON": "{'city': 'Paris'}" });
     let reply = chat.answer(&lab, &reply).await;
@@ -735,7 +735,7 @@ async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_i
         ("Two.", "minted")
     );
     assert!(lab.last_seen()["messages"].to_string().contains("write of a"));
-    // And from then on, too.
+    // Also in later requests.
     assert_eq!(chat.say(&lab, "next").await.text(), "Three.");
     assert!(lab.last_seen()["messages"].to_string().contains("write of a"));
     lab.assert_well_formed();

@@ -1,4 +1,4 @@
-//! Stores that fail for a while: no call runs twice, and no conversation is broken.
+//! Stores with temporary failures: no call runs twice, and no conversation is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, schem
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
-/// A gateway whose store fails to save a given number of times.
+/// Builds a gateway whose store fails a given number of saves.
 fn lab(turns: &Value) -> (Lab, Arc<AtomicUsize>) {
     let (store, failures) = (FailingStore::in_memory(), Arc::new(AtomicUsize::new(0)));
     let left = Arc::clone(&failures);
@@ -107,7 +107,7 @@ async fn state_of_deferred_calls_that_is_not_stored_is_that_of_the_next_branch()
     }
 }
 
-/// Repeats a request as the SDKs do, until it is answered.
+/// Repeats a request like the SDKs, until it is answered.
 async fn insist(lab: &Lab, chat: &mut Chat) -> Reply {
     let mut reply = chat.ask(lab).await;
     for _ in 0..4 {
@@ -131,7 +131,7 @@ async fn insist(lab: &Lab, chat: &mut Chat) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn whichever_operation_fails_no_call_runs_twice_and_no_result_is_lost() {
     for is_stream in [false, true] {
-        // As many operations in a row, each from another one on.
+        // This many consecutive operations fail, from a varying one on.
         for count in 1..=3 {
             for first in 0.. {
                 let store = FailingStore::durable();
@@ -183,14 +183,14 @@ async fn whichever_operation_fails_no_call_runs_twice_and_no_result_is_lost() {
     }
 }
 
-/// Else a round of many long results writes all of them with each.
+/// Otherwise a round with many long results would write all of them with each result.
 #[tokio::test(start_paused = true)]
 async fn results_that_come_while_others_are_stored_are_stored_at_once() {
     let written = bytes_of_a_long_round(false, |_| 1).await;
     assert!(written < 4 * CALLS * LENGTH, "{written} bytes");
 }
 
-/// A call that only reads may run again, so its result is not worth a write of the whole turn.
+/// A read-only call may run again, so its result is not worth a write of the whole turn.
 #[tokio::test(start_paused = true)]
 async fn results_of_what_only_reads_are_stored_with_the_round() {
     let written = bytes_of_a_long_round(true, |call| 100 * call).await;
@@ -202,7 +202,7 @@ async fn results_of_what_only_reads_are_stored_with_the_round() {
 const LENGTH: usize = 10_000;
 const CALLS: usize = 60;
 
-/// Number of bytes that the store is given in a turn with one round of calls, each of which takes some milliseconds.
+/// Returns the number of bytes that are stored in a turn with one round of calls of several milliseconds each.
 async fn bytes_of_a_long_round(only_reads: bool, ms: impl Fn(u64) -> u64) -> usize {
     let store = FailingStore::durable().with_latency(Duration::from_millis(10));
     let runs = Runs::default();

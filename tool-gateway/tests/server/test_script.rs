@@ -1,7 +1,7 @@
-//! [`TestScript`]: a script that records what it is asked, and whose answers can be malformed, split and broken off.
+//! [`TestScript`]: a script that records its requests, and whose answers can be malformed, split and cut off.
 //!
-//! Besides the fields of a script, a turn may have `chunk`, the size of the pieces in which the bytes of a stream arrive, and `cut_after`, the
-//! number of events after which the connection breaks; a call may have `partial_json`, a text, as its arguments.
+//! In addition to the fields of a script, a turn may have `chunk`, the size of the pieces of a stream in bytes, and `cut_after`, the number
+//! of events after which the stream is cut off. A call may have `partial_json`, the text of its arguments.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use tool_gateway::upstream::script::ScriptError;
 use tool_gateway::upstream::{ScriptUpstream, Upstream, UpstreamError, UpstreamFuture};
 
-/// The upstream of most tests. Clones share what they received.
+/// The upstream of most tests. Clones share the received requests.
 #[derive(Debug, Clone)]
 pub(crate) struct TestScript {
     script: ScriptUpstream,
-    /// By turn; none if no turn has any.
+    /// Faults by turn; none if no turn has any.
     faults: Arc<Vec<Faults>>,
     requests: Arc<Mutex<Vec<Recorded>>>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct TestScript {
 /// A request that the script received.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
-    /// With the query.
+    /// Path with the query.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -63,7 +63,7 @@ impl TestScript {
         }
     }
 
-    /// The requests received, in order.
+    /// Returns the received requests, in order.
     pub(crate) fn requests(&self) -> Vec<Recorded> {
         self.requests.lock().unwrap().clone()
     }
@@ -104,10 +104,10 @@ impl Upstream for TestScript {
     }
 }
 
-/// The header by which the turn of a response is known.
+/// Header with the turn of a response.
 const TURN: &str = "x-test-turn";
 
-/// The fault of a turn.
+/// Fault of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Faults {
     chunk: Option<usize>,
@@ -116,7 +116,7 @@ struct Faults {
     malformed: Vec<Malformed>,
 }
 
-/// A call with arguments that are no JSON. The script has others in their place.
+/// A call whose arguments are not JSON. The script has other arguments instead.
 #[derive(Debug, Clone, PartialEq)]
 struct Malformed {
     index: usize,
@@ -125,7 +125,7 @@ struct Malformed {
 }
 
 impl Faults {
-    /// Takes the faults out of a turn. One that has any is marked.
+    /// Removes the faults from a turn, and marks a turn with faults.
     fn take(number: usize, turn: &mut Value) -> Self {
         let Some(fields) = turn.as_object_mut() else {
             return Self::default();
@@ -162,7 +162,7 @@ impl Faults {
         faults
     }
 
-    /// A body that is no stream; it breaks in the middle.
+    /// A body that is not a stream is cut off in its middle.
     async fn whole(self, body: Body) -> Body {
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let mut text = String::from_utf8(bytes.into()).unwrap();
@@ -188,7 +188,7 @@ impl Faults {
         let events = events.flat_map(move |event| stream::iter(edited(event.unwrap(), &malformed)));
         let mut events = events.take(cut_after.unwrap_or(usize::MAX)).boxed();
         if chunk.is_some() && !is_delayed {
-            // Its pieces begin anywhere.
+            // Pieces may begin anywhere.
             let all: Vec<Bytes> = events.collect().await;
             events = stream::iter([Bytes::from(all.concat())]).boxed();
         }
@@ -206,7 +206,7 @@ impl Faults {
     }
 }
 
-/// The end of a connection that breaks, after what came before is sent.
+/// End of a cut-off stream, after all earlier bytes are sent.
 fn broken() -> impl futures_util::Stream<Item = io::Result<Bytes>> {
     stream::once(async {
         tokio::task::yield_now().await;
@@ -215,7 +215,7 @@ fn broken() -> impl futures_util::Stream<Item = io::Result<Bytes>> {
     })
 }
 
-/// An event, with the arguments of malformed calls in place of the scripted ones.
+/// Replaces the scripted arguments in an event by the malformed ones.
 fn edited(event: Bytes, malformed: &[Malformed]) -> Vec<Bytes> {
     let text = std::str::from_utf8(&event).unwrap();
     let data: Value = serde_json::from_str(text.split_once("data: ").unwrap().1).unwrap_or_default();

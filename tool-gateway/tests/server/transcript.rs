@@ -1,4 +1,4 @@
-//! The upstream's view of a whole conversation, and the client's: one message for each of its requests.
+//! Views of a whole conversation: the upstream's requests, and the client's messages, one for each of its requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 use crate::reply;
 
-/// Internal, mixed and external rounds, with thinking, over two turns.
+/// Internal, mixed and external rounds with thinking, over two turns.
 fn long_script() -> Value {
     json!([
         says(&[thinking("s0"), text("One."), call("lookup", "a")]),
@@ -48,7 +48,7 @@ async fn an_unchanged_conversation_has_one_prefix_byte_for_byte() {
         assert_eq!(lab.seen().len(), 6);
         lab.assert_one_prefix();
         lab.assert_well_formed();
-        // Everything but the messages is the same, too.
+        // All other fields are equal, too.
         let rest: Vec<_> = lab
             .seen()
             .into_iter()
@@ -89,7 +89,7 @@ async fn thinking_comes_back_with_its_signature_also_when_the_client_drops_it() 
 
 #[tokio::test]
 async fn arguments_keep_the_text_of_their_numbers_and_keys() {
-    // Not through `Value`: the script has the text.
+    // Not parsed as `Value`, since the script has the exact text.
     let script = r#"{"turns": [
         {"content": [{"type": "tool_use", "id": "up_a", "name": "weather", "input": {"b": 1e2, "n": 12345678901234567890.0, "a": "\u00e9"}}]},
         {"content": [{"type": "text", "text": "Done."}]}
@@ -165,7 +165,7 @@ async fn cache_control_is_that_of_the_current_request() {
             (&results[1]["tool_use_id"], &results[1]["cache_control"]),
             (&json!("up_c"), &mark)
         );
-        // Now on visible blocks of the model: a text in front of a hidden round, and a call.
+        // Now on visible blocks of the model: a text before a hidden round, and a call.
         chat.messages()[2] = user(json!([result(&reply.ids()[0], "rain")]));
         for block in chat.messages()[1]["content"].as_array_mut().unwrap() {
             if block["type"] != "thinking" {
@@ -259,7 +259,7 @@ async fn a_visible_message_without_blocks_gets_one_text() {
             (reply.shape(), reply.text().as_str()),
             (vec!["text"], "[Tools that ran: lookup.]")
         );
-        // Without tools of the gateway nothing is added.
+        // Without tools of the gateway, nothing is added.
         let lab = Lab::new(json!([says(&[])]));
         let mut plain = Chat::new(is_stream);
         plain.body["tools"] = json!([]);
@@ -297,7 +297,7 @@ async fn system_messages_stay_where_they_were_first_sent() {
     ]));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
-    // The command line client inserts one after the first message.
+    // The command line client inserts a system message after the first message.
     chat.messages().insert(1, system("first"));
     chat.answer(&lab, &reply).await;
     let roles = |body: &Value| {
@@ -307,7 +307,7 @@ async fn system_messages_stay_where_they_were_first_sent() {
             .collect::<Vec<_>>()
     };
     assert_eq!(roles(&lab.last_seen()), ["user", "assistant", "user", "system"]);
-    // Three more: one early, one in front of the new message, one after it.
+    // Three more: an early one, one before the new message, one after it.
     chat.messages().insert(2, system("second"));
     chat.messages()
         .extend([system("third"), user("next"), system("fourth")]);
@@ -342,7 +342,7 @@ async fn a_system_message_between_messages_of_the_user_stays_there() {
             .collect::<Vec<_>>()
     };
     assert_eq!(roles(lab.last_seen()), ["user", "system", "user"]);
-    // Nor may one stand between a call and its result.
+    // A system message must not be between a call and its result.
     chat.messages()
         .extend([user(json!([result(&reply.ids()[0], "rain")])), system.clone()]);
     assert_eq!(chat.say(&lab, "three").await.text(), "Done.");
@@ -379,7 +379,7 @@ async fn refused_thinking_is_asked_for_once_more_without_and_not_again_later() {
             "{}",
             seen[3]
         );
-        // What was accepted is what is sent from now on.
+        // Accepted messages are sent from now on.
         let last = chat.say(&lab, "and next").await;
         assert_eq!(last.text(), "Four.");
         let sent = lab.last_seen().to_string();
@@ -426,7 +426,7 @@ async fn thinking_refused_after_an_internal_round_stays_out_of_what_is_stored() 
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
     assert_eq!(reply.text(), "One.\nTwo.\nThree.");
-    // Marks find their blocks although others in front of them are gone.
+    // Marks find their blocks although earlier blocks are missing.
     for block in chat.messages()[1]["content"].as_array_mut().unwrap() {
         if block["text"] == "Two." {
             block["cache_control"] = json!({ "type": "ephemeral" });
@@ -447,7 +447,7 @@ async fn thinking_refused_after_an_internal_round_stays_out_of_what_is_stored() 
     lab.assert_well_formed();
 }
 
-/// Else a retry would ask with thinking again, and drop that of later rounds, too.
+/// Otherwise a retry would send thinking again, and remove the thinking of later rounds, too.
 #[tokio::test]
 async fn refused_thinking_stays_out_of_a_turn_that_goes_on_after_a_failure() {
     let error = |status: u16, message: &str| json!({ "error": { "status": status, "body": { "type": "error", "error": { "type": "api_error", "message": message } } } });
@@ -563,7 +563,7 @@ async fn many_system_messages_take_linear_time() {
         assert_eq!(chat.ask(&lab).await.status, 200);
         took.push(clock.worked());
     }
-    // Four times as many; quadratic would be sixteen times as long.
+    // Four times as many; quadratic time would be sixteen times as long.
     let at_least = Duration::from_millis(20);
     assert!(took[1] < took[0].max(at_least) * 9, "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! An upstream that answers turns with events, and whose messages never pass.
+//! An upstream that answers turns with events, and passes no messages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::lab::{Chat, Lab, Runs, call, registry, result, says, text};
 use crate::reply;
 use crate::test_script::TestScript;
 
-/// Answers turns as a script does, with events and as long without one as set.
+/// Answers turns like a script, with events, and with pauses between events if set.
 struct Translated {
     script: TestScript,
     pause: Duration,
@@ -112,7 +112,7 @@ async fn messages_do_not_pass() {
     for is_stream in [false, true] {
         let lab = lab(&turns, |upstream| upstream);
         let mut chat = Chat::new(is_stream);
-        // None of the gateway's.
+        // Without internal tools.
         chat.body["tools"] = json!([{ "name": "weather", "input_schema": { "type": "object" } }]);
         let reply = chat.say(&lab, "go").await;
         assert_eq!(reply.shape(), ["text", "weather"]);
@@ -156,7 +156,7 @@ async fn keep_alives_begin_the_idle_time_again() {
     }
 }
 
-/// A response that breaks off before its message did is an error, also for a stream that ends without one.
+/// A response that ends before its message is an error, also if the stream ends without one.
 #[tokio::test]
 async fn events_that_end_early_are_an_error() {
     struct Short(AtomicBool);

@@ -1,4 +1,4 @@
-//! The rules of a turn.
+//! Rules of a turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use tool_runtime::{Context, ToolDefinition};
 use crate::lab::{Chat, Lab, Runs, call, registry, result, says, slow_call, text, thinking, user};
 use crate::test_script::TestScript;
 
-/// The blocks of the last message that the upstream received.
+/// Returns the blocks of the last message that the upstream received.
 fn last_blocks(lab: &Lab) -> Vec<Value> {
     let body = lab.last_seen();
     body["messages"].as_array().unwrap().last().unwrap()["content"]
@@ -98,7 +98,7 @@ async fn ownership_follows_the_schema_of_each_request() {
     let mut chat = Chat::new(false);
     chat.body["tools"] = json!([{ "name": "lookup", "input_schema": crate::lab::schema() }]);
     assert_eq!(chat.say(&lab, "one").await.stop_reason(), "end_turn");
-    // Another schema: the client's own.
+    // Another schema makes the tool external.
     let mut chat = Chat::new(false);
     chat.body["tools"] = json!([{ "name": "lookup", "description": "", "input_schema": { "type": "object", "required": ["x"] } }]);
     let reply = chat.say(&lab, "two").await;
@@ -212,7 +212,7 @@ async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
 #[tokio::test]
 async fn a_cut_stream_runs_nothing_and_can_be_retried() {
     for is_stream in [false, true] {
-        // The stream breaks at each event; after the tenth it is complete but for `message_stop`.
+        // The stream is cut off at each event. After the tenth event, only `message_stop` is missing.
         for cut in 1..10 {
             let mut broken = says(&[text("I look."), call("write", "a")]);
             broken["cut_after"] = cut.into();
@@ -323,7 +323,7 @@ async fn a_forced_choice_is_auto_after_an_internal_round_and_keeps_disable_paral
         let second = chat.answer(&lab, &first).await;
         let third = chat.answer(&lab, &second).await;
         assert_eq!(third.text(), "Done.");
-        // The next turn is forced anew.
+        // The next turn is forced again.
         chat.say(&lab, "and now").await;
         let auto = json!({ "type": "auto", "disable_parallel_tool_use": true });
         let choices: Vec<_> = lab
@@ -393,7 +393,7 @@ async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
             (reply.text().as_str(), reply.stop_reason()),
             ("Step 0.\nStep 1.", "pause_turn")
         );
-        // Clients send the message back, and nothing after it.
+        // Clients send the message back as the last one.
         let reply = chat.ask(&lab).await;
         assert_eq!(
             (reply.text().as_str(), reply.stop_reason()),
@@ -482,7 +482,7 @@ async fn over_the_cap_of_tokens_the_client_gets_pause_turn() {
         says(&[text("Two."), call("write", "b")]),
         says(&[text("Done.")]),
     ];
-    // Each round takes 15.
+    // Each round uses 15 tokens.
     let lab = Lab::with(json!({ "turns": turns }), |gateway| gateway.with_max_tokens(16));
     let mut chat = Chat::new(true);
     let reply = chat.say(&lab, "go").await;
@@ -518,7 +518,7 @@ async fn clients_get_pings_while_tools_run() {
     );
 }
 
-/// R-GW: progress of tools is shown as pings, as often as anybody could want to see it, and no more.
+/// R-GW: progress of tools is sent as pings, but not more often than useful.
 #[tokio::test(start_paused = true)]
 async fn progress_causes_additional_pings() {
     let mut registry = registry(&Runs::default());
@@ -529,7 +529,7 @@ async fn progress_causes_additional_pings() {
                 tokio::time::sleep(Duration::from_millis(15)).await;
                 context.progress().report(page, 300, "");
             }
-            // Nothing to tell any more.
+            // No further progress.
             tokio::time::sleep(Duration::from_secs(12)).await;
         })
         .unwrap();
@@ -549,7 +549,7 @@ async fn progress_causes_additional_pings() {
         .into_iter()
         .filter(|event| event["type"] == "ping")
         .count();
-    // At 1, 2, 3 and 4 seconds; at 5 for what came last; at 15 since nothing came for ten.
+    // At 1, 2, 3 and 4 seconds; at 5 for the latest progress; at 15 after ten seconds without progress.
     assert_eq!(pings, 6, "{:?}", reply.body);
 }
 
@@ -627,7 +627,7 @@ async fn calls_of_the_client_suspend_the_turn() {
     }
 }
 
-/// All sequences of up to three blocks of these kinds.
+/// Returns all sequences of up to three blocks of these kinds.
 fn mixtures() -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..3 {
@@ -661,7 +661,7 @@ async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
                 });
                 blocks.collect::<Vec<_>>()
             };
-            // Three such turns in a row.
+            // Three such turns in sequence.
             let lab = Lab::new(json!([
                 says(&message("x")),
                 says(&message("y")),
@@ -691,7 +691,7 @@ async fn mixed_turns_in_every_order_run_the_gateways_calls_once_and_resume() {
             assert_eq!((runs.len(), count), (expected, expected), "{kinds:?}: {runs:?}");
             lab.assert_well_formed();
             lab.assert_one_prefix();
-            // The truth has every block as the upstream said it.
+            // The true transcript has every block of the upstream.
             let truth = lab.last_seen()["messages"][1]["content"].clone();
             assert_eq!(truth, json!(message("x")), "{kinds:?}");
         }
@@ -786,7 +786,7 @@ async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays
                 json!([both[0], both[1], both[0]]),
                 format!("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {}", ids[0]),
             ),
-            // The upstream's ids are not shown to clients.
+            // Ids of the upstream are not sent to clients.
             (json!([both[0], both[1], result("up_c", "3")]), "unexpected `tool_use_id`".to_owned()),
         ] {
             let mut wrong = chat.clone();
@@ -821,7 +821,7 @@ async fn the_place_in_an_error_is_that_of_the_clients_message() {
 
 #[tokio::test]
 async fn errors_of_later_rounds_are_shown() {
-    // A message that is not streamed has it beside the stop reason.
+    // A message that is not streamed has it next to the stop reason.
     let details = json!({ "type": "refusal", "category": "cyber" });
     let first = json!({ "id": "m", "type": "message", "role": "assistant", "content": [call("lookup", "a")],
         "stop_reason": "tool_use", "stop_sequence": null, "stop_details": null, "usage": { "input_tokens": 1 } });

@@ -26,7 +26,7 @@ fn upstream(server: &Server, key: Option<&str>) -> AnthropicUpstream {
     AnthropicUpstream::new(&server.url(), key.map(Into::into)).unwrap()
 }
 
-/// A request with headers.
+/// Builds a request with headers.
 fn request(headers: &[(&str, &str)]) -> Request<Bytes> {
     let mut request = post("/v1/messages?beta=true", BODY);
     for (name, value) in headers {
@@ -232,7 +232,7 @@ async fn stream_arrives_piece_by_piece() {
     .await;
     let response = upstream(&server, None).send(request(&[])).await.unwrap();
     let mut body = std::pin::pin!(response.into_body());
-    // Each piece is read before the next is written.
+    // Each piece is read before the next one is written.
     for text in ["event: ping\n", "data: {}\n\n", "event"] {
         sender.send(Bytes::from(text)).await.unwrap();
         let frame = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await;
@@ -269,7 +269,7 @@ async fn connections_are_used_again() {
     one_connection.await.unwrap();
 }
 
-/// Answers the first connection with those bytes, and closes it.
+/// Answers the first connection with these bytes, and closes it.
 async fn answering(answer: &'static [u8]) -> AnthropicUpstream {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

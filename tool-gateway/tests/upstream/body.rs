@@ -13,12 +13,12 @@ pub(crate) fn post(path: &str, body: impl ToString) -> Request<Bytes> {
     Request::post(path).body(Bytes::from(body.to_string())).unwrap()
 }
 
-/// The response to a request for a message.
+/// Returns the response to a request for a message.
 pub(crate) async fn ask(upstream: &impl Upstream, body: impl ToString) -> Response<Body> {
     upstream.send(post("/v1/messages", body)).await.unwrap()
 }
 
-/// The pieces of a body, and the error that it ends with.
+/// Returns the pieces of a body, and its final error.
 pub(crate) async fn pieces(body: Body) -> (Vec<Bytes>, Option<axum::Error>) {
     let mut body = pin!(body);
     let mut pieces = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) async fn json(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes(response.into_body()).await).unwrap()
 }
 
-/// The message of a stream, as a client puts it together.
+/// Joins the message of a stream like a client.
 pub(crate) fn message(events: &[Value]) -> Value {
     let mut message = Value::Null;
     let mut arguments = String::new();

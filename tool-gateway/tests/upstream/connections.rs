@@ -1,4 +1,4 @@
-//! Connections to a server: which request uses which, and when they end.
+//! Connections to a server: their requests, and their ends.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -27,14 +27,14 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 const FALSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfalse";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// A listener, and an upstream for it.
+/// Starts a listener, and an upstream for it.
 async fn listen() -> (TcpListener, AnthropicUpstream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     (listener, AnthropicUpstream::new(&url, None).unwrap())
 }
 
-/// Reads one request.
+/// Reads a request.
 async fn read_request(connection: &mut TcpStream) {
     let mut request = Vec::new();
     while !request.ends_with(BODY.as_bytes()) {
@@ -119,7 +119,7 @@ async fn dropped_body_closes_its_connection() {
         .unwrap();
 }
 
-/// A server that passes such a response on does not ask its body for an end.
+/// A server that passes such a response on does not poll its body to the end.
 #[tokio::test]
 async fn connection_of_an_empty_response_is_used_again() {
     for (head, body) in [
@@ -151,7 +151,7 @@ async fn connection_of_an_empty_response_is_used_again() {
     }
 }
 
-/// The bytes behind a response would be the start of the next one.
+/// Bytes after a response would be the beginning of the next one.
 #[tokio::test]
 async fn connection_with_more_than_its_response_is_not_used_again() {
     let (listener, upstream) = listen().await;
@@ -182,14 +182,14 @@ async fn connection_with_more_than_its_response_is_not_used_again() {
         assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
         read.send(()).await.unwrap();
         is_written.recv().await.unwrap();
-        // What has been written is seen when the runtime waits.
+        // Written data is visible when the runtime waits.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
     server.await.unwrap();
 }
 
-/// A request can be begun in one task, and each piece of its response be read in another.
+/// A request may begin in one task, and each piece of its response may be read in another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_task_may_read_on() {
     let (listener, upstream) = listen().await;
@@ -203,7 +203,7 @@ async fn any_task_may_read_on() {
             connection.write_all(&chunk).await.unwrap();
         }
         connection.write_all(b"0\r\n\r\n").await.unwrap();
-        // The same connection, once more.
+        // The connection is used again.
         read_request(&mut connection).await;
         connection.write_all(OK).await.unwrap();
     });
@@ -227,7 +227,7 @@ async fn any_task_may_read_on() {
     server.await.unwrap();
 }
 
-/// Counts how often it is woken.
+/// Counts wakes.
 #[derive(Default)]
 struct Counted(AtomicUsize);
 
@@ -259,7 +259,7 @@ async fn what_has_arrived_is_read_without_waiting() {
     assert_eq!((read, counted.0.load(Ordering::SeqCst)), (PIECES, 0));
 }
 
-/// On one thread, a task that always has something to read leaves others their turn.
+/// On one thread, a task that always has data to read lets other tasks run.
 #[tokio::test]
 async fn fast_response_does_not_keep_others_waiting() {
     const PIECES: usize = 5000;
@@ -297,7 +297,7 @@ async fn idle_connection_is_closed_after_its_time() {
     });
     assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
     let mut connection = server.await.unwrap();
-    // Time passes as soon as everyone waits.
+    // Time advances when all tasks wait.
     tokio::time::pause();
     let begin = Instant::now();
     assert_eq!(connection.read(&mut [0]).await.unwrap(), 0);
@@ -305,7 +305,7 @@ async fn idle_connection_is_closed_after_its_time() {
     assert!((89..=92).contains(&waited), "{waited} s");
 }
 
-/// Connections that are idle at the same time, the one that was used first in front, as the server has them.
+/// Opens connections that are idle at the same time. Returns the server's side, the connection that was used first at the front.
 async fn idle_connections(
     listener: &TcpListener,
     upstream: &AnthropicUpstream,
@@ -358,12 +358,12 @@ async fn only_so_many_idle_connections_are_kept() {
         closed.await.is_ok()
     });
     let are_closed = futures_util::future::join_all(are_closed).await;
-    // The oldest.
+    // The oldest connection.
     let wanted: Vec<_> = (0..KEPT + ABOVE).map(|index| index < ABOVE).collect();
     assert_eq!(are_closed, wanted);
 }
 
-/// An upstream may outlive the runtime that has asked it first.
+/// An upstream may outlive the runtime of its first request.
 #[test]
 fn idle_connections_of_a_second_runtime_are_closed_too() {
     let runtime = || {
@@ -397,7 +397,7 @@ fn idle_connections_of_a_second_runtime_are_closed_too() {
     });
 }
 
-/// A server of the API with these turns, and how many connections it has accepted.
+/// Starts a server of the API with these turns. Returns a counter of its accepted connections, too.
 async fn scripted(turns: serde_json::Value) -> (SocketAddr, Arc<AtomicUsize>) {
     let script = ScriptUpstream::from_json(&json!({ "turns": turns }).to_string()).unwrap();
     let accepted = Arc::new(AtomicUsize::new(0));
@@ -412,7 +412,7 @@ async fn scripted(turns: serde_json::Value) -> (SocketAddr, Arc<AtomicUsize>) {
     (address, accepted)
 }
 
-/// The message ends before the response that it is in.
+/// The message ends before its response.
 #[tokio::test]
 async fn rounds_of_a_turn_use_one_connection() {
     let call =
@@ -429,7 +429,7 @@ async fn rounds_of_a_turn_use_one_connection() {
         let lookup = ToolDefinition::new("lookup", "Look it up.", json!({ "type": "object" }));
         registry
             .register_dynamic(lookup, async |_: serde_json::Value, _: CallContext| {
-                // Time passes as soon as everyone waits: the end of the response before has arrived by then.
+                // Time advances when all tasks wait, so the end of the previous response has arrived by then.
                 tokio::time::pause();
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 tokio::time::resume();

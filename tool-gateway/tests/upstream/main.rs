@@ -1,4 +1,4 @@
-//! The upstreams: requests as a server receives them, responses as the gateway gets them.
+//! Upstreams: the requests that a server receives, and the responses that the gateway reads.
 
 #![allow(
     clippy::unwrap_used,

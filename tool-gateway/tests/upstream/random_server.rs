@@ -1,4 +1,4 @@
-//! A server that answers at random, in all the ways in which HTTP/1.1 lets it.
+//! A server with random answers in all forms of HTTP/1.1.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,19 +15,19 @@ use tool_gateway::upstream::AnthropicUpstream;
 
 use crate::random::Random;
 
-/// The header that numbers a request, and its response.
+/// Header with the number of a request and its response.
 pub(crate) const ID: &str = "x-id";
 
 /// Behaviours of the server.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Manners {
-    /// Whatever a client has to understand. Every request is answered.
+    /// Only valid responses. Every request is answered.
     Correct,
-    /// It breaks off, closes unannounced and sends more than it should, too.
+    /// Also cuts off responses, closes connections without notice, and sends additional bytes.
     Faulty,
 }
 
-/// The response to a request, the same whenever it is asked for.
+/// Returns the response to a request, which is equal in each call.
 struct Plan {
     random: Random,
     is_early: bool,
@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-/// A response as it is sent: all of the ways to say where it ends.
+/// A serialized response, with every way to mark its end.
 fn wire(id: usize, end: End, until_close: bool, random: &mut Random) -> Vec<u8> {
     let payload = payload(id);
     let mut wire = String::new();
@@ -136,7 +136,7 @@ fn is_empty(id: usize) -> bool {
     id.is_multiple_of(8)
 }
 
-/// The stream of a message whose text is the request's.
+/// Builds the stream of a message whose text is the request's.
 pub(crate) fn payload(id: usize) -> String {
     if is_empty(id) {
         return String::new();
@@ -163,7 +163,7 @@ pub(crate) fn payload(id: usize) -> String {
     .concat()
 }
 
-/// A server, and what it has seen.
+/// A server with records of its requests.
 pub(crate) struct Server {
     address: SocketAddr,
     manners: Manners,
@@ -188,7 +188,7 @@ impl Server {
                 let server = Arc::clone(&accepting);
                 server.open.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(async move {
-                    // A client may leave at any time.
+                    // A client may disconnect at any time.
                     let _ = server.serve(connection).await;
                     server.open.fetch_sub(1, Ordering::SeqCst);
                 });
@@ -270,7 +270,7 @@ impl Server {
     }
 }
 
-/// Reads a body. After that of a request that is answered early, there may be the next request.
+/// Reads a body. The next request may follow a body whose request is answered early.
 async fn read_body(connection: &mut TcpStream, received: &mut Vec<u8>, length: usize) -> io::Result<()> {
     while received.len() < length {
         if connection.read_buf(received).await? == 0 {

@@ -1,4 +1,4 @@
-//! A script before clients of Chat Completions: the same turns, in the form of that API.
+//! A script for clients of Chat Completions: the turns in the form of that API.
 
 use axum::http::{Request, StatusCode};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ async fn ask(
     script.send(request.unwrap()).await.unwrap()
 }
 
-/// The data of the events.
+/// Returns the data of the events.
 async fn chunks(response: axum::http::Response<axum::body::Body>) -> Vec<String> {
     let body = bytes(response.into_body()).await;
     let text = String::from_utf8(body.to_vec()).unwrap();

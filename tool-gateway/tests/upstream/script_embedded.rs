@@ -1,4 +1,4 @@
-//! The embedded script: a conversation with a mixed turn, that the tools of the gateway can play.
+//! The embedded script: a conversation with a mixed turn, for the tools of the gateway.
 
 use serde_json::{Value, json};
 use tool_builtins::todo::{todo_read, todo_write};
@@ -7,7 +7,7 @@ use tool_runtime::ToolRegistry;
 
 use crate::body::{ask, bytes, events, json, message};
 
-/// The message that answers the conversation so far; streamed and not, it is the same.
+/// Returns the message that answers the conversation so far, which is equal with and without streaming.
 async fn next(script: &ScriptUpstream, messages: &[Value]) -> Value {
     let whole = json(ask(script, json!({"messages": messages})).await).await;
     let streamed = ask(script, json!({"messages": messages, "stream": true})).await;
@@ -64,7 +64,7 @@ async fn plays_a_mixed_turn_and_comes_to_an_end() {
     }
     assert_eq!(called, ["TodoWrite", "get_weather", "TodoRead"]);
     assert_eq!(messages.len(), 6);
-    // The next question begins the conversation again.
+    // The next question restarts the conversation.
     messages.push(json!({"role": "user", "content": "And now?"}));
     let again = next(&script, &messages).await;
     assert_eq!(types(&again).len(), 3);

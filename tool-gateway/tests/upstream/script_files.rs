@@ -1,4 +1,4 @@
-//! The upstream `script`: files that are invalid.
+//! The upstream `script`: invalid files.
 
 use std::fs;
 
@@ -84,7 +84,7 @@ fn errors_name_file_line_column_and_fix() {
     );
 }
 
-/// Fields that scripts had before are named, with another way.
+/// Fields of earlier versions are reported with an alternative.
 #[test]
 fn fields_of_test_scripts_are_refused() {
     for (turn, expected) in [

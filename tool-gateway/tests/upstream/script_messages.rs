@@ -1,4 +1,4 @@
-//! The upstream `script`: what a message is, streamed and not.
+//! The upstream `script`: its messages, streamed and not.
 
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;

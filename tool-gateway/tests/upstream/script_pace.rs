@@ -1,4 +1,4 @@
-//! The upstream `script`: delays; and the chunks and broken connections of the script of the tests.
+//! The upstream `script`: delays; and the chunks and cut-off streams of the test script.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::test_script::TestScript;
 const STREAM: &str = r#"{"stream": true, "messages": []}"#;
 const WHOLE: &str = r#"{"messages": []}"#;
 
-/// A script of one turn, with those fields besides its text of six events.
+/// Builds a script with one turn: a text of six events, and these fields.
 fn script(fields: &Value) -> TestScript {
     let mut turn = json!({"id": "msg_1", "content": [{"type": "text", "text": "Hello"}]});
     for (name, value) in fields.as_object().unwrap() {
@@ -76,7 +76,7 @@ async fn cut_breaks_the_connection_after_that_many_events() {
     assert!(serde_json::from_slice::<Value>(&pieces.concat()).is_err_and(|error| error.is_eof()));
 }
 
-/// The answer of a script arrives over a connection as it does in the process.
+/// The answer of a script is equal over a connection and in the process.
 #[tokio::test]
 async fn cut_and_chunked_streams_arrive_over_a_connection() {
     for fields in [

@@ -1,4 +1,4 @@
-//! The upstream `script`: the turn that answers a request; and the requests that the script of the tests records.
+//! The upstream `script`: selection of the turn that answers a request, and the requests that the test script records.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tool_gateway::upstream::{ScriptUpstream, Upstream as _};
 use crate::body::{ask, json, post};
 use crate::test_script::TestScript;
 
-/// The texts of three turns.
+/// Texts of three turns.
 fn turns(order: &str) -> ScriptUpstream {
     let turns: Vec<_> = ["one", "two", "three"]
         .iter()
@@ -16,7 +16,7 @@ fn turns(order: &str) -> ScriptUpstream {
     ScriptUpstream::from_json(&json!({"order": order, "turns": turns}).to_string()).unwrap()
 }
 
-/// A request after that many answers.
+/// Builds a request after this many answers.
 fn request(answers: usize) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "?"})];
     for _ in 0..answers {

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Request, Response, Uri};
 use tokio::net::TcpListener;
 
-/// A request that arrived.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) method: Method,
@@ -25,7 +25,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server that answers every request so.
+    /// Starts a server that answers every request with this response.
     pub(crate) async fn start(answer: impl Fn() -> Response<Body> + Clone + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self {
@@ -56,7 +56,7 @@ impl Server {
         self.received.lock().unwrap().clone()
     }
 
-    /// The only request.
+    /// Returns the only request.
     pub(crate) fn only(&self) -> Received {
         let received = self.received();
         assert_eq!(received.len(), 1, "{received:?}");

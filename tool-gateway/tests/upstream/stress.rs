@@ -1,5 +1,5 @@
-//! Many requests at once to a server whose every response is another: whatever it does, no request gets the response of another, or a part
-//! of its response that looks whole. `GATEWAY_LONG=1` sends many more.
+//! Many concurrent requests to a server whose responses all differ. No request receives the response of another, or a partial response that
+//! looks complete. `GATEWAY_LONG=1` sends many more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::body::{events, message};
 use crate::random::Random;
 use crate::random_server::{ID, Manners, Server, payload};
 
-/// Longer than anything here takes.
+/// Longer than any step of these tests.
 const HANGS: Duration = Duration::from_secs(30);
 
 fn request(id: usize, padding: usize) -> Request<Bytes> {
@@ -32,7 +32,7 @@ fn request(id: usize, padding: usize) -> Request<Bytes> {
     request
 }
 
-/// A client's way to take a response.
+/// Way in which a client reads a response.
 #[derive(Clone, Copy, PartialEq)]
 enum Client {
     Reads,
@@ -42,7 +42,7 @@ enum Client {
     LeavesInside,
 }
 
-/// The data that has arrived; an error if it is incomplete.
+/// Received data, with an error if it is incomplete.
 async fn read(mut body: Body, client: Client) -> Result<Vec<u8>, String> {
     let mut read = Vec::new();
     let mut pauses = 10;
@@ -63,7 +63,7 @@ async fn read(mut body: Body, client: Client) -> Result<Vec<u8>, String> {
     Ok(read)
 }
 
-/// Whether the response is whole. Panics if it is another's, or not whole and without an error.
+/// Returns whether the response is complete. Panics if it belongs to another request, or is incomplete without an error.
 async fn exchange(upstream: &AnthropicUpstream, id: usize) -> Result<(), String> {
     let mut random = Random::new(!(id as u64));
     let client = *random.pick(&[
@@ -75,7 +75,7 @@ async fn exchange(upstream: &AnthropicUpstream, id: usize) -> Result<(), String>
         Client::LeavesBefore,
         Client::LeavesInside,
     ]);
-    // The largest does not fit into the buffers of a connection.
+    // The largest response exceeds the buffers of a connection.
     let padding = match id % 256 {
         3 => 8_000_000,
         _ => random.below(1000),
@@ -108,7 +108,7 @@ async fn exchange(upstream: &AnthropicUpstream, id: usize) -> Result<(), String>
     Ok(())
 }
 
-/// Sends a request for each of these numbers, some at a time; what the errors say.
+/// Sends a request for each of these numbers, some of them concurrently. Returns the errors.
 async fn send_all<F, T>(ids: std::ops::Range<usize>, at_once: usize, exchange: F) -> Vec<String>
 where
     F: Fn(usize) -> T + Clone + Send + 'static,
@@ -173,7 +173,7 @@ async fn faulty_responses_are_errors_or_whole() {
     server.check_connections_are_closed().await;
 }
 
-/// The turn machine reads the one's responses; the other's pass.
+/// The turn machine reads some responses; the others pass.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whole_responses_come_through_a_gateway() {
     for has_tools in [true, false] {
@@ -213,7 +213,7 @@ async fn whole_responses_come_through_a_gateway() {
     }
 }
 
-/// The text of a complete message.
+/// Returns the text of a complete message.
 fn text(stream: &str) -> String {
     let message = message(&events(stream.as_bytes()));
     assert_eq!(message["stop_reason"], "end_turn");

@@ -1,4 +1,4 @@
-//! Types drawn at random: what they are is data, and they read themselves as serde's derive would have them do.
+//! Random types, which are described by data and read themselves like serde's derived code.
 
 mod read;
 
@@ -20,9 +20,9 @@ pub enum Form {
     Tuple(Vec<Form>),
     Map(Key, Box<Form>),
     Newtype(Box<Form>),
-    /// Its fields have the names of [`FIELDS`], in their order.
+    /// Fields have the names of [`FIELDS`], in order.
     Struct(Vec<(Form, Need)>),
-    /// Its variants have the names of [`VARIANTS`], in their order.
+    /// Variants have the names of [`VARIANTS`], in order.
     Enum(Vec<Content>),
 }
 
@@ -52,13 +52,13 @@ pub enum Key {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// It has to be there; an `Option` need not.
+    /// Required; an `Option` is optional.
     Sent,
-    /// `#[serde(default)]`, of a scalar or a list.
+    /// `#[serde(default)]` of a scalar or a list.
     Default,
 }
 
-/// The content of a variant.
+/// Content of a variant.
 #[derive(Debug, Clone)]
 pub enum Content {
     Unit,
@@ -91,7 +91,7 @@ thread_local! {
     static CURRENT: RefCell<Form> = const { RefCell::new(Form::Scalar(Scalar::Unit)) };
 }
 
-/// A value of the type that was drawn last, as it is shown.
+/// A value of the type that was generated last, in its shown form.
 pub struct RandomType(String);
 
 impl std::fmt::Debug for RandomType {
@@ -133,7 +133,7 @@ async fn random_type(
     answer(&it, reader)
 }
 
-/// A tool whose parameter is of a type that is drawn now; it stays that until the next one is drawn.
+/// Builds a tool whose parameter has a new random type, which stays until the next one is generated.
 pub fn probe(random: &mut Random) -> (Probe, Form) {
     let form = Form::draw(random, 4);
     CURRENT.set(form.clone());
@@ -168,7 +168,7 @@ impl Form {
         fields.collect()
     }
 
-    /// The value of `Default`, in JSON and as `Debug` shows it.
+    /// Returns the value of `Default`, in JSON and in its `Debug` form.
     fn default(&self) -> Option<&'static str> {
         match self {
             Self::Scalar(Scalar::Bool) => Some("false"),
@@ -181,7 +181,7 @@ impl Form {
         }
     }
 
-    /// The schema that schemars would generate for the type.
+    /// Returns the schema that schemars would generate for the type.
     fn schema(&self, generator: &mut SchemaGenerator) -> Value {
         match self {
             Self::Scalar(scalar) => scalar.schema(generator).to_value(),

@@ -1,4 +1,4 @@
-//! Reading of values of a random type: with the calls that serde's derive makes, into the text that `Debug` would show.
+//! Reads values of a random type with the calls of serde's derived code, into the text of `Debug`.
 
 use std::fmt::{self, Debug};
 
@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for Newtype<'_> {
     }
 }
 
-/// The position of a name, by a string as by its number.
+/// Reads the position of a name from a string or from a number.
 struct Named<'n>(&'n [&'static str], bool);
 
 impl<'de> DeserializeSeed<'de> for &Named<'_> {
@@ -184,7 +184,7 @@ impl Visitor<'_> for &Named<'_> {
         let position = self.0.iter().position(|known| *known == name);
         match position {
             Some(position) => Ok(position),
-            // Of a struct, unknown fields are passed over.
+            // Unknown fields of a struct are skipped.
             None if self.1 => Ok(usize::MAX),
             None => Err(E::custom(format_args!("unknown variant `{name}`"))),
         }

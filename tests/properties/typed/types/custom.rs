@@ -1,4 +1,4 @@
-//! Types with a `Deserialize` of their own: they borrow, ask for raw text, or record how they were visited.
+//! Types with a custom `Deserialize`: they borrow, request raw text, or record the calls to their visitor.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::properties::typed::rewrite::Rules;
 
-/// Text of any JSON. It comes as it was sent, or as a tree writes it, without space.
+/// Raw JSON text, which is the original text or the tree's text without white space.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 pub struct Raw(Box<RawValue>);
@@ -23,7 +23,7 @@ impl fmt::Debug for Raw {
     }
 }
 
-/// A string that has to be a piece of the text.
+/// A string that must be borrowed from the input.
 #[derive(Debug)]
 pub struct Borrowing(String);
 
@@ -33,7 +33,7 @@ impl<'de> Deserialize<'de> for Borrowing {
     }
 }
 
-/// A struct that borrows where it can.
+/// A struct that borrows if possible.
 #[derive(Debug)]
 pub struct BorrowingStruct(String);
 
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Ignored {
     }
 }
 
-/// The calls to a visitor that accepts anything.
+/// Records the calls to a visitor that accepts any value.
 #[derive(Debug)]
 pub struct Seen(String);
 
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Seen {
     }
 }
 
-/// The calls to a visitor that accepts anything, after a hint that need not fit the input.
+/// Records the calls to a visitor that accepts any value, after a hint that may not match the input.
 #[derive(Debug)]
 pub struct Hinted(String);
 
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Hinted {
     }
 }
 
-/// The calls to a visitor that accepts anything, for an option, a newtype and an enum.
+/// Records the calls to a visitor that accepts any value, for an option, a newtype and an enum.
 #[derive(Debug)]
 pub struct Wrapped(String);
 
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Variants {
     }
 }
 
-/// Takes the first of a list, and the first of an object, and leaves the rest where it is.
+/// Reads the first item of a list and the first entry of an object, and leaves the rest unread.
 #[derive(Debug)]
 pub struct First(String);
 
@@ -212,7 +212,7 @@ impl<'de> Visitor<'de> for Look {
     }
 }
 
-/// The schemas: of their own text, or of anything.
+/// Schemas of the types: their own text, or any value.
 macro_rules! schemas {
     ($($type:ident $name:literal $schema:tt)*) => {
         $(impl JsonSchema for $type {

@@ -1,4 +1,4 @@
-//! Enums, in every way that serde writes them.
+//! Enums in all representations of serde.
 
 use std::collections::BTreeMap;
 

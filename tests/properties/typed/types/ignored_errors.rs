@@ -1,5 +1,5 @@
-//! Types that ignore the errors of the types in them: the deserializer does not learn of the error, and must not
-//! continue as if the value had been read.
+//! Types that ignore the errors of inner types. The deserializer does not receive the error, and must not continue as if the value had been
+//! read.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use super::enums::{Adjacent, External, Internal, Kind, Untagged};
 use super::structs::{Flat, Patch, Point, Triple, Unit};
 use crate::properties::typed::probe::{Probe, Reader, answer};
 
-/// Nothing, where its type refuses what came.
+/// A value that is missing if its type rejects the input.
 #[derive(Debug)]
 pub struct OrNothing<T>(Option<T>);
 
@@ -40,7 +40,7 @@ impl<T> JsonSchema for OrNothing<T> {
     }
 }
 
-/// A member that may swallow, before others of which its own parts may have the names.
+/// A field that may ignore errors, before fields whose names its parts may have.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Around {
     a: OrNothing<BTreeMap<String, Ipv4Addr>>,
@@ -57,7 +57,7 @@ fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     Ok(T::deserialize(deserializer).unwrap_or_default())
 }
 
-/// What is written for it.
+/// Text of the field.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema counts")]
 struct AroundWritten {
@@ -67,11 +67,10 @@ struct AroundWritten {
     y: String,
 }
 
-/// Declares tools of one parameter that accepts anything, and lists them. Random inputs mostly fit the type behind it.
+/// Declares and lists tools with one parameter that accepts any value. Random inputs mostly match the inner type.
 ///
-/// A type that hides errors is never inside of another one: it may be read to its middle, and the outer one would hide
-/// that. Types that ask for a piece of the text, or for another type than they accept, do not hide errors either: a
-/// tree gives more.
+/// A type that ignores errors is never inside another one: the inner type may be read incompletely, and the outer type would hide this.
+/// Types that request raw text, or another type than they accept, do not ignore errors either, since a tree provides more.
 macro_rules! ignored_errors {
     ($($name:ident: $type:ty => $written:ty;)*) => {
         pub fn probes() -> Vec<Probe> {

@@ -1,6 +1,6 @@
-//! Types of every form that serde knows, each as the parameter of a tool.
+//! Types of all forms in serde's data model, each as the parameter of a tool.
 
-/// Declares tools of one parameter, `name: type;`, and lists them.
+/// Declares and lists tools with one parameter, `name: type;`.
 macro_rules! probes {
     ($($name:ident: $type:ty;)*) => {
         pub fn probes() -> Vec<crate::properties::typed::probe::Probe> {
@@ -30,7 +30,7 @@ mod parameters;
 
 use crate::properties::typed::probe::Probe;
 
-/// All of them that tell what they refuse.
+/// Returns all tools that report rejected values.
 pub fn probes() -> Vec<Probe> {
     [
         scalars::probes,

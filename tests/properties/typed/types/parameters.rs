@@ -1,4 +1,4 @@
-//! Tools with several parameters and attributes: the top level of arguments has separate rules.
+//! Tools with several parameters and attributes, since the top level of arguments has separate rules.
 
 use std::collections::BTreeMap;
 

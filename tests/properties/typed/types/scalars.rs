@@ -1,4 +1,4 @@
-//! Types without parts, and the containers of the standard library.
+//! Scalar types, and the containers of the standard library.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

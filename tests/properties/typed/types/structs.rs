@@ -1,4 +1,4 @@
-//! Structs, with everything that serde's attributes make of them.
+//! Structs with all attributes of serde.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ fn three() -> i16 {
     3
 }
 
-/// Only what is sent as null is `Some(None)`.
+/// Only a null that was sent is `Some(None)`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Patch {
     #[serde(default, deserialize_with = "whatever_was_sent")]
@@ -154,7 +154,7 @@ pub struct Chain {
     next: Option<Box<Chain>>,
 }
 
-/// Limits that no type holds.
+/// Limits that exceed every type.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Limited {
     #[schemars(range(min = -2, max = 300))]
@@ -198,7 +198,7 @@ impl TryFrom<String> for Short {
     }
 }
 
-/// A map whose schema says less than its keys are.
+/// A map whose schema is less specific than its keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Switches {
     #[schemars(with = "BTreeMap<String, u8>")]
@@ -221,7 +221,7 @@ pub struct Everything {
     flags: [bool; 2],
 }
 
-/// Fields that may be absent, `null` or a value.
+/// Fields that may be missing, `null` or a value.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Changes {
     id: u32,

@@ -1,4 +1,4 @@
-//! A user who never heard of the runtime, only of the framework that brings it along.
+//! A user of a framework that re-exports the runtime, without a dependency on the runtime.
 
 #![deny(warnings)]
 

@@ -1,4 +1,4 @@
-//! Tools that other macros have their hands on, before and after.
+//! Tools with other attribute macros, before and after `#[tool]`.
 
 #![deny(warnings)]
 

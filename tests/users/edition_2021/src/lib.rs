@@ -1,4 +1,4 @@
-//! A user of the edition before: `gen` is a name, patterns and macros are that edition's.
+//! A user of the previous edition, in which `gen` is a name, and patterns and macros have the rules of that edition.
 
 #![deny(warnings)]
 

@@ -8,7 +8,7 @@ pub mod prelude {
     pub use tool_runtime::{ToolRegistry, tool, tools};
 }
 
-/// A macro of the framework that makes a tool, wherever it is called.
+/// A macro of the framework that creates a tool at its call site.
 #[macro_export]
 macro_rules! constant {
     ($name:ident, $about:literal, $type:ty, $value:expr) => {

@@ -1,6 +1,6 @@
-//! A user who has neither serde nor schemars in the manifest, and writes what the compiler's notes say.
+//! A user without serde and schemars in the manifest, who follows the compiler's notes.
 //!
-//! `tests/house/notes.rs` holds the attributes against those notes.
+//! `tests/house/notes.rs` compares the attributes with those notes.
 
 #![deny(warnings)]
 

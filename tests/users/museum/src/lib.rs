@@ -1,5 +1,5 @@
-//! A user who comes from another library, and looks for what it had: structured answers, progress, blocking functions, nested
-//! registries, attempts that end, patches, an MCP server's tools, definitions as a file.
+//! A user who migrates from another library and uses its features: structured answers, progress, blocking functions, nested registries,
+//! limited attempts, patches, tools of an MCP server, definitions in a file.
 
 #![deny(warnings)]
 
@@ -76,22 +76,22 @@ pub async fn change_painting(
     Ok(format!("{:?}, {:?}", painting.place, painting.loan))
 }
 
-/// The tools of the museum.
+/// Registers the tools of the museum.
 ///
 /// # Errors
 ///
-/// If one of them is wrong.
+/// If a definition is invalid.
 pub fn museum() -> Result<ToolRegistry, RegistryError> {
     let mut museum = ToolRegistry::new().with_state(Mutex::new(Painting::default()));
     museum.register_all(tool_set![count_visitors, change_painting])?;
     Ok(museum)
 }
 
-/// The tools of a server.
+/// Registers the tools of a server.
 ///
 /// # Errors
 ///
-/// If one of them is wrong.
+/// If a definition is invalid.
 pub fn shop(listed: &[Value]) -> Result<ToolRegistry, Box<dyn Error>> {
     let definitions = listed
         .iter()
@@ -99,7 +99,7 @@ pub fn shop(listed: &[Value]) -> Result<ToolRegistry, Box<dyn Error>> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut shop = ToolRegistry::new();
     shop.register_source(definitions, async |name: String, arguments: Value, _: Context| {
-        // What `tools/call` answers.
+        // The result of `tools/call`.
         mcp::output(&json!({
             "content": [
                 { "type": "text", "text": format!("{name} {arguments}") },
@@ -111,11 +111,11 @@ pub fn shop(listed: &[Value]) -> Result<ToolRegistry, Box<dyn Error>> {
     Ok(shop)
 }
 
-/// All of them, in which no tool is called in vain more than twice in a row.
+/// Registers all tools, with a limit of two unsuccessful attempts in a row.
 ///
 /// # Errors
 ///
-/// If one of them is wrong.
+/// If a definition is invalid.
 pub fn registry() -> Result<ToolRegistry, Box<dyn Error>> {
     let listed = [json!({
         "name": "posters.price",

@@ -1,4 +1,4 @@
-//! A user with serde and schemars in the manifest, and the features that the compiler's notes name.
+//! A user with serde and schemars in the manifest, and with the features in the compiler's notes.
 
 #![deny(warnings)]
 

@@ -1,4 +1,4 @@
-//! A user to whom the dependency has another name.
+//! A user who renames the dependency.
 
 #![deny(warnings)]
 

@@ -1,4 +1,4 @@
-//! A user whose tools come from several places: functions, libraries that do not know each other, and a server.
+//! A user whose tools come from several sources: functions, independent libraries, and a server.
 
 #![deny(warnings)]
 
@@ -20,7 +20,7 @@ pub async fn find(
         .collect()
 }
 
-/// A library's own registry.
+/// Builds the registry of a library.
 fn library(titles: &[&str]) -> Result<ToolRegistry, RegistryError> {
     let titles: Vec<String> = titles.iter().map(|&title| title.to_owned()).collect();
     let mut library = ToolRegistry::new().with_state(titles);
@@ -28,7 +28,7 @@ fn library(titles: &[&str]) -> Result<ToolRegistry, RegistryError> {
     Ok(library)
 }
 
-/// A server's list of tools.
+/// Returns a server's list of tools.
 fn listed() -> Value {
     json!([
         { "name": "loans.list", "description": "List the loans.", "inputSchema": { "type": "object" } },
@@ -44,7 +44,7 @@ fn listed() -> Value {
     ])
 }
 
-/// The tools of two libraries and of a server.
+/// Builds a registry with the tools of two libraries and a server.
 pub fn registry() -> Result<ToolRegistry, Box<dyn std::error::Error>> {
     let listed = listed();
     let listed = listed.as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! A user who denies everything, and has neither serde nor schemars in the manifest.
+//! A user who denies all lints, and has neither serde nor schemars in the manifest.
 
 #![forbid(unsafe_code)]
 #![deny(
@@ -55,7 +55,7 @@ pub enum Kind {
     Folders,
 }
 
-/// The error of a search without results.
+/// Error of a search without results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFound;
 
@@ -69,7 +69,7 @@ impl fmt::Display for NotFound {
 #[derive(Debug)]
 pub struct Workspace(pub Vec<String>);
 
-/// The mistakes, counted.
+/// Counter of mistakes.
 fn counted(issues: &[Issue]) -> String {
     format!("{} mistakes", issues.len())
 }
