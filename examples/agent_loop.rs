@@ -1,8 +1,7 @@
 //! A whole agent: the model calls tools, reads their results and continues until it has an answer.
 //!
-//! The model is a script, so that each run is the same. It behaves as models do: it spells values its own way
-//! (coercion repairs that), it gets a call wrong (and learns from the error), it calls several tools at once, and it
-//! runs into a tool that has a bug.
+//! The model is a script, so that all runs are equal. It behaves like real models: it spells values differently (which is coerced), makes a
+//! wrong call (and corrects it after the error), calls several tools at once, and calls a tool with a bug.
 
 use std::time::{Duration, Instant};
 
@@ -119,7 +118,7 @@ async fn main() {
     .await;
 }
 
-/// The agent loop: ask, run what the model calls, tell it the results; until it calls nothing more.
+/// The agent loop: sends the messages, runs the calls of the model, and appends their results, until the model makes no call.
 async fn run(registry: &ToolRegistry, mut model: ScriptedModel, question: &str) {
     let mut messages: Vec<Message> =
         from_value(json!([{ "role": "user", "content": question }])).expect("a message");
@@ -176,7 +175,7 @@ const CHAPTERS: [&str; 5] = [
     "The model needs no more tools",
 ];
 
-/// Answers of the model, in their order.
+/// Answers of the model, in order.
 fn script() -> ScriptedModel {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });

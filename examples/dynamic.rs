@@ -1,5 +1,5 @@
-//! A tool that was unknown when the program was compiled: its schema comes from a file, as it could from an MCP server
-//! or from a client's request. It gets the same leniency and the same checks as an annotated function.
+//! A tool that is unknown at compile time. Its schema comes from a file, and could come from an MCP server or from a client's request. Its
+//! calls have the leniency and the checks of annotated functions.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ async fn main() {
     let mut registry = ToolRegistry::new();
     registry
         .register_dynamic(definition, async |arguments: Value, context: Context| {
-            // The arguments are right already: the schema holds for them.
+            // The arguments match the schema.
             let title = arguments["title"].as_str().unwrap_or_default();
             let session = context.session().unwrap_or("nobody's");
             Ok::<_, String>(format!("`{title}` is in {session} calendar: {arguments}"))
@@ -36,7 +36,7 @@ async fn main() {
     call(&registry, wrong).await;
 }
 
-/// Prints the content of a permission dialog, before anything runs.
+/// Prints the content of a permission dialog before the call runs.
 fn preview(registry: &ToolRegistry, input: &str) {
     say("create_event", input);
     let request = registry.prepare(ToolCall::new("toolu_01", "create_event", input));

@@ -1,5 +1,5 @@
-//! Layers of `tower` around every call, from the runtime or from any crate: here a permission, a timeout and the
-//! offloading of long results, around two tools that do not know of them.
+//! Layers of `tower` around every call, from the runtime or from any crate: a permission, a timeout and the offloading of long results, for
+//! two tools that do not depend on them.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ async fn send_mail(
     format!("sent {} characters to {to}", text.len())
 }
 
-/// Permissions of the user; the host puts them into the context of each call.
+/// Permissions of the user, which the host adds to the context of each call.
 struct Allowed(&'static [&'static str]);
 
-/// A layer that denies calls before they reach the tool; the model reads why.
+/// A layer that denies calls before they reach the tool. The model receives the reason.
 async fn permission(request: PermissionRequest) -> Decision {
     let name = request.call.name.as_str();
     match request.context.extension() {
@@ -51,7 +51,7 @@ async fn permission(request: PermissionRequest) -> Decision {
 async fn main() {
     let files = MemoryWriter::new();
     let mut registry = ToolRegistry::new()
-        // The one added last is the outermost: who may not call does not wait for a timeout, either.
+        // The last added layer is the outermost, so denied calls do not wait for a timeout.
         .layer(OffloadLayer::new(OffloadOptions::new("session-1", "/offloaded")).with_writer(files.clone()))
         .layer(TimeoutLayer::new(Duration::from_millis(100)))
         .layer(Permission::new(permission));

@@ -1,6 +1,6 @@
-//! A long result goes to a file, and the message keeps a pointer to it.
+//! A long result is written to a file, and the message keeps a pointer to the file.
 //!
-//! Around every call of a registry the same happens by itself; see the story `layers`.
+//! A layer does the same for every call of a registry; see the story `layers`.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A long job: a function that blocks its thread says how far it is, and answers with a value that programs read as well.
-//! The host draws a bar meanwhile.
+//! A long job: a function that blocks its thread reports its progress, and returns a value that programs can read, too. The host draws a
+//! progress bar.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::thread;
@@ -23,7 +23,7 @@ struct Visitors {
     most: u32,
 }
 
-/// The visitors of each month, as a slow archive has them.
+/// Visitors of each month, from a slow archive.
 const ARCHIVE: [(&str, u32); 12] = [
     ("January", 310),
     ("February", 295),
@@ -101,13 +101,13 @@ async fn main() {
     show("to MCP", &answer["structuredContent"]);
 }
 
-/// Draws the bar over the one before it, or on a separate line without a terminal.
+/// Draws the bar over the previous one, or on a separate line without a terminal.
 fn draw(report: &ProgressReport) {
     const WIDTH: u64 = 36;
     let filled = report.total.map_or(0, |total| report.done * WIDTH / total.max(1));
     let bar: String = (0..WIDTH).map(|at| if at < filled { '█' } else { '░' }).collect();
     let start = if io::stdout().is_terminal() { "\r" } else { "\n" };
-    // Padded, to cover a longer one.
+    // Padded, to cover a longer line.
     print!("{start}{bar}  {:<28}", report.to_string());
     io::stdout().flush().expect("the terminal takes it");
 }

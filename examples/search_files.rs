@@ -1,6 +1,6 @@
-//! A function with defaults becomes a tool, and its arguments may come as models send them.
+//! A function with defaults becomes a tool, which accepts the arguments that models send.
 //!
-//! The files are real: the story makes a small workspace in the temporary directory, and removes it at its end.
+//! The files are real: the story creates a small workspace in the temporary directory, and removes it at the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ async fn search_files(
     workspace: State<Workspace>,
     cancel: CancellationToken,
 ) -> Result<Vec<String>, ToolError> {
-    // What a schema cannot say, the function says.
+    // The function checks conditions that a schema cannot express.
     if pattern.starts_with('/') || pattern.contains("..") {
         return Err(ToolError::new(
             "outside_workspace",
@@ -62,7 +62,7 @@ async fn search_files(
     Ok(found)
 }
 
-/// The directory that is searched: the host's business, so it is in no definition and no model can change it.
+/// The searched directory. The host chooses it, so it is not in the definition, and no model can change it.
 struct Workspace(PathBuf);
 
 fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -74,7 +74,7 @@ fn below(root: &Path, path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Whether the parts of a path fit the parts of a pattern.
+/// Returns whether the parts of a path match the parts of a pattern.
 fn matches(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern, path) {
         ([], []) => true,
@@ -89,7 +89,7 @@ fn matches(pattern: &[&str], path: &[&str]) -> bool {
     }
 }
 
-/// Whether a name fits a pattern with `*` in it: the parts between the stars follow one another.
+/// Returns whether a name matches a pattern with `*`: the parts between the stars occur in order.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, mut rest)) = pattern.split_once('*') else {
         return pattern == name;

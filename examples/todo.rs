@@ -1,4 +1,4 @@
-//! A teaching example: one task list, two tools, and the six things to know about tools.
+//! A teaching example: a task list, two tools, and six concepts of tools.
 
 use examples::voice::{chapter, say, show, show_all};
 use tool_builtins::todo::{todo_read, todo_write};
@@ -118,7 +118,7 @@ fn task(content: &str, status: &str, active_form: &str) -> Value {
 struct Checklist(Vec<&'static str>);
 
 impl Checklist {
-    /// Ticks a concept; a story that shows something else than it says ends here.
+    /// Ticks a concept. The story fails if it does not show the concept.
     fn tick(&mut self, concept: &'static str, seen: bool) {
         assert!(seen, "the story does not show: {concept}");
         self.0.push(concept);

@@ -1,4 +1,4 @@
-//! Accuracy on texts that models really send, beside the repairers that agents use: right, refused, or wrong.
+//! Accuracy on real texts of models, compared with the repairers of agents: right, refused, or wrong.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub fn run() {
     println!();
 }
 
-/// A text, and the values that are right; none where it should be refused.
+/// A text and its correct values; none if the text should be refused.
 struct Text {
     text: String,
     right: Vec<Value>,
@@ -100,7 +100,7 @@ enum Contender {
 }
 
 impl Contender {
-    /// The text as JSON; `None` where it is refused.
+    /// Returns the text as JSON; `None` if it is refused.
     fn repair(&mut self, text: &str) -> Option<String> {
         match self {
             Self::Ours => {
@@ -144,7 +144,7 @@ impl Tally {
     }
 }
 
-/// Whether the values are equal, whatever digits their numbers are written with.
+/// Returns whether the values are equal, with numbers compared by value.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),

@@ -1,4 +1,4 @@
-//! Texts made to be slow: each in three sizes, and the time for a byte must not grow with them.
+//! Malicious texts in three sizes; the time per byte must not grow with the size.
 
 use tool_runtime::repair::{Status, repair};
 
@@ -41,7 +41,7 @@ pub fn run() {
     deep();
 }
 
-/// Levels without end.
+/// Unclosed levels of nesting.
 fn deep() {
     println!("| {LEVELS} levels of | becomes | ms |\n|---|---|---|");
     for unit in ["[", "(", "{'a':"] {

@@ -1,4 +1,4 @@
-//! Text in pieces of 20 bytes, as a model sends it, beside the same text whole.
+//! Text in pieces of 20 bytes, as in streams of models, compared with the whole text.
 
 use tool_runtime::repair::{Repairer, Status, repair};
 
@@ -47,7 +47,7 @@ pub fn run() {
     println!();
 }
 
-/// Passes everything on as it comes and counts the bytes; a consumer that does nothing else.
+/// A consumer that forwards all bytes and counts them.
 fn pushed(pieces: &[&str]) -> (usize, Status) {
     let mut repairer = Repairer::new();
     let mut passed = 0;
@@ -58,7 +58,7 @@ fn pushed(pieces: &[&str]) -> (usize, Status) {
     (passed + finished.rest.len(), finished.status)
 }
 
-/// The minimum work of any repair of a text in pieces: to keep each piece until the end.
+/// Minimum work of any repair of a text in pieces: to keep each piece until the end.
 fn kept(pieces: &[&str]) -> String {
     let mut text = String::new();
     for piece in pieces {

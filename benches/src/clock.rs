@@ -1,18 +1,17 @@
-//! Times several ways of doing the same work side by side: in turn, round after round, so that whatever else the
-//! machine does meets all of them alike. The clock counts processor time: on a machine that others use, too, the time
-//! on the wall is theirs as much as ours.
+//! Times several implementations of a work in turn, round by round, so that other load affects all of them equally. The clock counts
+//! processor time, since elapsed time includes the time of other users of the machine.
 
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-/// The time that one contender works in one round: so short that the machine mostly has the same clock for all of them.
+/// Working time of a contender in one round, short enough that the processor's frequency is mostly equal for all.
 const ROUND: Duration = Duration::from_millis(5);
 
-/// Does the work so many times and says how long that took.
+/// Repeats the work this many times, and returns the duration.
 pub type Contender<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
-/// A contender that runs here.
+/// A contender in this process.
 pub fn work<'a, T>(mut once: impl FnMut() -> T + 'a) -> Contender<'a> {
     Box::new(move |times| {
         let began = ThreadTime::now();
@@ -23,10 +22,10 @@ pub fn work<'a, T>(mut once: impl FnMut() -> T + 'a) -> Contender<'a> {
     })
 }
 
-/// The times of one contender for the work done once, in nanoseconds: one figure a round, in the rounds' order.
+/// Times of a contender for one repetition, in nanoseconds, one for each round in order.
 pub struct Timed(Vec<f64>);
 
-/// Runs them all, `rounds` times.
+/// Runs all contenders for `rounds` rounds.
 pub fn side_by_side(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Timed> {
     let times: Vec<u64> = contenders.iter_mut().map(often_enough).collect();
     let mut timed: Vec<Timed> = contenders.iter().map(|_| Timed(Vec::new())).collect();
@@ -38,12 +37,12 @@ pub fn side_by_side(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Time
     timed
 }
 
-/// The number of rounds for a text of that size.
+/// Returns the number of rounds for a text of this size.
 pub fn rounds(bytes: usize) -> usize {
     if bytes > 1_000_000 { 9 } else { 205 }
 }
 
-/// The number of repetitions that fill a round; counting them warms the work up, too.
+/// Returns the number of repetitions that fill a round. Counting them also warms up the work.
 fn often_enough(contender: &mut Contender<'_>) -> u64 {
     let mut times = 1;
     loop {
@@ -63,24 +62,24 @@ impl Timed {
         self.quantile(0.5)
     }
 
-    /// Megabytes a second, and in brackets those of the slower and the faster quarter of the rounds.
+    /// Returns megabytes per second, with the slower and the faster quartile in brackets.
     pub fn rate(&self, bytes: usize) -> String {
         let rate = |share| bytes as f64 * 1e3 / self.quantile(share);
         spread([rate(0.5), rate(0.75), rate(0.25)])
     }
 
-    /// The median, and in brackets the lower and the upper quartile.
+    /// Returns the median, with the lower and the upper quartile in brackets.
     #[allow(dead_code, reason = "shown by `benches/peers`, which shares this file")]
     pub fn spread(&self) -> String {
         spread([0.5, 0.25, 0.75].map(|share| self.quantile(share)))
     }
 
-    /// The speed relative to another contender: the median over the rounds.
+    /// Returns the speed relative to another contender, as the median over the rounds.
     pub fn times_as_fast_as(&self, other: &Self) -> f64 {
         other.over(self).median()
     }
 
-    /// The ratios to another's, round by round.
+    /// Returns the ratios to another contender by round.
     pub fn over(&self, other: &Self) -> Self {
         Self(
             self.0
@@ -99,7 +98,7 @@ impl Timed {
     }
 }
 
-/// A median, and in brackets the quartiles.
+/// Writes a median with the quartiles in brackets.
 fn spread([median, from, to]: [f64; 3]) -> String {
     format!("{} ({}–{})", short(median), short(from), short(to))
 }
@@ -108,7 +107,7 @@ fn nanoseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9
 }
 
-/// A figure with as many digits as it deserves.
+/// Writes a number with its significant digits.
 pub fn short(figure: f64) -> String {
     if figure >= 100.0 {
         format!("{figure:.0}")

@@ -1,7 +1,7 @@
-//! Accuracy and speed of the repair, beside other repairers, in one run. The answer is Markdown on stdout.
+//! Accuracy and speed of the repair, compared with other repairers, in one run. Writes Markdown to standard output.
 //!
-//! `cargo run --release` runs all of it; names of sections (`accuracy valid repr chunks stream attacks`) run only these.
-//! `cargo run --release -- recorded DIR` judges recorded answers of models instead, which are in `DIR`.
+//! `cargo run --release` runs all sections; names of sections (`accuracy valid repr chunks stream attacks`) select them. `cargo run
+//! --release -- recorded DIR` judges the recorded answers of models in `DIR` instead.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ mod clock;
 mod others;
 mod texts;
 
-// The texts of the tests.
+// Texts of the tests.
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/support/random.rs"]
 mod random;
@@ -31,7 +31,7 @@ mod repr;
 mod stream;
 mod valid;
 
-/// A section's name, and what runs it.
+/// Name of a section, with its function.
 type Section = (&'static str, fn());
 
 const SECTIONS: [Section; 6] = [

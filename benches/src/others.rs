@@ -1,4 +1,4 @@
-//! Programs in other languages that do the same work: each keeps running, and answers a line with a line.
+//! Programs in other languages with equal work. Each keeps running, and answers a line with a line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use crate::clock::Contender;
 
-/// npm's `jsonrepair`, timed; `None`, said loudly, where there is no npm.
+/// Starts npm's `jsonrepair` for timing. Returns `None`, with a message, without npm.
 pub fn jsonrepair(file: &Path) -> Option<Contender<'static>> {
     let folder = jsonrepair_installed()?;
     started(Command::new("node").arg(folder.join("timed.mjs")).arg(file))
 }
 
-/// npm's `jsonrepair`; `None`, said loudly, where there is no npm.
+/// Starts npm's `jsonrepair`. Returns `None`, with a message, without npm.
 pub fn jsonrepair_of_npm() -> Option<Repairer> {
     let folder = jsonrepair_installed()?;
     Repairer::started(Command::new("node").arg(folder.join("repaired.mjs")))
 }
 
-/// Python's `json_repair`, installed on first use; `None`, said loudly, where there is no Python.
+/// Starts Python's `json_repair`, which is installed on first use. Returns `None`, with a message, without Python.
 pub fn json_repair_of_python() -> Option<Repairer> {
     let folder = here().join("json_repair");
     let venv = folder.join("venv");
@@ -28,7 +28,7 @@ pub fn json_repair_of_python() -> Option<Repairer> {
         let status = command.stdout(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     };
-    // The mark comes last, so that what was interrupted is done again.
+    // The marker is written last, so that an interrupted installation is repeated.
     let mark = venv.join("installed");
     let installed = mark.exists()
         || succeeds(Command::new("python3").args(["-m", "venv"]).arg(&venv))
@@ -48,7 +48,7 @@ pub fn json_repair_of_python() -> Option<Repairer> {
     Repairer::started(Command::new(python).arg(folder.join("repaired.py")))
 }
 
-/// The folder of `jsonrepair`, installed on first use.
+/// Returns the folder of `jsonrepair`, which is installed on first use.
 fn jsonrepair_installed() -> Option<PathBuf> {
     let folder = here().join("jsonrepair");
     if !folder.join("node_modules").exists() {
@@ -68,7 +68,7 @@ fn jsonrepair_installed() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Python's `ast.literal_eval`.
+/// Starts Python's `ast.literal_eval`.
 pub fn literal_eval(file: &Path) -> Option<Contender<'static>> {
     started(
         Command::new("python3")
@@ -89,7 +89,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// `None`, said loudly, where it cannot be started or does not answer the first line.
+    /// Returns `None`, with a message, if the program cannot be started or does not answer the first line.
     pub fn started(command: &mut Command, first: &str) -> Option<Self> {
         let name = command.get_program().display().to_string();
         let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
@@ -137,7 +137,7 @@ fn started(command: &mut Command) -> Option<Contender<'static>> {
     }))
 }
 
-/// A repairer in another language, to be asked for its results.
+/// A repairer in another language.
 pub struct Repairer(Program);
 
 impl Repairer {
@@ -145,7 +145,7 @@ impl Repairer {
         Program::started(command, "\"{}\"").map(Self)
     }
 
-    /// The result for a text; `None` if the repairer refuses it.
+    /// Returns the result for a text; `None` if the repairer refuses it.
     pub fn repair(&mut self, text: &str) -> Option<String> {
         let line = serde_json::to_string(text).expect("a text is written as JSON");
         let answer = self.0.ask(&line).expect("the repairer runs on");

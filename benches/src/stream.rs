@@ -1,4 +1,4 @@
-//! Streams of server-sent events on their way through, beside a plain copy.
+//! Streams of server-sent events through the repair, compared with a plain copy.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -15,7 +15,7 @@ use crate::texts;
 /// Arguments of this size, in pieces of 20 bytes, each an event.
 const SIZE: usize = 100_000;
 const PIECE: usize = 20;
-/// The size of a piece from the network.
+/// Size of a piece from the network.
 const READ: usize = 4096;
 
 pub fn run() {
@@ -77,7 +77,7 @@ fn repaired(dialect: Dialect, stream: &[u8]) -> usize {
     length + std::hint::black_box(&out).len()
 }
 
-/// The stream through the adapter, over a body that is always ready.
+/// Sends the stream through the adapter, over a body that is always ready.
 fn adapted(dialect: Dialect, stream: &[u8]) -> usize {
     let repairer = StreamRepairer::new(dialect, FormatFixing::default());
     let mut repaired = pin!(RepairedStream::new(Body(stream.chunks(READ)), repairer));
@@ -110,7 +110,7 @@ fn copied(stream: &[u8]) -> usize {
     length
 }
 
-/// A stream's events: a text, or the arguments of a call.
+/// Builds a stream's events: a text, or the arguments of a call.
 fn events(dialect: Dialect, call: bool, text: &str) -> Vec<String> {
     let pieces = texts::pieces(text, PIECE);
     let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The texts that are timed: what models send, in three sizes.
+//! Timed texts of models in three sizes.
 
-/// The sizes, with the names that the tables give them.
+/// Sizes with their names in the tables.
 pub const SIZES: [(&str, usize); 3] = [("1 KB", 1_000), ("100 KB", 100_000), ("10 MB", 10_000_000)];
 
 const TASKS: [(&str, &str); 4] = [
@@ -10,12 +10,12 @@ const TASKS: [(&str, &str); 4] = [
     ("更新 README.md 与 CHANGELOG.md", "completed"),
 ];
 
-/// A list of things to do, as JSON.
+/// Builds a task list as JSON.
 pub fn todos(size: usize) -> String {
     list(size, '"')
 }
 
-/// The list as `repr` writes it.
+/// Builds the list in the notation of `repr`.
 pub fn todos_repr(size: usize) -> String {
     list(size, '\'')
 }
@@ -39,7 +39,7 @@ fn list(size: usize, q: char) -> String {
     text
 }
 
-/// One string with nothing to escape.
+/// Builds a string without characters to escape.
 pub fn long_string(size: usize) -> String {
     filled(
         size,
@@ -47,7 +47,7 @@ pub fn long_string(size: usize) -> String {
     )
 }
 
-/// One string that holds a program, with an escape in every line.
+/// Builds a string with a program, which has an escape in every line.
 pub fn source_file(size: usize) -> String {
     filled(
         size,
@@ -64,7 +64,7 @@ fn filled(size: usize, line: &str) -> String {
     text
 }
 
-/// A text in pieces of about so many bytes, cut between characters.
+/// Splits a text into pieces of about this many bytes, between characters.
 pub fn pieces(text: &str, length: usize) -> Vec<&str> {
     let mut found = Vec::new();
     let mut left = text;

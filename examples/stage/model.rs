@@ -1,4 +1,4 @@
-//! A model whose answers are written down beforehand.
+//! A model with scripted answers.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,7 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::message::{Block, Message, MessageContent};
 use tool_runtime::serde_json::{Value, from_value, json};
 
-/// Gives one answer after the other, whatever the input; but it requires, as the API does, that each of its calls was
-/// answered before it continues.
+/// Returns one answer after the other for any input. Like the API, it requires that each of its calls has a result before it continues.
 pub struct ScriptedModel {
     script: VecDeque<Message>,
 }
@@ -19,7 +18,7 @@ pub struct Answer {
 }
 
 impl ScriptedModel {
-    /// Each element is the `content` of one answer: an array of blocks.
+    /// Answers, each of which is the `content` of a message: an array of blocks.
     pub fn new(script: impl IntoIterator<Item = Value>) -> Self {
         let message = |content| from_value(json!({ "role": "assistant", "content": content }));
         Self {
@@ -30,7 +29,7 @@ impl ScriptedModel {
         }
     }
 
-    /// The next answer. A real client would send the definitions and the messages to the API here.
+    /// Returns the next answer. A real client would send the definitions and the messages to the API here.
     pub fn answer(&mut self, _definitions: &[&ToolDefinition], messages: &[Message]) -> Answer {
         if let [.., asked, told] = messages {
             assert_eq!(
@@ -47,7 +46,7 @@ impl ScriptedModel {
     }
 }
 
-/// The blocks of a message.
+/// Returns the blocks of a message.
 pub fn blocks(message: &Message) -> &[Block] {
     match &message.content {
         MessageContent::Blocks(blocks) => blocks,

@@ -1,11 +1,11 @@
-//! The voice that tells a story: who, then what.
+//! Output of a story: the speaker, then the text.
 
 use std::panic;
 
 use tool_runtime::serde::Serialize;
 use tool_runtime::serde_json;
 
-/// Starts a chapter.
+/// Begins a chapter.
 pub fn chapter(title: &str) {
     println!(
         "\n─── {title} {}\n",
@@ -13,7 +13,7 @@ pub fn chapter(title: &str) {
     );
 }
 
-/// Lets somebody say something; further lines stand below the first.
+/// Prints the text of a speaker; further lines are below the first.
 pub fn say(who: &str, what: impl ToString) {
     let mut who = who;
     for line in what.to_string().lines() {
@@ -22,7 +22,7 @@ pub fn say(who: &str, what: impl ToString) {
     }
 }
 
-/// Shows a value as JSON in one line, as it goes over the wire.
+/// Prints a value as JSON in one line, as it is sent.
 pub fn show(what: &str, value: &impl Serialize) {
     say(
         what,
@@ -30,7 +30,7 @@ pub fn show(what: &str, value: &impl Serialize) {
     );
 }
 
-/// Shows a value as JSON over several lines.
+/// Prints a value as JSON on several lines.
 pub fn show_all(what: &str, value: &impl Serialize) {
     say(
         what,
@@ -38,7 +38,7 @@ pub fn show_all(what: &str, value: &impl Serialize) {
     );
 }
 
-/// Replaces the message and the back trace that Rust prints when something panics by one line of the story.
+/// Replaces the message and the backtrace of a panic by one line of the story.
 pub fn tell_of_panics() {
     panic::set_hook(Box::new(|panic| say("(host's log)", panic)));
 }

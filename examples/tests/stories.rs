@@ -1,10 +1,10 @@
-//! Runs each story as a reader would, and checks that it tells what it promises.
+//! Runs each story, and checks its output.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs a story and finds these texts in it, one after the other.
+/// Runs a story, and checks that its output has these texts in order.
 #[track_caller]
 fn tells(name: &str, expected: &[&str]) {
     let output = Command::new(program(name)).output().expect("the story runs");
@@ -23,7 +23,7 @@ fn tells(name: &str, expected: &[&str]) {
     }
 }
 
-/// The path at which `cargo test` has built the example, beside this test.
+/// Returns the path of the example that `cargo test` has built.
 #[track_caller]
 fn program(name: &str) -> PathBuf {
     let this = env::current_exe().expect("a test is a program");
@@ -45,21 +45,21 @@ fn agent_loop() {
     tells(
         "agent_loop",
         &[
-            // A sloppy call that coercion saves.
+            // A sloppy call that is coerced.
             r#"get_forecast  {"City":"Oslo","days":"2","unit":"CELSIUS"}"#,
             "warning  parameter_name_normalized at /city",
             "warning  string_literal_converted_to_integer at /days",
             "warning  enum_case_normalized at /unit",
             r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"city\":\"Oslo\",\"unit\":\"celsius\",\"highs\":[18,21]}"}"#,
-            // A wrong one that gets a helpful error, every mistake in it …
+            // A wrong call with a helpful error that lists every mistake,
             r#""tool_use_id":"toolu_02","content":"`find_ferries` was not called because of invalid arguments:\n"#,
             "missing_required:to at /to",
             "constraint_violated at /after",
             "constraint_violated at /people",
             r#""is_error":true}"#,
-            // … and a corrected second try.
+            // and a corrected second attempt.
             r#"{"type":"tool_result","tool_use_id":"toolu_03","content":"09:30 Rådhuset → Bygdøy"#,
-            // Two calls side by side, and a panic that takes neither of them down.
+            // Two concurrent calls, and a panic that affects neither of them.
             "a table that is large enough",
             r#"{"type":"tool_result","tool_use_id":"toolu_04","content":"Fram: 10:00 to 18:00"}"#,
             r#"{"type":"tool_result","tool_use_id":"toolu_05","content":"Kon-Tiki: 10:00 to 18:00"}"#,
@@ -169,7 +169,7 @@ fn report() {
         &[
             r#"outputSchema  {"#,
             r#""required":["total","busiest","most"]"#,
-            // The bar is drawn while the function blocks its thread, and once more at its end.
+            // The bar is drawn while the function blocks its thread, and at its end.
             "████████████████████████████████████  12 of 12: done",
             "warning  string_literal_converted_to_integer at /year",
             r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"{\"total\":7175,\"busiest\":\"July\",\"most\":1204}"}"#,

@@ -1,16 +1,16 @@
-//! Answers of the upstream, and the requests that ask for them.
+//! Answers of the upstream, and the requests for them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// An answer of the upstream. A request names the one that it wants in its last message.
+/// An answer of the upstream, which a request names in its last message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// A message of 1 KB.
     Plain,
-    /// A message of 56 events, each written to the socket by itself.
+    /// A message of 56 events, each written to the socket separately.
     Events,
-    /// The same events in one piece.
+    /// These events in one write.
     Burst,
     /// 30 events, 10 ms apart.
     Paced,
@@ -35,7 +35,7 @@ impl Answer {
         matches!(self, Self::Events | Self::Burst | Self::Paced)
     }
 
-    /// The answer that a request asks for.
+    /// Returns the answer that a request names.
     pub fn of(request: &[u8]) -> Option<Self> {
         let wanted = &request[memchr::memmem::rfind(request, b"answer=")?..];
         Self::ALL
@@ -43,7 +43,7 @@ impl Answer {
             .find(|answer| wanted.starts_with(answer.word().as_bytes()))
     }
 
-    /// The pieces that the upstream writes: head and body.
+    /// Returns the pieces that the upstream writes: head and body.
     pub fn pieces(self) -> &'static [Vec<u8>] {
         match self {
             Self::Plain => &PLAIN,
@@ -69,7 +69,7 @@ static BURST: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 static PACED: LazyLock<Vec<Vec<u8>>> =
     LazyLock::new(|| stream(events(24).into_iter().map(|event| chunk(&event))));
 
-/// A response with a JSON body.
+/// Builds a response with a JSON body.
 pub fn json(body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{HEADERS}\r\n{body}",
@@ -78,7 +78,7 @@ pub fn json(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A response in chunks; its head goes with the first of them, and its end with the last.
+/// Builds a chunked response. The head is part of the first piece, and the end of the last piece.
 fn stream(chunks: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
     let mut pieces: Vec<Vec<u8>> = chunks.collect();
     let head = format!(
@@ -111,7 +111,7 @@ fn text_block(length: usize) -> String {
     format!(r#"{{"type":"text","text":"{text}"}}"#)
 }
 
-/// A message as the API streams it: six events besides those of its text.
+/// Builds a streamed message of the API: six events, and the events of its text.
 fn events(texts: usize) -> Vec<String> {
     let event = |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n");
     let mut events = vec![
@@ -142,28 +142,28 @@ fn events(texts: usize) -> Vec<String> {
     events
 }
 
-/// A request with a number in its last message, so that no two are equal: the gateway takes equal ones for retries.
+/// A request with a number in its last message, so that all requests differ. The gateway treats equal requests as retries.
 #[derive(Clone)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// Where its last message is, and the number in it.
+    /// Positions of the last message and of the number in it.
     message: Range<usize>,
     number: usize,
 }
 
 impl Request {
-    /// A request of one message.
+    /// Builds a request with one message.
     pub fn new(answer: Answer) -> Self {
         Self::with_history("", answer, "client")
     }
 
-    /// A request after these messages, each with a comma after it, of the client with this key.
+    /// Builds a request after these messages, each followed by a comma, for the client with this key.
     pub fn with_history(history: &str, answer: Answer, key: &str) -> Self {
         let content = format!("\"{} 000000000000\"", answer.word());
         Self::with_content(history, &content, answer.is_stream(), key)
     }
 
-    /// The request with the result of the client's call, after the message with that call.
+    /// Builds the request with the result of the client's call, after the message with that call.
     pub fn with_result(history: &str, id: &str, answer: Answer, key: &str) -> Self {
         let word = answer.word();
         let content = format!(
@@ -191,12 +191,12 @@ impl Request {
         }
     }
 
-    /// Its last message, with the number of the last time that it was sent.
+    /// Returns the last message, with the number of the last sent request.
     pub fn message(&self) -> String {
         String::from_utf8_lossy(&self.bytes[self.message.clone()]).into_owned()
     }
 
-    /// The bytes to be sent, as the request of this number.
+    /// Returns the bytes of the request with this number.
     pub fn numbered(&mut self, mut number: u64) -> &[u8] {
         for digit in self.bytes[self.number..self.number + 12].iter_mut().rev() {
             *digit = b'0' + u8::try_from(number % 10).expect("a digit");

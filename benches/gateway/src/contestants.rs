@@ -1,4 +1,4 @@
-//! The contestants: each a process between the load generator and the upstream.
+//! Contestants: processes between the load generator and the upstream.
 
 use std::env;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ pub const FLOOR: usize = 1;
 pub const PASSES: usize = 2;
 pub const OFFERS: usize = 3;
 
-/// All of them; the indexes of those that are always there are above.
+/// Starts all of them. The indexes above are always present.
 pub fn all() -> Vec<Contestant> {
     let upstream = upstream();
     let address = upstream.address;
@@ -61,14 +61,14 @@ pub fn floor_command(listen: SocketAddr, upstream: SocketAddr) -> Command {
     own(&["floor", &listen.to_string(), &upstream.to_string()])
 }
 
-/// This program, as another process.
+/// Runs this program as another process.
 fn own(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::current_exe().expect("this program's path"));
     command.args(arguments);
     command
 }
 
-/// The gateway with all of its tools.
+/// Starts the gateway with all of its tools.
 pub fn gateway(name: &str, upstream: SocketAddr, options: &[&str]) -> Contestant {
     Contestant::start(name, |listen| gateway_command(listen, upstream, options)).expect("the gateway starts")
 }
@@ -85,7 +85,7 @@ pub fn gateway_command(listen: SocketAddr, upstream: SocketAddr, options: &[&str
     command
 }
 
-/// The program, built from the sources beside this.
+/// Builds the gateway program from the sources of this repository.
 static GATEWAY: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let target =
@@ -102,17 +102,17 @@ static GATEWAY: LazyLock<PathBuf> = LazyLock::new(|| {
         ])
         .arg(&target)
         .current_dir(root)
-        // It would inline less.
+        // Would reduce inlining.
         .env("CARGO_INCREMENTAL", "0")
         .status();
     assert!(built.expect("cargo").success(), "the gateway cannot be built");
     target.join("release/tool-gateway")
 });
 
-/// The command of a peer: where its programs are, where it listens, and its upstream.
+/// Returns the command of a peer for its programs' folder, its address and its upstream.
 type PeerCommand = fn(PathBuf, SocketAddr, SocketAddr) -> Command;
 
-/// The peers that are installed beside the Python that `PEERS_PYTHON` names.
+/// Peers that are installed with the Python of `PEERS_PYTHON`.
 fn peers(upstream: SocketAddr) -> Vec<Contestant> {
     let known: [(&str, PeerCommand); 2] = [("agentic-api", agentic_api), ("smg", smg)];
     let mut peers = Vec::new();
@@ -129,7 +129,7 @@ fn peers(upstream: SocketAddr) -> Vec<Contestant> {
     peers
 }
 
-/// The folder of that Python's programs, and the package's version.
+/// Returns the folder of that Python's programs, and the package's version.
 fn installed(package: &str) -> Result<(PathBuf, String), String> {
     let python = env::var_os("PEERS_PYTHON").map(PathBuf::from).ok_or_else(|| {
         format!(

@@ -1,4 +1,4 @@
-//! The floor: what a reverse proxy costs that is made of the gateway's libraries and does nothing to what passes.
+//! The floor: the cost of a reverse proxy that is built from the gateway's libraries and passes everything unchanged.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn run(listen: SocketAddr, upstream: SocketAddr) {
         upstream: upstream.to_string().parse().expect("an authority"),
     });
     let router = Router::new().fallback(forward).with_state(floor);
-    // As many threads as the gateway has.
+    // The number of threads of the gateway.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let listener = TcpListener::bind(listen).await.expect("a free port");
@@ -38,7 +38,7 @@ pub fn run(listen: SocketAddr, upstream: SocketAddr) {
             socket.set_nodelay(true).expect("an open socket");
             let service = TowerToHyperService::new(router.clone());
             let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-            // A client closes its connections as it likes.
+            // A client may close its connections at any time.
             tokio::spawn(async { connection.await.ok() });
         }
     });

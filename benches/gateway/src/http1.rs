@@ -1,5 +1,5 @@
-//! A connection of HTTP/1.1, read message by message. The load generator and the upstream use it, since what they take of the two
-//! cores is missing from the proxy between them.
+//! An HTTP/1.1 connection, read by whole messages. The load generator and the upstream use this small implementation, since their processor
+//! time is missing from the measured proxy on two cores.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 pub struct Connection {
     socket: TcpStream,
     unread: Vec<u8>,
-    /// The body of the message that was read last.
+    /// Body of the last message that was read.
     pub body: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Moves so many bytes to the body.
+    /// Moves this many bytes to the body.
     async fn take(&mut self, length: usize) -> io::Result<()> {
         while self.unread.len() < length {
             self.more_of_message().await?;
@@ -100,11 +100,11 @@ impl Connection {
     }
 }
 
-/// The first line and the header fields.
+/// First line and header fields.
 pub struct Head(String);
 
 impl Head {
-    /// The second word of the first line: a request's path, a response's status.
+    /// Returns the second word of the first line: the path of a request, or the status of a response.
     pub fn target(&self) -> &str {
         self.0.split(' ').nth(1).unwrap_or_default()
     }

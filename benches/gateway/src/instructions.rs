@@ -1,4 +1,4 @@
-//! The instructions of a request, as callgrind counts them: what no other program on the machine changes. Needs valgrind.
+//! Instructions of a request, counted by callgrind, and so independent of other programs. Needs valgrind.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::load::{Clients, Until};
 use crate::process::{Process, free_address};
 use crate::speed::runtime;
 
-/// A request's share is the difference between so many more and these.
+/// Numbers of requests of two runs; their difference is the cost of the additional requests.
 const FEW: u64 = 50;
 const MORE: u64 = 200;
 
@@ -60,7 +60,7 @@ pub fn run() {
     println!();
 }
 
-/// The instructions of a process that answers so many requests, one after the other.
+/// Counts the instructions of a process that answers this many requests in sequence.
 fn count(command: impl FnOnce(SocketAddr) -> Command, answer: Answer, requests: u64) -> u64 {
     let log = env::temp_dir().join(format!("gateway-bench-{}.log", id()));
     let address = free_address();
@@ -80,7 +80,7 @@ fn count(command: impl FnOnce(SocketAddr) -> Command, answer: Answer, requests: 
     total.1.trim().parse().expect("a number")
 }
 
-/// A command for the same program that counts its instructions.
+/// Builds a command that counts the instructions of a program.
 fn under_callgrind(command: &Command, log: &dyn std::fmt::Display) -> Command {
     let mut counted = Command::new("valgrind");
     counted

@@ -1,4 +1,4 @@
-//! The load generator: requests one after the other on each of some connections, from one thread.
+//! Load generator: sends requests in sequence on each connection, from one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use crate::answer::Request;
 use crate::http1::Connection;
 use crate::samples::Samples;
 
-/// Connections to one contestant, which stay open.
+/// Open connections to one contestant.
 pub struct Clients(Vec<Connection>);
 
-/// When to stop.
+/// End of a load.
 #[derive(Clone, Copy)]
 pub enum Until {
     Elapsed(Duration),
-    /// So many requests were sent, on all connections together.
+    /// After this many requests on all connections together.
     Sent(u64),
 }
 
-/// The outcome of a load.
+/// Result of a load.
 pub struct Loaded {
     pub requests: u64,
     pub elapsed: Duration,
-    /// In microseconds, of each request.
+    /// Latency of each request in microseconds.
     pub latencies: Samples,
 }
 
@@ -36,7 +36,7 @@ impl Loaded {
     }
 }
 
-/// The number of the next request of this process.
+/// Returns the number of this process's next request.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl Clients {
@@ -52,7 +52,7 @@ impl Clients {
         Self(open)
     }
 
-    /// Sends requests; each connection takes the next of them in turn.
+    /// Sends requests; the connections take turns.
     pub async fn run(&mut self, requests: &[Request], until: Until) -> Loaded {
         let begin = Instant::now();
         let requests: Arc<[Request]> = requests.into();
@@ -95,7 +95,7 @@ impl Clients {
     }
 }
 
-/// Sends a request and reads its response, which must be a success; whether the session was known, as the gateway says it.
+/// Sends a request and reads its response, which must be a success. Returns whether the gateway knew the session.
 pub async fn exchange(connection: &mut Connection, request: &mut Request) -> Option<String> {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     connection

@@ -1,7 +1,7 @@
-//! The gateway's speed and memory beside the same upstream without a proxy, beside a bare proxy of the same libraries, and
-//! beside its peers, in one run. The answer is Markdown on stdout.
+//! Speed and memory of the gateway, compared with a direct connection to the upstream, with a bare proxy of the same libraries, and with
+//! its peers, in one run. Writes Markdown to standard output.
 //!
-//! `cargo run --release` runs all of it; names of sections run only these.
+//! `cargo run --release` runs all sections; names of sections select them.
 
 mod samples;
 mod http1;
@@ -18,11 +18,11 @@ mod sessions;
 mod recognition;
 mod instructions;
 
-/// The gateway's, so that it is no difference between it and the floor.
+/// The gateway's allocator, so that the floor does not differ in it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A section's name, and what runs it.
+/// Name of a section, with its function.
 type Section = (&'static str, fn());
 
 const SECTIONS: [Section; 7] = [
@@ -39,7 +39,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let address = |text: &String| text.parse().expect("an address");
     match arguments.as_slice() {
-        // Processes that this program starts.
+        // Child processes of this program.
         [role, listen] if role == "upstream" => return upstream::run(address(listen)),
         [role, listen, upstream] if role == "floor" => return floor::run(address(listen), address(upstream)),
         _ => {}

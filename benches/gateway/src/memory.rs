@@ -1,4 +1,4 @@
-//! Memory of each contestant: before the first request, and under load.
+//! Memory of each contestant before the first request and under load.
 
 use std::time::Duration;
 

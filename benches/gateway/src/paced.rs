@@ -1,4 +1,4 @@
-//! A stream whose events come slowly, many at once: what a proxy holds back would be seen.
+//! Concurrent streams with slow events, which show whether a proxy delays events.
 
 use crate::answer::{Answer, Request};
 use crate::contestants::{self, DIRECT, OFFERS, PASSES};

@@ -1,4 +1,4 @@
-//! A process that is measured: its processor time and its memory, as the system counts them.
+//! A measured process, with its processor time and memory from the operating system.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
-/// Ends with this value.
+/// A process that is killed on drop.
 pub struct Process(Child);
 
 impl Process {
@@ -36,7 +36,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Ends it, and waits until it has.
+    /// Ends the process, and waits for its end.
     pub fn terminate(mut self) {
         kill(self.id(), Signal::SIGTERM).expect("a running process");
         self.0.wait().expect("a process of this one");
@@ -46,18 +46,18 @@ impl Process {
         Pid::from_raw(i32::try_from(self.0.id()).expect("an id of a process"))
     }
 
-    /// The processor time that it has taken, all threads together.
+    /// Returns the processor time of all threads.
     pub fn processor_time(&self) -> Duration {
         let clock = clock_getcpuclockid(self.id()).expect("a clock");
         clock_gettime(clock).expect("a time").into()
     }
 
-    /// The resident memory of the process, in MB.
+    /// Returns the resident memory in MB.
     pub fn memory(&self) -> f64 {
         self.status("VmRSS:")
     }
 
-    /// The most that it has had in memory, in MB.
+    /// Returns the peak memory in MB.
     pub fn peak(&self) -> f64 {
         self.status("VmHWM:")
     }
@@ -80,7 +80,7 @@ impl Drop for Process {
     }
 }
 
-/// A port that is free now.
+/// Returns a free port.
 pub fn free_address() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("an address")

@@ -1,4 +1,4 @@
-//! Long conversations: the time that a request takes must grow with its length, and not faster.
+//! Long conversations. The time of a request must grow linearly with its length.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub fn run() {
 
 #[derive(Default)]
 struct Timed {
-    /// In microseconds, as the next.
+    /// In microseconds, like the next field.
     median: Samples,
     processor: Samples,
 }
@@ -97,7 +97,7 @@ fn measure(contestants: &[Contestant], request: &[Request]) -> Vec<Timed> {
     })
 }
 
-/// The messages before the last, which is the user's: user and assistant in turn, each text of the assistant with a call.
+/// Builds the messages before the last user message: user and assistant in turn, each text of the assistant with a call.
 fn history(messages: usize) -> String {
     let words = "Some words of a conversation that is long. ".repeat(4);
     let mut history = String::new();
@@ -117,7 +117,7 @@ fn history(messages: usize) -> String {
     history
 }
 
-/// The id of the call in this message.
+/// Returns the id of the call in this message.
 fn id(number: usize) -> String {
     format!("toolu_{number:024}")
 }

@@ -1,6 +1,6 @@
 //! Medians and quartiles.
 
-/// One figure a round, in the rounds' order.
+/// One value for each round, in order.
 #[derive(Default)]
 pub struct Samples(Vec<f64>);
 
@@ -19,18 +19,18 @@ impl Samples {
         sorted[((sorted.len() - 1) as f64 * share).round() as usize]
     }
 
-    /// The median, and in brackets the lower and the upper quartile.
+    /// Returns the median, with the lower and the upper quartile in brackets.
     pub fn spread(&self) -> String {
         let [median, lower, upper] = [0.5, 0.25, 0.75].map(|share| short(self.quantile(share)));
         format!("{median} ({lower}–{upper})")
     }
 
-    /// The ratios to another's, round by round.
+    /// Returns the ratios to other samples by round.
     pub fn over(&self, other: &Self) -> Self {
         self.with(other, |own, other| own / other)
     }
 
-    /// The differences to another's, round by round.
+    /// Returns the differences to other samples by round.
     pub fn minus(&self, other: &Self) -> Self {
         self.with(other, |own, other| own - other)
     }
@@ -47,7 +47,7 @@ impl FromIterator<f64> for Samples {
     }
 }
 
-/// A figure with three digits, or with all before the point.
+/// Writes a number with three digits, or with all digits before the point.
 pub fn short(figure: f64) -> String {
     match figure.abs() {
         100.0.. => format!("{figure:.0}"),
@@ -56,7 +56,7 @@ pub fn short(figure: f64) -> String {
     }
 }
 
-/// Prints whether a figure is what was asked for.
+/// Prints whether a value meets its target.
 pub fn goal(is_met: bool, text: &str) {
     println!("- {}: {text}", if is_met { "met" } else { "**missed**" });
 }

@@ -1,4 +1,4 @@
-//! Many stored sessions: how much memory they take, and whether a request finds its own as quickly as among few.
+//! Many stored sessions: their memory, and the time to find a session, compared with few sessions.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,12 @@ use crate::samples::{Samples, goal, short};
 use crate::speed::runtime;
 
 const IN_MEMORY: [u64; 3] = [1_000, 10_000, 100_000];
-/// Each is written to the disk before its answer ends: more would take minutes. A tree on a disk is not held to be flat.
+/// Number of sessions in a file. Each save is written to the disk before the answer ends, so that more would take minutes. The look-up time
+/// of a tree on a disk need not be constant.
 const IN_A_FILE: [u64; 2] = [1_000, 10_000];
-/// A client may have 10,000 turns.
+/// Maximum number of turns of a client.
 const CLIENTS: u64 = 10;
-/// The number of sessions that are continued at each size.
+/// Number of sessions that are continued at each size.
 const RESUMED: u64 = 1_000;
 
 pub fn run() {
@@ -63,7 +64,7 @@ pub fn run() {
     println!();
 }
 
-/// The measurements at one size.
+/// Measurements at one size.
 struct Filled {
     memory: f64,
     processor: f64,
@@ -74,7 +75,7 @@ fn fill(gateway: &Contestant, sizes: &[u64], file: Option<&Path>) -> Vec<Filled>
     let empty = gateway.process.memory();
     let mut stored = 0;
     let measured = sizes.iter().map(|&size| {
-        // Those that are resumed are the oldest of this size.
+        // Resumes the oldest sessions of this size.
         let resumes = runtime.block_on(suspended(gateway));
         stored += RESUMED;
         runtime.block_on(async {
@@ -110,7 +111,7 @@ fn key(client: u64) -> String {
     format!("client-{client}")
 }
 
-/// Requests that answer the calls of new sessions.
+/// Builds requests that answer the calls of new sessions.
 async fn suspended(gateway: &Contestant) -> Vec<Request> {
     let mut connection = Connection::open(gateway.address)
         .await
@@ -132,7 +133,7 @@ async fn suspended(gateway: &Contestant) -> Vec<Request> {
     resumes
 }
 
-/// Continues each session and returns the time that it took, in microseconds.
+/// Continues each session. Returns the times in microseconds.
 async fn resumed(gateway: &Contestant, resumes: Vec<Request>) -> Samples {
     let mut connection = Connection::open(gateway.address)
         .await

@@ -1,4 +1,4 @@
-//! Requests a second, latency, and the processor time of each contestant.
+//! Requests per second, latency, and processor time of each contestant.
 
 use std::env;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use crate::http1::Connection;
 use crate::load::{Clients, Until, exchange};
 use crate::samples::{Samples, goal, short};
 
-/// The time that one contestant works in one round.
+/// Working time of a contestant in one round.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// The number of rounds of which each figure is the median; `ROUNDS` changes it.
+/// Number of rounds for each median; `ROUNDS` changes it.
 pub fn rounds() -> usize {
     env::var("ROUNDS").map_or(21, |rounds| rounds.parse().expect("ROUNDS is a number"))
 }
 
-/// The load generator's: one thread.
+/// Runtime of the load generator, with one thread.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -38,7 +38,7 @@ pub fn streamed() {
     measure(Answer::Burst, "56 events at once");
 }
 
-/// The figures of one contestant, one a round.
+/// Values of a contestant, one for each round.
 #[derive(Default)]
 struct Timed {
     rate: Samples,
@@ -86,7 +86,7 @@ fn measure(answer: Answer, label: &str) {
     println!();
 }
 
-/// Whether the figures are those that were asked for.
+/// Checks the values against their targets.
 fn compare(contestants: &[Contestant], timed: &[Timed], own: usize, connections: usize) {
     let name = &contestants[own].name;
     let share = timed[own].rate.over(&timed[FLOOR].rate).median();
@@ -116,7 +116,7 @@ fn compare(contestants: &[Contestant], timed: &[Timed], own: usize, connections:
     }
 }
 
-/// Checks that the answer is the upstream's; reports whether it was written anew.
+/// Checks that the answer is the upstream's. Returns whether it was serialized again.
 async fn verify(contestants: &[Contestant], answer: Answer) {
     let mut expected = Vec::new();
     for (index, contestant) in contestants.iter().enumerate() {

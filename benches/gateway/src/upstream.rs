@@ -1,4 +1,4 @@
-//! The upstream: a process with one thread that writes answers which are ready.
+//! The upstream: a process with one thread that writes prepared answers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 use crate::answer::{self, Answer};
 use crate::http1::Connection;
 
-/// The time between the events of [`Answer::Paced`].
+/// Time between the events of [`Answer::Paced`].
 pub const PACE: Duration = Duration::from_millis(10);
 
 pub fn run(listen: SocketAddr) {
@@ -18,7 +18,7 @@ pub fn run(listen: SocketAddr) {
         let listener = TcpListener::bind(listen).await.expect("a free port");
         loop {
             let (socket, _) = listener.accept().await.expect("a connection");
-            // A client closes its connections as it likes.
+            // A client may close its connections at any time.
             tokio::spawn(async { serve(socket).await.ok() });
         }
     });
@@ -41,7 +41,7 @@ async fn serve(socket: TcpStream) -> std::io::Result<()> {
                     connection.write(piece).await?;
                 }
             }
-            // What a proxy asks besides: which models there are, whether all is well.
+            // Additional requests of proxies: the list of models, and health checks.
             None => connection.write(&models).await?,
         }
     }

@@ -1,4 +1,4 @@
-//! Larger arguments, beside serde alone reading the same types; and arguments that have to be coerced.
+//! Larger arguments, compared with serde alone for the same types, and arguments with coercions.
 
 use std::hint::black_box;
 
@@ -29,7 +29,7 @@ fn registry() -> ToolRegistry {
     registry
 }
 
-/// One kind of arguments: whose they are, and how they are read and taken without us.
+/// A kind of arguments, with the tool that receives them, and with functions that read and handle them without the runtime.
 struct Work {
     what: &'static str,
     tool: &'static str,
@@ -150,7 +150,7 @@ fn ours(tool: &'static str, text: &str) -> [Contender<'static>; 2] {
     ]
 }
 
-/// As many values at a time as stay in the processor's nearest cache.
+/// Number of values that fit into the first-level cache.
 fn batch(text: &str) -> u64 {
     (16_384 / text.len() as u64).clamp(1, peers::row::BATCH)
 }
@@ -200,7 +200,7 @@ fn coerced() {
     println!();
 }
 
-/// The number of warnings of a call, by which its benchmark is checked.
+/// Returns the number of warnings of a call, which checks its benchmark.
 fn warnings_of(tool: &str, text: &str) -> usize {
     let call = tool_runtime::ToolCall::new("toolu_01", tool, text);
     registry().prepare(call).warnings.len()

@@ -1,10 +1,10 @@
-//! Answers of all contestants to the same calls: wrong ones, sloppy ones, and a tool that panics.
+//! Answers of all contestants to equal calls: wrong ones, sloppy ones, and a tool that panics.
 
 use std::panic::catch_unwind;
 
 use peers::ours;
 
-/// A question, the tool, and what it is sent.
+/// A question with its tool and arguments.
 const CALLS: [(&str, &str, &str); 9] = [
     (
         "a number as a string",
@@ -49,7 +49,7 @@ type Peer = (
 
 pub fn run() {
     println!("## What is answered\n");
-    // What panics here is meant to.
+    // These panics are intended.
     std::panic::set_hook(Box::new(|_| {}));
     let mut peers: Vec<Peer> = vec![(
         "tool-runtime",

@@ -7,7 +7,7 @@ use peers::{floors, ours};
 
 const ROUNDS: usize = 205;
 
-/// The row of the floor with which a registry is compared.
+/// Row of the floor with which a registry is compared.
 const FLOOR: usize = 1;
 
 pub fn run() {
@@ -36,7 +36,7 @@ pub fn run() {
     registered();
 }
 
-/// The time of a call among many tools.
+/// Returns the time of a call among many tools.
 fn registered() {
     println!("| registered tools | map, from `&str` | tool-runtime, from `&str` | from `Value` |");
     println!("|---|---|---|---|");
@@ -60,7 +60,7 @@ fn registered() {
     );
 }
 
-/// Every row from text and from a value, all in turn.
+/// Measures every row from text and from a value, in turn.
 fn timed(rows: Vec<Row>) -> Vec<[Timed; 2]> {
     let mut contenders: Vec<_> = rows
         .into_iter()

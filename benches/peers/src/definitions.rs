@@ -1,4 +1,4 @@
-//! The definitions of the same ten tools as each contestant sends them, and their omissions.
+//! Definitions of the ten tools by contestant, and their omissions.
 
 use peers::ten::types::{DESCRIPTIONS, LIMITS, VALUES};
 use peers::ten::{self, Definition};

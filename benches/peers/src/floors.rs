@@ -1,4 +1,4 @@
-//! The cost of the same call written by hand, without a registry.
+//! Cost of an equal call that is written by hand, without a registry.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use serde_json::{Error, Value};
 use crate::row::{BATCH, Row, again, each_with};
 use crate::task::{JSON, answer, hundred, yes};
 
-/// The arguments of `search_files`.
+/// Arguments of `search_files`.
 #[derive(Deserialize)]
 pub struct Args {
     pub pattern: String,
@@ -26,7 +26,7 @@ pub async fn search_files(pattern: String, case_sensitive: bool, max_results: i6
 
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<String, Error>> + Send + 'a>>;
 
-/// A tool, called through a pointer, as every registry has to.
+/// A tool that is called through a pointer, as in every registry.
 pub trait Handler: Send + Sync {
     fn from_text<'a>(&'a self, text: &'a str) -> Answer<'a>;
     fn from_value(&self, value: Value) -> Answer<'_>;
@@ -48,7 +48,7 @@ async fn call(args: Args) -> String {
     search_files(args.pattern, args.case_sensitive, args.max_results).await
 }
 
-/// Handlers by name, `others` of them beside `search_files`.
+/// Builds handlers by name: `search_files`, and `others` further ones.
 pub fn handlers(others: usize) -> HashMap<String, Box<dyn Handler>> {
     let others = (0..others).map(|number| format!("other_{number}"));
     others
@@ -57,7 +57,7 @@ pub fn handlers(others: usize) -> HashMap<String, Box<dyn Handler>> {
         .collect()
 }
 
-/// Reads the arguments and calls the function: nothing is looked up, nothing goes through a pointer.
+/// Reads the arguments and calls the function, without a look-up and without a pointer.
 pub fn direct() -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     Row {
@@ -72,7 +72,7 @@ pub fn direct() -> Row {
     }
 }
 
-/// The handwritten call behind a `HashMap<String, Box<dyn Handler>>`.
+/// A handwritten call through a `HashMap<String, Box<dyn Handler>>`.
 pub fn behind_a_map(others: usize) -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     let by_text = handlers(others);

@@ -1,4 +1,4 @@
-//! Benchmarks of the same tools behind this runtime, behind its peers, and without either.
+//! Benchmarks of equal tools with this runtime, with its peers, and without either.
 
 #[allow(
     dead_code,

@@ -1,6 +1,6 @@
-//! This runtime beside its peers and beside the same thing written by hand, in one run. The answer is Markdown on stdout.
+//! This runtime, compared with its peers and with handwritten code, in one run. Writes Markdown to standard output.
 //!
-//! `cargo run --release` runs all of it; names of sections run only these.
+//! `cargo run --release` runs all sections; names of sections select them.
 
 mod arguments;
 mod behaviour;
@@ -9,7 +9,7 @@ mod definitions;
 mod size;
 mod turns;
 
-/// A section's name, and what runs it.
+/// Name of a section, with its function.
 type Section = (&'static str, fn());
 
 const SECTIONS: [Section; 7] = [
@@ -41,7 +41,7 @@ fn main() {
     }
 }
 
-/// Runs the program that counts.
+/// Runs the counting program.
 fn allocations() {
     let mut cargo = std::process::Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--release", "--bin", "allocations"]);

@@ -1,4 +1,4 @@
-//! This runtime, with everything on: coercion, unknown keys, a constraint, isolation, a real `ToolResult`.
+//! This runtime with all features: coercion, unknown keys, a constraint, isolation, a real `ToolResult`.
 
 use std::hint::black_box;
 
@@ -23,7 +23,7 @@ pub async fn search_files(
     answer(&pattern, case_sensitive, max_results)
 }
 
-/// A registry of `search_files` and `others` more.
+/// Builds a registry of `search_files` and `others` further tools.
 pub fn registry(others: usize) -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     for number in 0..others {
@@ -44,7 +44,7 @@ pub fn everything_on(others: usize) -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     let by_text = registry(others);
     let by_value = registry(others);
-    // Asked once, before the clock runs: a call is answered whatever comes, so there is nothing to unwrap in the loop.
+    // Checked before the measurement, since every call has an answer and the loop unwraps nothing.
     for registry in [&by_text, &by_value] {
         let result = runtime().block_on(registry.execute_tool("toolu_01", "search_files", JSON));
         assert!(!result.is_error, "{result:?}");
@@ -75,7 +75,7 @@ async fn explode() -> String {
     panic!("as it was told to")
 }
 
-/// The answer to a call.
+/// Returns the answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let mut registry = registry(0);
     registry.register::<explode>().expect("a tool of another name");
@@ -84,7 +84,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{:?}, warnings: {:?}", answer.result, answer.warnings)
 }
 
-/// The effect of a second tool of the same name.
+/// Returns the effect of a second tool with an equal name.
 pub fn register_twice() -> String {
     let error = registry(0).register::<search_files>().err();
     error.map_or_else(String::new, |it| it.to_string())

@@ -1,4 +1,4 @@
-//! One way of calling the tool, from text and from a value.
+//! A way to call the tool, from text and from a value.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use tokio::runtime::{Builder, Runtime};
 use crate::allocations;
 use crate::clock::Contender;
 
-/// The number of small inputs of a call that are made before the clock runs.
+/// Number of small inputs that are created before the measurement.
 pub const BATCH: u64 = 64;
 
-/// One way of calling the tool.
+/// A way to call the tool.
 pub struct Row {
     pub name: &'static str,
     pub from_text: Contender<'static>,
     pub from_value: Contender<'static>,
-    /// What a user has to do from text, where that is not one call; the same from a value.
+    /// Steps of a user from text, if they are not one call, and from a value.
     pub conversions: [&'static str; 2],
 }
 
-/// A runtime for one row: one thread, nothing enabled that the tool does not need.
+/// Builds the runtime of a row, with one thread and without unnecessary features.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -29,7 +29,7 @@ pub fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-/// Does the work with the same borrowed input, over and over.
+/// Repeats the work with one borrowed input.
 pub fn again<T>(mut once: impl AsyncFnMut() -> T + 'static) -> Contender<'static> {
     let runtime = runtime();
     Box::new(move |times| {
@@ -43,7 +43,7 @@ pub fn again<T>(mut once: impl AsyncFnMut() -> T + 'static) -> Contender<'static
     })
 }
 
-/// Does the work with an input that it uses up. The inputs are made while the clock stands still, a `batch` at a time.
+/// Repeats the work with inputs that it consumes. Inputs are created outside of the measurement, `batch` at a time.
 pub fn each_with<I, T>(
     batch: u64,
     make: impl Fn() -> I + 'static,
@@ -70,7 +70,7 @@ pub fn each_with<I, T>(
     })
 }
 
-/// A clock or counter, read before and after the work.
+/// A clock or a counter, read before and after the work.
 struct Meter(u64, ThreadTime);
 
 impl Meter {

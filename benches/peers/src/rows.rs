@@ -1,9 +1,9 @@
-//! All ways of calling the tool, in the order in which they are shown.
+//! All ways to call the tool, in the order of the tables.
 
 use crate::row::Row;
 use crate::{floors, ours};
 
-/// Tools beside the one that is called.
+/// Number of tools besides the called one.
 pub const OTHERS: usize = 9;
 
 pub fn all() -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! Arguments larger than those of `search_files`: a task list, a nested configuration, a list of tagged edits.
+//! Arguments that are larger than those of `search_files`: a task list, a nested configuration, a list of tagged edits.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tool_builtins::todo::Todo;
 use tool_runtime::tool;
 
-/// The arguments of `TodoWrite` and `plan`.
+/// Arguments of `TodoWrite` and `plan`.
 #[derive(Deserialize)]
 pub struct Todos {
     pub todos: Vec<Todo>,
@@ -22,12 +22,12 @@ pub async fn plan(
     todos.len()
 }
 
-/// A task list as a model writes it.
+/// Builds a task list of a model.
 pub fn todos(count: usize) -> String {
     todos_with(count, |_, todo| todo)
 }
 
-/// The list with each task changed.
+/// Changes each task of the list.
 pub fn todos_with(count: usize, change: impl Fn(usize, String) -> String) -> String {
     const STATES: [&str; 3] = ["pending", "in_progress", "completed"];
     let todos: Vec<_> = (0..count)
@@ -42,7 +42,7 @@ pub fn todos_with(count: usize, change: impl Fn(usize, String) -> String) -> Str
     format!(r#"{{"todos":[{}]}}"#, todos.join(","))
 }
 
-/// Six structures of ten fields, each holding the next.
+/// Six structs of ten fields, each containing the next.
 macro_rules! levels {
     ($($level:ident holds $next:ty;)*) => {$(
         #[derive(Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ levels! {
     Level6 holds Vec<String>;
 }
 
-/// The arguments of `configure`.
+/// Arguments of `configure`.
 #[derive(Deserialize)]
 pub struct Configuration {
     pub configuration: Level1,
@@ -95,7 +95,7 @@ pub async fn configure(
     configuration.inside.inside.inside.inside.inside.inside.len()
 }
 
-/// A configuration, six levels deep.
+/// Builds a configuration with six levels.
 pub fn configuration() -> String {
     let mut inside = r#"["src","tests"]"#.to_owned();
     for level in (1..=6).rev() {
@@ -142,7 +142,7 @@ pub enum Edit {
     },
 }
 
-/// The arguments of `edit`.
+/// Arguments of `edit`.
 #[derive(Deserialize)]
 pub struct Edits {
     pub edits: Vec<Edit>,
@@ -157,7 +157,7 @@ pub async fn edit(
     edits.len()
 }
 
-/// A hundred edits, tag first.
+/// Builds a hundred edits with the tag as the first field.
 pub fn edits() -> String {
     let mut text = r#"{"edits":["#.to_owned();
     for number in 0..100 {
@@ -168,7 +168,7 @@ pub fn edits() -> String {
             _ => r#""delete","path":"src/older.rs""#,
         };
         let comma = if number == 0 { "" } else { "," };
-        // Writing to a string cannot fail.
+        // Writes to a string cannot fail.
         let _ = write!(text, r#"{comma}{{"kind":{rest}}}"#);
     }
     text + "]}"

@@ -1,9 +1,9 @@
-//! The tool that everybody has: what it is sent, and what it answers.
+//! The common tool: its arguments and its answer.
 
-/// A correct call, as a model writes it.
+/// A correct call of a model.
 pub const JSON: &str = r#"{"pattern":"*.rs","case_sensitive":false,"max_results":25}"#;
 
-/// The function's body, the same for all: a small JSON text.
+/// Body of the function, equal for all contestants, which returns a small JSON text.
 #[inline(always)]
 pub fn answer(pattern: &str, case_sensitive: bool, max_results: i64) -> String {
     format!(
@@ -11,12 +11,12 @@ pub fn answer(pattern: &str, case_sensitive: bool, max_results: i64) -> String {
     )
 }
 
-/// The default of `case_sensitive`.
+/// Returns the default of `case_sensitive`.
 pub fn yes() -> bool {
     true
 }
 
-/// The default of `max_results`.
+/// Returns the default of `max_results`.
 pub fn hundred() -> i64 {
     100
 }

@@ -1,4 +1,4 @@
-//! The calls of one turn, side by side: on two cores and on one.
+//! The concurrent calls of a turn, on two cores and on one.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -65,7 +65,7 @@ pub fn run() {
     println!();
 }
 
-/// Time since some moment.
+/// Returns the time since a moment.
 type Clock = fn() -> Duration;
 
 const WALL: Clock = || {
@@ -73,7 +73,7 @@ const WALL: Clock = || {
     BEGAN.elapsed()
 };
 
-/// Of all threads.
+/// Returns the processor time of all threads.
 const PROCESSOR: Clock = || ProcessTime::now().as_duration();
 
 fn two_cores() -> Runtime {
@@ -172,8 +172,8 @@ fn ours(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) 
     })
 }
 
-/// The time that turns run before the clock does: after a rest, here that of the others' rounds, the system needs some
-/// ten milliseconds until it lets two threads that woke each other run on two cores.
+/// Warm-up time of turns before the measurement. After a pause, the system needs some ten milliseconds until it runs two threads that wake
+/// each other on two cores.
 const WARM: Duration = Duration::from_millis(100);
 
 /// Runs turns on the runtime's own threads.

@@ -1,18 +1,18 @@
-//! Instructions of a correct call, compared with `instructions.txt`: a guard against creeping.
+//! Instructions of a correct call, compared with `instructions.txt` to detect gradual growth.
 //!
 //! ```sh
 //! cd benches && cargo run --release --bin instructions                    # compare
 //! cd benches && UPDATE_GOLDEN=1 cargo run --release --bin instructions    # what is counted is what is right
 //! ```
 //!
-//! It needs valgrind, whose `callgrind` counts. Without valgrind it says so and does nothing, unless
-//! `INSTRUCTIONS=required`.
+//! The counts come from valgrind's `callgrind`. Without valgrind, the program prints a message and does nothing, unless
+//! `INSTRUCTIONS=required` is set.
 //!
-//! The count is the same on every machine: it covers only code of this program, that is our code with serde, tokio and
-//! the standard library. The C library does not count, since each machine has its own `memcpy`; each request for memory
-//! counts as one allocation. Start and end of the program cancel out: each work is done some times and thrice as often,
-//! and the difference counts. Another compiler writes other instructions: under one that `instructions.txt` does not
-//! name, and on other processors, differences are shown and are no failure.
+//! The count is equal on every machine: it includes only the code of this program, which is our code with serde, tokio and the standard
+//! library. The C library does not count, since `memcpy` differs between machines; each request for memory counts as an allocation. Start
+//! and end of the program cancel out: each work is repeated, and repeated three times as often, and the difference counts. Another compiler
+//! generates other instructions, so with a compiler that is not in `instructions.txt`, and on other processors, differences are shown
+//! without a failure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,10 +24,10 @@ use serde_json::Value;
 use tool_builtins::todo::todo_write;
 use tool_runtime::{RawArguments, ToolRegistry, tool};
 
-/// The accepted difference from the expected count, in either direction.
+/// Accepted difference from the expected count, in either direction.
 const TOLERANCE: f64 = 0.03;
 
-/// The number of repetitions of a work; the second run has three times as many.
+/// Number of repetitions of a work; the second run has three times as many.
 const TIMES: usize = 200;
 const MOST: usize = 3 * TIMES;
 
@@ -35,7 +35,7 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
 
 const UPDATE: &str = "cd benches && UPDATE_GOLDEN=1 cargo run --release --bin instructions";
 
-/// A name, the tool that is called, and whether its arguments come as text.
+/// Name of a work with its tool, and whether its arguments are text.
 const WORKS: [(&str, &str, bool); 4] = [
     ("search_files from text", "search_files", true),
     ("search_files from a value", "search_files", false),
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-// What is done.
+// The measured work.
 
 /// Search files in the project.
 #[tool]
@@ -82,7 +82,7 @@ fn work(name: &str, times: usize) {
     let mut registry = ToolRegistry::new();
     registry.register::<search_files>().expect("a tool");
     registry.register::<todo_write>().expect("a tool");
-    // As many as are ever used, so that making them is in no difference.
+    // The maximum number of arguments, so that their creation cancels out.
     let mut inputs = (0..MOST)
         .map(|_| {
             if from_text {
@@ -116,14 +116,16 @@ fn twenty_todos() -> String {
     format!(r#"{{"todos":[{}]}}"#, todos.join(","))
 }
 
-// What is held to what is expected.
+// Comparison with the expected counts.
 
 /// Instructions and allocations.
 type Counts = (f64, f64);
 
 fn guard() -> ExitCode {
     if option_env!("CARGO_INCREMENTAL") == Some("1") {
-        eprintln!("this was built with CARGO_INCREMENTAL=1, which inlines less: its counts are up to 8 % off; unset it");
+        eprintln!(
+            "this was built with CARGO_INCREMENTAL=1, which inlines less: its counts are up to 8 % off; unset it"
+        );
         return ExitCode::FAILURE;
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
@@ -177,7 +179,7 @@ fn golden(counted: &[Counts]) -> String {
         compiler()
     );
     for ((name, ..), (instructions, allocations)) in WORKS.iter().zip(counted) {
-        // Writing to a string cannot fail.
+        // Writes to a string cannot fail.
         let _ = writeln!(text, "{name}: {instructions:.0}, {allocations}");
     }
     text
@@ -209,7 +211,7 @@ fn compiler() -> String {
     )
 }
 
-// How it is counted.
+// The measurement.
 
 fn count(name: &str) -> Counts {
     let [once, most] = [TIMES, MOST].map(|times| callgrind(name, times));
@@ -217,7 +219,7 @@ fn count(name: &str) -> Counts {
     (a_call(most.0, once.0), a_call(most.1, once.1))
 }
 
-/// Instructions in this program, and how often it asked for memory.
+/// Number of instructions in this program, and number of its requests for memory.
 fn callgrind(name: &str, times: usize) -> (u64, u64) {
     let program = std::env::current_exe().expect("this program's path");
     let profile = program.with_extension("callgrind");
@@ -232,8 +234,8 @@ fn callgrind(name: &str, times: usize) -> (u64, u64) {
     sum(&std::fs::read_to_string(&profile).expect("a profile"), &program)
 }
 
-/// Adds up a profile: its lines are a place and a cost, after lines that say whose; the line after a call is the cost
-/// of what was called, which is counted there.
+/// Sums up a profile. Its lines have a position and a cost, after lines that name the function. The line after a call has the cost of the
+/// callee, which is counted there.
 fn sum(profile: &str, program: &Path) -> (u64, u64) {
     const ASKS: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
     let (mut instructions, mut allocations) = (0, 0);

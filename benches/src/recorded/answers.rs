@@ -1,4 +1,4 @@
-//! The recorded answers: files with one answer on each line, a folder for each model.
+//! Recorded answers, in files with an answer on each line, in a folder for each model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::questions::{id, lines};
 
-/// The answers of a model.
+/// Answers of a model.
 pub struct Model {
     pub name: String,
     pub answers: Vec<Answer>,
@@ -22,18 +22,18 @@ pub struct Answer {
 pub enum Calls {
     /// Calls of an API: names and arguments.
     Native(Vec<Call>),
-    /// Texts that hold name and arguments of one or more calls.
+    /// Texts with the name and the arguments of calls.
     Texts(Vec<String>),
 }
 
-/// A call: the name of a function, and arguments as JSON text.
+/// Name of a function, with the arguments as JSON text.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub name: String,
     pub arguments: String,
 }
 
-/// Answers of 70 models of August 2024.
+/// Reads answers of 70 models of August 2024.
 pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
     const SETS: [(&str, &str); 4] = [
         ("simple", "simple_python"),
@@ -59,7 +59,7 @@ pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
     Ok(models)
 }
 
-/// Answers of gpt-oss through versions of vLLM in 2025, also to questions with functions of users.
+/// Reads answers of gpt-oss from versions of vLLM in 2025, also to questions with functions of users.
 pub fn of_2025(directory: &Path) -> Result<Vec<Model>, String> {
     const SETS: [&str; 8] = [
         "non_live/BFCL_v4_simple_python",
@@ -87,7 +87,7 @@ pub fn of_2025(directory: &Path) -> Result<Vec<Model>, String> {
     Ok(models)
 }
 
-/// The answer of a line, if it has calls.
+/// Returns the answer in a line, if it has calls.
 fn answer(id: String, line: &Value, model: &str) -> Option<Answer> {
     let calls = match &line["result"] {
         Value::Array(items) => {

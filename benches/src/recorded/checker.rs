@@ -1,10 +1,10 @@
-//! The leaderboard's judgement of a call: `simple_function_checker` of its `eval_checker/ast_eval/ast_checker.py`, for Python.
+//! Verdict of the leaderboard on a call: `simple_function_checker` of its `eval_checker/ast_eval/ast_checker.py`, for Python.
 
 use serde_json::{Map, Value};
 
 use super::python::{Type, equal};
 
-/// Whether arguments are a possible answer: for each parameter one of the possible values, `""` where it may be left out.
+/// Returns whether arguments are a possible answer: each parameter has a possible value, where `""` means that it may be missing.
 pub fn is_right(parameters: &Value, arguments: &Map<String, Value>, possible: &Map<String, Value>) -> bool {
     let properties = &parameters["properties"];
     let required = parameters["required"].as_array().into_iter().flatten();
@@ -40,7 +40,7 @@ fn is_possible_value(schema: &Value, value: &Value, possible: &[Value]) -> bool 
     let Some(items) = items.map_or(Some(None), |items| items.map(Some)) else {
         return false;
     };
-    // Python converts an integer where a float is expected.
+    // Python converts an integer to a float parameter.
     let float = match (word, value.as_i64()) {
         ("float", Some(integer)) => Value::from(integer as f64),
         _ => value.clone(),
@@ -67,14 +67,14 @@ fn is_possible_value(schema: &Value, value: &Value, possible: &[Value]) -> bool 
     }
 }
 
-/// An argument: a value, or the name of a variable where the possible answers have one.
+/// An argument: a value, or the name of a variable if the possible answers have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Value,
     Variable,
 }
 
-/// `type_checker`: the kind of an argument, or `None` if its type is wrong.
+/// `type_checker`: returns the kind of an argument, or `None` if its type is wrong.
 fn has_type(value: &Value, possible: &[Value], expected: Type, items: Option<Type>) -> Option<Kind> {
     let answered = possible
         .iter()
@@ -96,7 +96,7 @@ fn has_type(value: &Value, possible: &[Value], expected: Type, items: Option<Typ
                     .all(|item| has_type(item, answers, items, None).is_some())
             })
         };
-        // A wrong type of the items is final: the check below keeps the verdict.
+        // A wrong type of the items is final, so the check below keeps the verdict.
         return possible.iter().any(has_items).then_some(kind);
     }
     (answered == Some(Type::of(value))).then_some(Kind::Variable)
@@ -135,7 +135,7 @@ fn is_list_of_dicts(value: &Value, possible: &[Value]) -> bool {
     })
 }
 
-/// `standardize_string`: without spaces and some punctuation, in lower case, with double quotes. Other values stay.
+/// `standardize_string`: removes spaces and some punctuation, in lower case, with double quotes. Other values stay.
 fn standardized(value: &Value) -> Value {
     let Value::String(text) = value else {
         return value.clone();
@@ -147,7 +147,7 @@ fn standardized(value: &Value) -> Value {
 fn standardized_items(list: &Value) -> Value {
     match list {
         Value::Array(items) => items.iter().map(standardized).collect(),
-        // Python iterates over a text's characters, so that the `""` of an optional parameter equals an empty list.
+        // Python iterates over the characters of a string, so the `""` of an optional parameter equals an empty list.
         Value::String(text) => text
             .chars()
             .map(|character| standardized(&character.to_string().into()))

@@ -1,7 +1,7 @@
-//! Recorded answers of models on the Berkeley Function-Calling Leaderboard (BFCL): what becomes of each call, and whether a right call
-//! stays right.
+//! Recorded answers of models on the Berkeley Function-Calling Leaderboard (BFCL): the outcome of each call, and whether correct calls stay
+//! correct.
 //!
-//! `cargo run --release -- recorded DIR`; [README.md](../../README.md#recorded-answers) names the repositories that `DIR` holds.
+//! `cargo run --release -- recorded DIR`; [README.md](../../README.md#recorded-answers) names the repositories for `DIR`.
 
 // Dependencies first: a module uses only modules declared before it.
 mod python;
@@ -18,7 +18,7 @@ use answers::{Answer, Call};
 use outcome::{Outcome, Tally};
 use questions::Questions;
 
-/// Prints the tables: of answers of 2024 and of 2025, a row for each model.
+/// Prints the tables of answers of 2024 and 2025, with a row for each model.
 pub fn run(directory: &Path) -> Result<(), String> {
     let questions = Questions::read(directory)?;
     println!("## Recorded answers\n");

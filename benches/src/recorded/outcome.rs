@@ -24,7 +24,7 @@ pub const HEAD: &str = "| model | calls | right as sent | silent | restored | ch
 pub struct Outcome {
     was_right: bool,
     is_right: bool,
-    /// Whether the arguments pass without any leniency.
+    /// Whether the arguments are valid without coercion.
     conforms: bool,
     is_refused: bool,
     is_silent: bool,
@@ -64,12 +64,12 @@ impl Outcome {
         self.was_right && !self.is_right
     }
 
-    /// Whether a right call became wrong that does not conform to its schema: the possible answer contradicts the schema.
+    /// Returns whether a correct call became wrong that does not match its schema: the possible answer contradicts the schema.
     pub fn contradicts_schema(&self) -> bool {
         self.is_lost() && !self.conforms
     }
 
-    /// A right call that became wrong, or that conforms and is not silent: to be read on stderr.
+    /// Returns whether a correct call became wrong, or matches its schema and has warnings. Such calls are printed on standard error.
     pub fn report(&self, id: &str, tool: &Tool, call: &Call) -> Option<String> {
         let is_loud = self.was_right && self.conforms && !self.is_silent;
         (self.is_lost() || is_loud).then(|| {
@@ -89,12 +89,12 @@ impl Outcome {
     }
 }
 
-/// The sums of a model.
+/// Sums of a model.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tally {
     calls: usize,
     right: usize,
-    /// Right as sent, and valid under the schema without any leniency.
+    /// Correct as sent, and valid under the schema without coercion.
     right_and_conforming: usize,
     right_and_silent: usize,
     silent: usize,
@@ -103,9 +103,9 @@ pub struct Tally {
     refused: usize,
     lost: usize,
     lost_without_conforming: usize,
-    /// Texts that are not JSON, and are refused.
+    /// Refused texts that are not JSON.
     unread: usize,
-    /// Calls in Python dictionaries, and those of them that are read as Python reads them.
+    /// Calls in Python dictionaries, and calls that are read like in Python.
     dictionaries: usize,
     dictionaries_read: usize,
 }
@@ -138,7 +138,7 @@ impl Tally {
         self.dictionaries_read += if is_same { calls } else { 0 };
     }
 
-    /// Counts a text that is not JSON, and is refused.
+    /// Counts a refused text that is not JSON.
     pub fn count_unread(&mut self) {
         self.unread += 1;
     }
@@ -154,7 +154,7 @@ impl Tally {
         )
     }
 
-    /// Outcomes without a column: right calls that conform, and texts that are not JSON.
+    /// Outcomes without a column: correct calls that match their schema, and texts that are not JSON.
     pub fn sentences(&self, has_python: bool) -> String {
         let mut sentences = format!(
             "Of {} calls that are right as sent and conform to their schemas, {} pass silently.",

@@ -1,4 +1,4 @@
-//! Python beside the bench: its values' types and equality, which the leaderboard's checker relies on, and its `ast.literal_eval`.
+//! Types and equality of Python's values, which the leaderboard's checker relies on, and Python's `ast.literal_eval`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::others::Program;
 
-/// The type that Python's `json` reads a value as.
+/// Type of a value in Python's `json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     None,
@@ -32,7 +32,7 @@ impl Type {
         }
     }
 
-    /// The type that the leaderboard expects for the `type` of a schema.
+    /// Returns the type that the leaderboard expects for the `type` of a schema.
     pub fn expected(name: &str) -> Option<Self> {
         Some(match name {
             "string" | "any" => Self::Str,
@@ -46,7 +46,7 @@ impl Type {
     }
 }
 
-/// Python's `==`: `1`, `1.0` and `True` are equal.
+/// Compares like Python's `==`: `1`, `1.0` and `True` are equal.
 pub fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -72,17 +72,18 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// `ast.literal_eval` in a process beside.
+/// `ast.literal_eval` in a separate process.
 pub struct LiteralEval(Program);
 
 impl LiteralEval {
-    /// `None`, said on stderr, where there is no `python3`.
+    /// Returns `None`, with a message on standard error, without `python3`.
     pub fn start() -> Option<Self> {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("literal_value.py");
         Program::started(Command::new("python3").arg(script), "\"{}\"").map(Self)
     }
 
-    /// The value of a Python literal, as Python's `json` writes it; `None` if it is none, or one that JSON cannot hold.
+    /// Returns the value of a Python literal in the notation of Python's `json`; `None` for other texts and for values that JSON cannot
+    /// represent.
     pub fn read(&mut self, text: &str) -> Option<Value> {
         let line = serde_json::to_string(text).expect("a text is written as JSON");
         let answer = self.0.ask(&line).expect("Python runs on");

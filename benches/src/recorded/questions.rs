@@ -1,4 +1,4 @@
-//! The questions of the leaderboard, with their functions and possible answers.
+//! Questions of the leaderboard, with their functions and possible answers.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
-/// The sets whose answers are judged by their calls.
+/// Sets whose answers are judged by their calls.
 const SETS: [&str; 8] = [
     "simple_python",
     "multiple",
@@ -21,7 +21,7 @@ const SETS: [&str; 8] = [
 
 const DATA: &str = "gorilla/berkeley-function-call-leaderboard/bfcl_eval/data";
 
-/// All questions, by their ids.
+/// Reads all questions by id.
 pub struct Questions(HashMap<String, Question>);
 
 impl Questions {
@@ -48,21 +48,21 @@ impl Questions {
     }
 }
 
-/// A question: its functions, registered as dynamic tools, and the calls that answer it.
+/// A question with its functions, registered as dynamic tools, and the calls that answer it.
 pub struct Question {
     pub registry: ToolRegistry,
     tools: Vec<Tool>,
-    /// Each has the name of a function, and for each parameter the possible values.
+    /// Possible calls: the name of a function, and the possible values of each parameter.
     answers: Vec<Map<String, Value>>,
 }
 
 /// A function of a question.
 pub struct Tool {
-    /// The name in the registry, which has no dots.
+    /// Name in the registry, without dots.
     pub name: String,
-    /// The name in the question.
+    /// Name in the question.
     original: String,
-    /// The parameters in the leaderboard's dialect of JSON Schema.
+    /// Parameters in the leaderboard's dialect of JSON Schema.
     pub parameters: Value,
 }
 
@@ -96,25 +96,25 @@ impl Question {
         })
     }
 
-    /// The function of that name, with dots or underscores.
+    /// Returns the function with this name, with dots or underscores.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         let name = without_dots(name);
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// The possible answers that call a function: for each parameter its possible values.
+    /// Returns the possible answers that call a function, as the possible values of each parameter.
     pub fn answers<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a Map<String, Value>> {
         let answers = self.answers.iter();
         answers.filter_map(|answer| answer.get(&tool.original)?.as_object())
     }
 }
 
-/// The name as the leaderboard shows it to models whose API allows no dots.
+/// Returns the name that the leaderboard shows to models whose API allows no dots.
 fn without_dots(name: &str) -> String {
     name.replace('.', "_")
 }
 
-/// The schema as the leaderboard shows it to models: its type words are replaced, also in properties and items.
+/// Returns the schema that the leaderboard shows to models, with replaced type names, also in properties and items.
 fn json_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut() {
@@ -136,7 +136,7 @@ fn json_schema(schema: &Value) -> Value {
     schema
 }
 
-/// `GORILLA_TO_OPENAPI` of the leaderboard's `constants/type_mappings.py`; other words are strings, too.
+/// `GORILLA_TO_OPENAPI` of the leaderboard's `constants/type_mappings.py`; all other names are strings.
 fn type_word(word: &str) -> &'static str {
     match word {
         "integer" => "integer",
@@ -148,7 +148,7 @@ fn type_word(word: &str) -> &'static str {
     }
 }
 
-/// The objects of a file with one on each line.
+/// Reads a file with an object on each line.
 pub fn lines(path: &Path) -> Result<Vec<Value>, String> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;

@@ -1,4 +1,4 @@
-//! Texts that hold name and arguments of calls, as JSON or as Python dictionaries.
+//! Texts with the name and the arguments of calls, as JSON or as Python dictionaries.
 
 use serde_json::Value;
 use tool_runtime::repair::{Status, repair};
@@ -7,7 +7,7 @@ use super::answers::Call;
 use super::outcome::Tally;
 use super::python::{LiteralEval, equal};
 
-/// The calls in a text. One that is not JSON is repaired, and compared with what Python reads.
+/// Returns the calls in a text. A text that is not JSON is repaired, and compared with Python's reading.
 pub fn read(text: &str, python: &mut Option<LiteralEval>, tally: &mut Tally) -> Vec<Call> {
     let text = text.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text) {
@@ -32,7 +32,7 @@ pub fn read(text: &str, python: &mut Option<LiteralEval>, tally: &mut Tally) -> 
     }
 }
 
-/// An object with name and arguments, a list of them, or an object with such a list in `tool_calls`.
+/// Reads an object with name and arguments, a list of such objects, or an object with such a list in `tool_calls`.
 fn calls(value: &Value) -> Vec<Call> {
     let calls = value.get("tool_calls").unwrap_or(value);
     let objects = calls

@@ -1,4 +1,4 @@
-//! The clients. Each is given a request with an absolute URL, and answers with a response whose body is still to arrive.
+//! Clients, which receive a request with an absolute URL, and return a response with an unread body.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use hyper_util::client::legacy::{self, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use tool_gateway::upstream::{AnthropicUpstream, Upstream};
 
-/// A client of HTTP.
+/// An HTTP client.
 pub trait Client: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: std::fmt::Debug> + Send + Unpin;
 
     fn send(&self, request: Request<Bytes>) -> impl Future<Output = Response<Self::Body>> + Send;
 }
 
-/// The client that the gateway and reqwest are built on, over plain TCP.
+/// The client that the gateway and reqwest use internally, over plain TCP.
 type Bare = legacy::Client<HttpConnector, Full<Bytes>>;
 
 /// The floor.
@@ -37,7 +37,7 @@ impl Client for Bare {
     }
 }
 
-/// The gateway's, with all that it does to the headers.
+/// The gateway's client, with its changes to headers.
 pub fn gateway(server: SocketAddr) -> AnthropicUpstream {
     AnthropicUpstream::new(&format!("http://{server}"), Some("sk-ant-secret".into())).expect("a valid URL")
 }
@@ -50,7 +50,7 @@ impl Client for AnthropicUpstream {
     }
 }
 
-/// reqwest, with what makes it comparable: no proxy, no redirects, HTTP/1.1.
+/// reqwest with comparable settings: no proxy, no redirects, HTTP/1.1.
 pub fn reqwest() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
@@ -58,7 +58,7 @@ pub fn reqwest() -> reqwest::Client {
         .redirect(reqwest::redirect::Policy::none())
         .http1_only()
         .connect_timeout(Duration::from_secs(10))
-        // No certificates of the system: TLS is not measured.
+        // Without the system's certificates, since TLS is not measured.
         .tls_certs_only([])
         .build()
         .expect("a client")

@@ -1,4 +1,4 @@
-//! A client with its connections, and the requests that it is to send.
+//! A client with its connections and requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use tokio::task::JoinSet;
 use crate::clients::{self, Client};
 use crate::server::Answer;
 
-/// A client, whichever it is.
+/// Any client.
 pub trait Contender {
     fn name(&self) -> &'static str;
 
-    /// One response, with its whole body.
+    /// Reads a response with its whole body.
     fn response(&self, answer: Answer) -> BoxFuture<'static, Response<Bytes>>;
 
-    /// Sends so many requests from each of so many tasks, and reads the responses as they arrive.
+    /// Sends this many requests from each of this many tasks, and reads the responses as they arrive.
     fn load(&self, answer: Answer, tasks: usize, requests: usize) -> BoxFuture<'static, ()>;
 }
 
-/// All of them, the floor first.
+/// Returns all contenders, with the floor first.
 pub fn all(server: SocketAddr) -> [Box<dyn Contender>; 3] {
     [
         with("floor: hyper-util's client", server, clients::bare()),
@@ -79,7 +79,7 @@ impl<C: Client> Contender for With<C> {
     }
 }
 
-/// Reads a body piece by piece and keeps none of it; how long it was.
+/// Reads a body without keeping it. Returns its length.
 async fn drain<B: http_body::Body<Data = Bytes, Error: std::fmt::Debug> + Unpin>(mut body: B) -> usize {
     let mut length = 0;
     while let Some(frame) = body.frame().await {
@@ -88,7 +88,7 @@ async fn drain<B: http_body::Body<Data = Bytes, Error: std::fmt::Debug> + Unpin>
     length
 }
 
-/// A request as an SDK sends it to the gateway, less what reqwest and the gateway would add.
+/// Builds a request of an SDK to the gateway, without headers that reqwest and the gateway add.
 fn request(server: SocketAddr, answer: Answer) -> Request<Bytes> {
     let mut request = Request::new(BODY.into());
     *request.method_mut() = Method::POST;
@@ -121,7 +121,7 @@ fn headers() -> HeaderMap {
 
 const BODY: &str = r#"{"model":"claude","max_tokens":1024,"system":"You answer briefly.","messages":[{"role":"user","content":"Hello, world"}],"tools":[{"name":"search_files","description":"Finds the files whose text matches a pattern.","input_schema":{"type":"object","properties":{"pattern":{"type":"string","description":"A regular expression."}},"required":["pattern"]}}]}"#;
 
-/// The request that the server must receive, as [`Answer::Echo`] shows it.
+/// Returns the request that the server must receive, in the form of [`Answer::Echo`].
 pub fn expected_echo(server: SocketAddr) -> String {
     let mut headers = headers();
     let host = server.to_string().parse().expect("a valid header");

@@ -1,7 +1,6 @@
-//! The gateway's upstream client beside reqwest and a bare hyper-util client, in one run. The answer is Markdown on
-//! stdout.
+//! The gateway's upstream client, compared with reqwest and a bare hyper-util client, in one run. Writes Markdown to standard output.
 //!
-//! `cargo run --release` runs all of it; names of sections run only these.
+//! `cargo run --release` runs all sections; names of sections select them.
 
 mod server;
 mod clients;
@@ -11,7 +10,7 @@ mod speed;
 mod memory;
 mod size;
 
-/// A section's name, and what runs it.
+/// Name of a section, with its function.
 type Section = (&'static str, fn());
 
 const SECTIONS: [Section; 3] = [

@@ -1,4 +1,4 @@
-//! The memory that a process with one client needs at most.
+//! Peak memory of a process with one client.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -8,11 +8,11 @@ use crate::server::{self, Answer};
 use crate::speed::runtime;
 use crate::statistics::Samples;
 
-/// The first argument of a process that is measured.
+/// First argument of a measured process.
 pub const CHILD: &str = "memory-of";
 const TASKS: usize = 64;
 const REQUESTS: usize = 20;
-/// The number of processes of which each figure is the median.
+/// Number of processes for each median.
 const PROCESSES: usize = 5;
 
 pub fn run() {
@@ -37,7 +37,7 @@ pub fn run() {
     println!();
 }
 
-/// Megabytes, of one process.
+/// Megabytes of one process.
 fn peak(name: &str, answer: Answer, server: SocketAddr) -> f64 {
     let program = std::env::current_exe().expect("this program's path");
     let output = Command::new(program)
@@ -53,7 +53,7 @@ fn peak(name: &str, answer: Answer, server: SocketAddr) -> f64 {
     text.trim().parse().expect("a number")
 }
 
-/// Sends the requests from this process and prints its peak.
+/// Sends the requests from this process, and prints its peak memory.
 pub fn run_child(name: &str, answer: &str, server: &str) {
     let contenders = contender::all(server.parse().expect("an address"));
     let contender = contenders

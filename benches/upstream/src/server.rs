@@ -1,4 +1,4 @@
-//! The upstream: a server on loopback, on a separate thread, that does as little as possible.
+//! The upstream: a server on loopback, on a separate thread, with as little work as possible.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -18,16 +18,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-/// An answer that the server can be asked for.
+/// An answer of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// A message of 1 KB.
     Plain,
     /// A message of 1 MB.
     Large,
-    /// A message as 56 server-sent events, each written to the socket by itself.
+    /// A message of 56 server-sent events, each written to the socket separately.
     Stream,
-    /// The request as it arrived: its headers, sorted, and its body.
+    /// The received request: its headers, sorted, and its body.
     Echo,
 }
 
@@ -52,7 +52,7 @@ impl Answer {
         }
     }
 
-    /// The body that must arrive; none of [`Answer::Echo`], whose body is not fixed.
+    /// Returns the expected body; `None` for [`Answer::Echo`], whose body varies.
     pub fn body(self) -> Option<Bytes> {
         match self {
             Self::Plain => Some(PLAIN.clone()),
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// Starts the server. It ends with the process.
+/// Starts the server, which ends with the process.
 pub fn start() -> SocketAddr {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -88,7 +88,7 @@ pub fn start() -> SocketAddr {
 async fn serve(connection: TcpStream) {
     connection.set_nodelay(true).expect("an open socket");
     let connection = http1::Builder::new().serve_connection(TokioIo::new(connection), service_fn(respond));
-    // A client that ends closes its connections as it likes.
+    // A client may close its connections at any time.
     let _ = connection.await;
 }
 
@@ -123,7 +123,7 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Either<Full<Byte
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
 
-/// Headers, sorted, one a line.
+/// Writes sorted headers, one on each line.
 pub fn headers(headers: &http::HeaderMap) -> String {
     let mut fields: Vec<_> = headers.iter().collect();
     fields.sort_by_key(|(name, _)| name.as_str());
@@ -137,7 +137,7 @@ static PLAIN: LazyLock<Bytes> = LazyLock::new(|| message(1_000));
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| message(1_000_000));
 static EVENTS: LazyLock<Vec<Bytes>> = LazyLock::new(events);
 
-/// A message of so many bytes.
+/// Builds a message of this many bytes.
 fn message(bytes: usize) -> Bytes {
     let start = r#"{"id":"msg_01XFDUDYJgAACzvnptvVoYEL","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":""#;
     let end = r#""}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":25,"output_tokens":15}}"#;
@@ -149,7 +149,7 @@ fn message(bytes: usize) -> Bytes {
     format!("{start}{text}{end}").into()
 }
 
-/// A message as the Messages API streams it.
+/// Builds a streamed message of the Messages API.
 fn events() -> Vec<Bytes> {
     let event =
         |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n").into();
@@ -181,7 +181,7 @@ fn events() -> Vec<Bytes> {
     events
 }
 
-/// The events, with a pause after each, in which hyper writes it to the socket.
+/// Sends the events with a pause after each, in which hyper writes to the socket.
 #[derive(Default)]
 pub struct Events {
     next: usize,

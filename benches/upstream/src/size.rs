@@ -1,10 +1,10 @@
-//! The cost that a client adds to the gateway: crates, and the time to compile them.
+//! Cost of a client for the gateway: crates, and the time to compile them.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Features of `size/`, and what they stand for.
+/// Features of `size/`, with descriptions.
 const VARIANTS: [(&str, &str); 4] = [
     ("", "no client"),
     (
@@ -33,7 +33,7 @@ pub fn run() {
     println!();
 }
 
-/// The number of compiled crates.
+/// Returns the number of compiled crates.
 fn crates(feature: &str) -> usize {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--package", "size", "--features", feature])
@@ -53,7 +53,7 @@ fn crates(feature: &str) -> usize {
     crates.iter().filter(|it| !it.starts_with("size ")).count()
 }
 
-/// Seconds of processor time of a build in an empty directory, of all processes together.
+/// Returns seconds of processor time of a build in an empty directory, of all processes together.
 fn build(feature: &str) -> f64 {
     let target = Target::new(feature);
     let script = r#"TIMEFORMAT='%U %S'; time "$CARGO" build --locked --quiet --jobs 1 --package size --features "$FEATURE""#;
@@ -74,7 +74,7 @@ fn build(feature: &str) -> f64 {
     seconds.sum()
 }
 
-/// An empty directory beside this program.
+/// Creates an empty directory next to this program.
 struct Target(PathBuf);
 
 impl Target {

@@ -1,4 +1,4 @@
-//! Requests a second, and the processor time of each.
+//! Requests per second, and processor time of each contender.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::server::{self, Answer};
 use crate::statistics::Samples;
 
 const ROUNDS: usize = 41;
-/// The time that one contender works in one round.
+/// Working time of a contender in one round.
 const ROUND: Duration = Duration::from_millis(100);
 
 pub fn run() {
@@ -49,7 +49,7 @@ pub fn run() {
     println!();
 }
 
-/// One thread: the clients' tasks, and those of their connections.
+/// Builds a runtime with one thread for the clients' tasks and their connections.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -57,7 +57,7 @@ pub fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-/// All clients send the same bytes, and receive the same.
+/// Checks that all clients send and receive equal bytes.
 fn verify(runtime: &Runtime, contenders: &[Box<dyn Contender>], expected_echo: &str) {
     for contender in contenders {
         let name = contender.name();
@@ -75,7 +75,7 @@ fn verify(runtime: &Runtime, contenders: &[Box<dyn Contender>], expected_echo: &
     }
 }
 
-/// Status and headers, except those of the connection, which the gateway removes, and the date.
+/// Returns status and headers, except hop-by-hop headers, which the gateway removes, and the date.
 fn headers(response: &Response<Bytes>) -> String {
     let mut headers = response.headers().clone();
     headers.remove(http::header::TRANSFER_ENCODING);
@@ -83,16 +83,16 @@ fn headers(response: &Response<Bytes>) -> String {
     format!("{}\n{}", response.status(), server::headers(&headers))
 }
 
-/// One figure a round.
+/// One value for each round.
 #[derive(Default)]
 struct Timed {
-    /// Requests a second, on the wall.
+    /// Requests per second of elapsed time.
     rate: Samples,
-    /// µs of processor time a request.
+    /// Microseconds of processor time per request.
     processor: Samples,
 }
 
-/// Lets all contenders work in turn, round after round.
+/// Lets all contenders work in turn, round by round.
 fn side_by_side(
     runtime: &Runtime,
     contenders: &[Box<dyn Contender>],
@@ -115,7 +115,7 @@ fn side_by_side(
     timed
 }
 
-/// The number of requests of each task that fill a round. Counting them opens the connections, too.
+/// Returns the number of requests of each task that fill a round. Counting them also opens the connections.
 fn requests_per_round(runtime: &Runtime, contender: &dyn Contender, answer: Answer, tasks: usize) -> usize {
     let mut requests = 1;
     loop {

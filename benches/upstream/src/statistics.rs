@@ -1,6 +1,6 @@
 //! Medians and quartiles.
 
-/// One figure a round, in the rounds' order.
+/// One value for each round, in order.
 #[derive(Default)]
 pub struct Samples(Vec<f64>);
 
@@ -13,13 +13,13 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The median, and in brackets the lower and the upper quartile.
+    /// Returns the median, with the lower and the upper quartile in brackets.
     pub fn spread(&self) -> String {
         let [median, lower, upper] = [0.5, 0.25, 0.75].map(|share| short(self.quantile(share)));
         format!("{median} ({lower}–{upper})")
     }
 
-    /// The ratios to another's, round by round.
+    /// Returns the ratios to other samples by round.
     pub fn over(&self, other: &Self) -> Self {
         Self(
             self.0
@@ -37,7 +37,7 @@ impl Samples {
     }
 }
 
-/// A figure with three digits, or with all before the point.
+/// Writes a number with three digits, or with all digits before the point.
 fn short(figure: f64) -> String {
     if figure >= 100.0 {
         format!("{figure:.0}")

@@ -27,7 +27,7 @@ async fn get_weather(
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // Fails only if another provider is installed already.
+    // Fails only if another provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let question = args().nth(1).unwrap_or("How warm is it in Oslo?".to_owned());
     let mut registry = ToolRegistry::new();
@@ -91,7 +91,7 @@ async fn run_chat(registry: &ToolRegistry, question: &str) -> Result<()> {
     }
 }
 
-/// A request to the server of `LIVE_URL`, or to this one.
+/// Builds a request to the server of `LIVE_URL`, or to the default server.
 fn post(server: &str, path: &str) -> Result<RequestBuilder> {
     let server = var("LIVE_URL").unwrap_or(server.to_owned());
     Ok(Client::builder()
@@ -99,7 +99,7 @@ fn post(server: &str, path: &str) -> Result<RequestBuilder> {
         .post(format!("{}{path}", server.trim_end_matches('/'))))
 }
 
-/// Sends a request, and prints what a reader finds in the response.
+/// Sends a request, and prints the text of the response while it is read.
 async fn stream(request: RequestBuilder, mut read: impl FnMut(&[u8]) -> Result<Vec<Delta>>) -> Result<()> {
     let mut response = request.send().await?;
     if !response.status().is_success() {

@@ -1,4 +1,4 @@
-//! The agent on servers that need no key: one that is as strict as the APIs, and the gateway with a script as its upstream.
+//! The agent on servers that need no key: a strict server, and the gateway with a script as its upstream.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -22,7 +22,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// A stream of the Messages API.
+/// Builds a stream of the Messages API.
 fn messages(block: Value, delta: Value, stop_reason: &str) -> String {
     let usage = json!({ "input_tokens": 9, "output_tokens": 1 });
     let start = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage });
@@ -38,7 +38,7 @@ fn messages(block: Value, delta: Value, stop_reason: &str) -> String {
     .concat()
 }
 
-/// A stream of Chat Completions.
+/// Builds a stream of Chat Completions.
 fn chat(delta: Value, finish_reason: &str) -> String {
     let choices = [(delta, Value::Null), (json!({}), finish_reason.into())];
     let chunks = choices.map(|(delta, reason)| {
@@ -99,7 +99,7 @@ fn fails_if_the_answer_has_no_end() {
     }
 }
 
-/// Ends the program when the test ends.
+/// Ends the program at the end of the test.
 struct Gateway(Child);
 
 impl Drop for Gateway {
@@ -109,7 +109,8 @@ impl Drop for Gateway {
     }
 }
 
-/// The script calls the agent's tool and the gateway's, of which the agent sees its own alone. `TOOL_GATEWAY` names the program.
+/// The script calls the agent's tool and the gateway's tool, of which the agent sees only its own. `TOOL_GATEWAY` is the path of the
+/// program.
 #[test]
 fn runs_on_the_gateway() {
     let Ok(program) = std::env::var("TOOL_GATEWAY") else {
@@ -135,7 +136,7 @@ fn runs_on_the_gateway() {
     let url = url.unwrap();
     for api in ["messages", "chat"] {
         let printed = printed(&agent(api, &url));
-        // Chat Completions pass through: there the model's call of a tool that the agent lacks is its own.
+        // Chat Completions pass through, so a call of a tool that the agent lacks reaches the agent.
         assert!(printed.contains("[get_weather]"), "{api}: {printed}");
         assert_eq!(printed.contains("TodoWrite"), api == "chat", "{printed}");
         assert!(

@@ -1,4 +1,4 @@
-//! Counts allocations, in a separate program, so that no figure of another section pays for the counting.
+//! Counts allocations in a separate program, so that the counter does not influence other measurements.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -9,7 +9,7 @@ struct Counting;
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-// SAFETY: everything is handed on to the system's allocator as it is.
+// SAFETY: all calls are forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocations::count();
@@ -42,7 +42,7 @@ fn main() {
     println!();
 }
 
-/// The allocations of one call after many equal ones.
+/// Returns the number of allocations of a call after many equal ones.
 fn a_call(contender: &mut Contender<'_>) -> f64 {
     const CALLS: u16 = 1000;
     contender(u64::from(CALLS));

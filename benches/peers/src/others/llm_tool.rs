@@ -1,4 +1,4 @@
-//! llm-tool, as it comes and without its search for control tokens in what a tool answers.
+//! llm-tool, with and without its search for control tokens in results.
 
 use std::hint::black_box;
 
@@ -86,12 +86,12 @@ fn row(name: &'static str, registry: fn() -> ToolRegistry) -> Row {
 /// Panic.
 #[llm_tool]
 async fn explode() -> String {
-    // With `panic!` alone it does not compile.
+    // `panic!` alone does not compile.
     assert!(black_box(false), "as it was told to");
     String::new()
 }
 
-/// The answer to a call.
+/// Returns the answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let registry = ToolRegistry::new().with_tool(SearchFiles).with_tool(Explode);
     let context = ToolContext::new();
@@ -102,7 +102,7 @@ pub fn ask(name: &str, text: &str) -> String {
     )
 }
 
-/// The effect of a second tool of the same name.
+/// Returns the effect of a second tool with an equal name.
 pub fn register_twice() -> String {
     let registry = ToolRegistry::new()
         .with_tool(SearchFiles)

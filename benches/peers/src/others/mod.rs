@@ -1,4 +1,4 @@
-//! The peers, each called by the tool's name through its own registry, as its documentation shows it.
+//! The peers, each called by the tool's name through its own registry, as in its documentation.
 
 pub mod llm_tool;
 pub mod rig;

@@ -1,4 +1,4 @@
-//! rig: its `ToolSet` takes arguments as text that it may keep.
+//! rig, whose `ToolSet` takes owned text as arguments.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -57,7 +57,7 @@ async fn explode() -> Result<String, Infallible> {
     panic!("as it was told to")
 }
 
-/// The answer to a call.
+/// Returns the answer to a call.
 pub fn ask(name: &str, text: &str) -> String {
     let mut tools = ToolSet::from_tools(vec![SearchFiles]);
     tools.add_tool(Explode);
@@ -67,7 +67,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{answer:?}, for the model: {}", answer.output().render())
 }
 
-/// The effect of a second tool of the same name.
+/// Returns the effect of a second tool with an equal name.
 pub fn register_twice() -> String {
     let tools = ToolSet::from_tools(vec![SearchFiles, SearchFiles]);
     format!("no error, a warning in the log; 2 tools became {}", tools.len())

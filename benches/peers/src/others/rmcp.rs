@@ -1,4 +1,4 @@
-//! rmcp: its router is asked by a server, with the context of a request.
+//! rmcp, whose router is called by a server with the context of a request.
 
 use std::hint::black_box;
 
@@ -45,7 +45,7 @@ impl Files {
 
 impl ServerHandler for Files {}
 
-/// A router and the other side of its connection, which a request's context names.
+/// A router, and the other end of its connection, which a request's context refers to.
 pub struct Served {
     router: ToolRouter<Files>,
     peer: Peer<RoleServer>,
@@ -101,7 +101,7 @@ pub fn row() -> Row {
     }
 }
 
-/// The answer to a call; reading the text is the transport's business.
+/// Returns the answer to a call. The transport would serialize it.
 pub fn ask(name: &'static str, text: &str) -> String {
     let Ok(arguments) = serde_json::from_str(text) else {
         return "the transport parses the text".to_owned();
@@ -110,7 +110,7 @@ pub fn ask(name: &'static str, text: &str) -> String {
     format!("{answer:?}")
 }
 
-/// The effect of a second tool of the same name.
+/// Returns the effect of a second tool with an equal name.
 pub fn register_twice() -> String {
     let router = Files::tool_router() + Files::tool_router();
     format!("no error; 4 tools became {}", router.list_all().len())

@@ -1,4 +1,4 @@
-//! swiftide: it has no registry for calls by hand; its agent looks tools up by name, and so does this.
+//! swiftide, which has no registry for manual calls. Its agent looks up tools by name, like this code.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -76,7 +76,7 @@ async fn explode(_context: &dyn AgentContext) -> Result<ToolOutput, ToolError> {
     panic!("as it was told to")
 }
 
-/// The answer to a call. Its agent looks tools up by name, and so does this.
+/// Returns the answer to a call, with a look-up by name like its agent.
 pub fn ask(name: &str, text: &str) -> String {
     let mut tools = tools();
     tools.insert("explode".to_owned(), explode());

@@ -1,4 +1,4 @@
-//! tools-rs: its calls take a `Value`.
+//! tools-rs, whose calls take a `Value`.
 
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ pub async fn search_files(pattern: String, case_sensitive: Option<bool>, max_res
     )
 }
 
-/// Without an id: with `FunctionCall::new`, which makes a random one, it takes longer.
+/// Without an id: `FunctionCall::new` generates a random one, which takes longer.
 pub fn call(arguments: Value) -> FunctionCall {
     FunctionCall {
         id: None,
@@ -51,7 +51,7 @@ async fn explode() -> String {
     panic!("as it was told to")
 }
 
-/// The answer to a call; reading the text is the user's business.
+/// Returns the answer to a call. The user would parse it.
 pub fn ask(name: &str, text: &str) -> String {
     let Ok(arguments) = serde_json::from_str(text) else {
         return "the user parses the text".to_owned();
@@ -61,7 +61,7 @@ pub fn ask(name: &str, text: &str) -> String {
     format!("{:?}", runtime().block_on(collect_tools().call(call)))
 }
 
-/// The effect of a second tool of the same name, registered by hand; of two annotated ones, the last one linked stays.
+/// Returns the effect of a second, manually registered tool with an equal name. Of two annotated tools, the last linked one stays.
 pub fn register_twice() -> String {
     let mut tools: ToolCollection = ToolCollection::new();
     let mut register = || {

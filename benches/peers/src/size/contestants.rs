@@ -1,22 +1,22 @@
-//! Programs of many tools, one for each crate, as its documentation says to write them.
+//! Programs with many tools, one for each crate, written as in its documentation.
 
-/// The code that a user of a crate writes.
+/// Code of a crate's user.
 pub struct Contestant {
     pub name: &'static str,
-    /// What stands in the manifest; more than one line where the macro's code wants it.
+    /// Dependencies in the manifest, with those that the macro's output needs.
     pub dependencies: &'static str,
-    /// Before the tools.
+    /// Code before the tools.
     before: &'static str,
-    /// One tool; `№` is its number.
+    /// Code of a tool; `№` is its number.
     tool: &'static str,
-    /// After the tools.
+    /// Code after the tools.
     after: &'static str,
-    /// The beginning of `main`, what stands there for each tool, and the end, which prints how many there are.
+    /// Beginning of `main`, its code for each tool, and its end, which prints the number of tools.
     main: [&'static str; 3],
 }
 
 impl Contestant {
-    /// A program with so many tools.
+    /// Builds a program with this many tools.
     pub fn program(&self, tools: usize) -> String {
         let each = |text: &str| -> String {
             (0..tools)

@@ -1,6 +1,6 @@
-//! The cost of the annotation before anything runs: crates, compile time, code.
+//! Cost of the annotation before the first call: crates, compile time, code size.
 //!
-//! `SIZE_OF="tool-runtime tools-rs"` measures only these; `SIZE_OF=sample` the code of larger tools alone.
+//! `SIZE_OF="tool-runtime tools-rs"` measures only these crates; `SIZE_OF=sample` measures only the code of larger tools.
 
 mod contestants;
 mod sample;
@@ -9,7 +9,7 @@ mod scratch;
 use contestants::Contestant;
 use scratch::{Command, Project};
 
-/// The number of generated tools.
+/// Number of generated tools.
 const TOOLS: usize = 100;
 
 pub fn run() {

@@ -1,4 +1,4 @@
-//! Tools with many fields, in release: what one of them adds over serde and a schema alone.
+//! Tools with many fields in release builds: the cost of a tool over serde and a schema alone.
 
 use super::scratch::{Command, Project};
 
@@ -38,7 +38,7 @@ pub fn run() {
     println!();
 }
 
-/// Seconds of processor time and KB of code; the dependencies are compiled before.
+/// Seconds of processor time and KB of code, with compiled dependencies.
 fn measure(project: &Project, kind: &Kind, tools: usize) -> (f64, f64) {
     project.write("fn main() {}");
     project.time(Command::Release);
@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-/// The two structures of a tool, of what structures hold in practice.
+/// Returns the two structs of a tool, with typical fields.
 const TYPES: &str = r#"
 /// One item of kind №.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
-//! A throw-away project: written, compiled with one job, and timed.
+//! A temporary project that is written, compiled with one job, and timed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// The number of measurements of each addition.
+/// Number of measurements of each addition.
 const TIMES: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ pub enum Command {
 pub struct Project(PathBuf);
 
 impl Project {
-    /// A project in an empty directory beside this program, with the versions that this program is built with.
+    /// Creates a project in an empty directory next to this program, with this program's versions of dependencies.
     pub fn new(name: &str, dependencies: &str) -> Self {
         let program = std::env::current_exe().expect("this program's path");
         let place = program.with_file_name("size").join(name);
@@ -39,7 +39,7 @@ impl Project {
         fs::write(self.0.join("src/main.rs"), program).expect("the program");
     }
 
-    /// The number of crates that are compiled before the program.
+    /// Returns the number of crates that are compiled before the program.
     pub fn crates(&self) -> usize {
         let tree = [
             "tree",
@@ -58,7 +58,7 @@ impl Project {
         crates.iter().filter(|it| !it.starts_with("scratch ")).count()
     }
 
-    /// Seconds of processor time, of all processes together.
+    /// Returns seconds of processor time of all processes together.
     pub fn time(&self, command: Command) -> f64 {
         let command = match command {
             Command::Fetch => "cargo fetch",
@@ -81,7 +81,7 @@ impl Project {
         seconds.sum()
     }
 
-    /// The additional compile time of the second program when the dependencies are built: the median of a few runs.
+    /// Returns the additional compile time of the second program with compiled dependencies, as a median.
     pub fn added(&self, command: Command, programs: &[String; 2]) -> Vec<f64> {
         self.write(&programs[0]);
         self.time(command);
@@ -98,7 +98,7 @@ impl Project {
         added
     }
 
-    /// The output of the built program.
+    /// Returns the output of the built program.
     pub fn run(&self) -> String {
         let output = process::Command::new(self.0.join("target/debug/scratch"))
             .output()
@@ -106,7 +106,7 @@ impl Project {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// The bytes of machine code in the release build.
+    /// Returns the bytes of machine code in the release build.
     pub fn code(&self) -> u64 {
         let program = self.0.join("target/release/scratch");
         let output = process::Command::new("size")
@@ -139,14 +139,14 @@ impl Project {
     }
 }
 
-/// It may be gigabytes.
+/// The directory may have gigabytes.
 impl Drop for Project {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// The one in the middle, and in brackets the least and the most.
+/// Returns the median, with the minimum and the maximum in brackets.
 pub fn range(sorted: &[f64]) -> String {
     format!(
         "{:.1} ({:.1}–{:.1})",

@@ -1,5 +1,4 @@
-//! Definitions of ten tools for all contestants, with everything that a model should know of them; their functions do
-//! nothing.
+//! Definitions of ten tools for all contestants, with all facts that a model should know. The functions do nothing.
 
 pub mod types;
 pub mod ours;
@@ -17,7 +16,7 @@ pub mod tools_rs;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The definition of a tool, in the same envelope for all contestants.
+/// Returns the definition of a tool, in an equal envelope for all contestants.
 #[derive(Serialize)]
 pub struct Definition {
     pub name: String,

@@ -1,4 +1,4 @@
-//! The ten tools as methods of a server of rmcp, each with a structure for its parameters.
+//! The ten tools as methods of an rmcp server, each with a struct for its parameters.
 
 use std::collections::HashMap;
 

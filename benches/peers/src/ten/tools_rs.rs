@@ -85,7 +85,7 @@ impl ToolSchema for Status {
     }
 }
 
-/// By hand, and so as short as it can be.
+/// Handwritten, and therefore as short as possible.
 impl ToolSchema for Edit {
     fn schema() -> Value {
         let text = json!({ "type": "string" });
@@ -122,7 +122,7 @@ const NAMES: [&str; 10] = [
     "current_time",
 ];
 
-/// Its registry is the whole program's, `search_files` is already in it, and a second one would silently replace it.
+/// The registry belongs to the whole program and already has `search_files`; a second tool would silently replace it.
 pub fn definitions() -> Vec<Definition> {
     let Value::Array(all) = collect_tools().json().expect("JSON") else {
         unreachable!("a list of tools");

@@ -1,4 +1,4 @@
-//! The types that parameters of the ten tools have.
+//! Parameter types of the ten tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub struct Person {
     pub optional: Option<bool>,
 }
 
-/// Facts that a definition must contain, beside the names.
+/// Facts that a definition must contain in addition to the names.
 pub const DESCRIPTIONS: [&str; 46] = [
     "Search files in the project.",
     "Glob pattern.",
@@ -121,7 +121,7 @@ pub const DESCRIPTIONS: [&str; 46] = [
     "Tell the time.",
 ];
 
-/// The values that enums have.
+/// Values of the enums.
 pub const VALUES: [&str; 8] = [
     "\"celsius\"",
     "\"fahrenheit\"",
@@ -133,5 +133,5 @@ pub const VALUES: [&str; 8] = [
     "\"delete\"",
 ];
 
-/// The limits of numbers: of what is said of one, and of what fits the type of another.
+/// Limits of numbers, from descriptions and from types.
 pub const LIMITS: [&str; 3] = ["\"minimum\":1", "\"maximum\":10000", "\"maximum\":255"];

@@ -1,1 +1,1 @@
-//! Only its dependencies count.
+//! Empty: only the dependencies count.
