@@ -1,5 +1,7 @@
 //! [`Incoming`]: an incomplete message of the upstream, with the positions of its blocks in the client's stream.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,6 +12,7 @@ use crate::wire::delta::Delta;
 use crate::wire::fields::RawFields;
 use crate::wire::object::Object;
 use crate::wire::role::Role;
+use crate::wire::usage;
 
 /// An incomplete message of the upstream.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -17,7 +20,7 @@ pub(super) struct Incoming {
     #[serde(skip)]
     parts: Vec<IncomingBlock>,
     pub(super) usage: Map<String, Value>,
-    /// Fields of `message_delta`.
+    /// Merged fields of the `message_delta` events.
     pub(super) end: RawFields,
 }
 
@@ -47,6 +50,30 @@ impl Shown {
     }
 }
 
+/// The origin of a visible block that the true transcript does not have. A cache mark on the block goes nowhere.
+pub(super) const NOWHERE: Origin = Origin {
+    message: usize::MAX,
+    block: 0,
+};
+
+/// The ids of the calls of a turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct CallIds(BTreeSet<String>);
+
+impl CallIds {
+    /// Returns the call with an id that no earlier call of the turn has.
+    fn unique(&mut self, call: Block, mint: impl FnOnce() -> String) -> Block {
+        let id = call.tool_use().map(|call| call.id).unwrap_or_default();
+        if !id.is_empty() && self.0.insert(id) {
+            return call;
+        }
+        let id = mint();
+        self.0.insert(id.clone());
+        call.with_string("id", &id)
+    }
+}
+
 /// A complete message of the upstream.
 pub(super) struct Complete {
     pub(super) message: TrueMessage,
@@ -56,6 +83,43 @@ pub(super) struct Complete {
 }
 
 impl Incoming {
+    /// Takes the start of the message: its usage so far, and the fields that the end of a message may have, too.
+    pub(super) fn start(&mut self, message: &Object<'_>) {
+        self.add_usage(message.get("usage"));
+        let is_set = |name| message.get(name).filter(|value| *value != "null");
+        if let Some(container) = is_set("container") {
+            let mut delta = RawFields::default();
+            delta.set("container", container);
+            self.end.set("delta", delta.to_json());
+        }
+        if let Some(edits) = is_set("context_management") {
+            self.end.set("context_management", edits);
+        }
+    }
+
+    /// Takes the fields of a `message_delta`. A message may have several: they are merged, key by key.
+    pub(super) fn add_end(&mut self, mut fields: RawFields) {
+        self.add_usage(fields.remove("usage").as_deref());
+        let delta = fields.remove("delta");
+        if let Some(Ok(delta)) = delta.as_deref().map(Object::parse) {
+            let merged = self
+                .end
+                .get("delta")
+                .and_then(|before| Object::parse(before).ok());
+            let mut merged = merged.map(RawFields::from).unwrap_or_default();
+            merged.merge(delta.into());
+            self.end.set("delta", merged.to_json());
+        }
+        self.end.merge(fields);
+    }
+
+    /// Takes counters, which are cumulative within a message.
+    fn add_usage(&mut self, counted: Option<&str>) {
+        if let Some(counted) = counted.and_then(usage::read) {
+            usage::merge(&mut self.usage, counted);
+        }
+    }
+
     /// Begins a block that arrives in pieces.
     pub(super) fn start_block(&mut self, upstream_index: usize, block: Block, shown: Shown) {
         self.parts.push(IncomingBlock {
@@ -93,7 +157,8 @@ impl Incoming {
     }
 
     fn part(&mut self, upstream_index: usize) -> Option<&mut IncomingBlock> {
-        let mut parts = self.parts.iter_mut();
+        // Nearly always the last.
+        let mut parts = self.parts.iter_mut().rev();
         parts.find(|part| part.upstream_index == upstream_index)
     }
 
@@ -103,19 +168,35 @@ impl Incoming {
         delta.is_some_and(|delta| delta.is("stop_reason", "tool_use"))
     }
 
-    /// Completes the message. `place` is the message's index in the true transcript.
-    pub(super) fn complete(self, place: usize) -> Complete {
+    /// Completes the message. `place` is the message's index in the true transcript. The API accepts the blocks in requests: blank texts
+    /// are left out, and calls have an object as `input` and unique ids.
+    pub(super) fn complete(
+        self,
+        place: usize,
+        ids: &mut CallIds,
+        mut mint: impl FnMut() -> String,
+    ) -> Complete {
         let is_tool_use = self.is_tool_use();
         let mut blocks = Vec::new();
         let (mut visible, mut calls) = (Vec::new(), Vec::new());
         for part in self.parts {
-            let Some(block) = part.block.or_else(|| part.builder.map(BlockBuilder::finish)) else {
+            let Some(mut block) = part.block.or_else(|| part.builder.map(BlockBuilder::finish)) else {
                 continue;
             };
+            if block.is_blank_text() {
+                if block.is_counted() {
+                    visible.push((block, NOWHERE));
+                }
+                continue;
+            }
+            block = block.with_object_input();
             let is_shown = part.shown.index.is_some();
             if !is_shown && !is_tool_use {
                 // Calls of a message that did not end with `tool_use` never run, and would have no result.
                 continue;
+            }
+            if block.tool_use().is_some() {
+                block = ids.unique(block, &mut mint);
             }
             let shown = part.shown.block(&block);
             // The client may answer external calls after any stop reason.

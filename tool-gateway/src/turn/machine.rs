@@ -17,11 +17,13 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, Answer, Sent};
 use super::event::Event;
-use super::incoming::{Incoming, Shown};
+use super::incoming::{CallIds, Incoming, NOWHERE, Shown};
+use super::round_ends::RoundEnds;
 use super::rules::Rules;
 use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
+use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
 use crate::wire::object::set_field;
 use crate::wire::role::Role;
@@ -39,6 +41,10 @@ pub(crate) struct TurnMachine {
     rounds: usize,
     is_out_of_time: bool,
     usage: Map<String, Value>,
+    #[serde(default)]
+    ends: RoundEnds,
+    #[serde(default)]
+    call_ids: CallIds,
     truth: Vec<TrueMessage>,
     visible: Vec<(Block, Origin)>,
     next_index: usize,
@@ -76,6 +82,8 @@ impl TurnMachine {
             rounds: 0,
             is_out_of_time: false,
             usage: Map::new(),
+            ends: RoundEnds::default(),
+            call_ids: CallIds::default(),
             truth: Vec::new(),
             visible: Vec::new(),
             next_index: 0,
@@ -158,6 +166,11 @@ impl TurnMachine {
         &self.usage
     }
 
+    /// Returns the container in which the upstream's code execution continues in the next round.
+    pub(crate) fn container(&self) -> Option<&ObjectText> {
+        self.ends.container()
+    }
+
     /// Returns the names of the tools that the gateway ran.
     pub(crate) fn ran(&self) -> &[String] {
         &self.ran
@@ -233,9 +246,7 @@ impl TurnMachine {
     fn on_stream(&mut self, event: StreamEvent, actions: &mut Vec<Action>) {
         match event {
             StreamEvent::MessageStart(message) => {
-                if let Some(counted) = message.object().get("usage").and_then(usage::read) {
-                    self.message.usage = counted;
-                }
+                self.message.start(&message.object());
                 if !std::mem::replace(&mut self.is_started, true) {
                     actions.push(send(StreamEvent::MessageStart(message)));
                 }
@@ -251,13 +262,7 @@ impl TurnMachine {
                     actions.push(send(StreamEvent::BlockStop { index }));
                 }
             }
-            StreamEvent::MessageDelta(mut fields) => {
-                if let Some(counted) = fields.remove("usage").and_then(|counted| usage::read(&counted)) {
-                    // Usage is cumulative within a message.
-                    self.message.usage.extend(counted);
-                }
-                self.message.end.extend(fields);
-            }
+            StreamEvent::MessageDelta(fields) => self.message.add_end(fields),
             StreamEvent::MessageStop => self.on_message(actions),
             StreamEvent::Error(error) => {
                 self.phase = Phase::Over;
@@ -267,7 +272,12 @@ impl TurnMachine {
         }
     }
 
-    fn on_block_start(&mut self, upstream_index: usize, block: Block, actions: &mut Vec<Action>) {
+    fn on_block_start(&mut self, upstream_index: usize, mut block: Block, actions: &mut Vec<Action>) {
+        // Clients append the pieces of the arguments to those of the start.
+        let started = block.clone().with_object_input();
+        if started.raw_input().is_none() {
+            block = started;
+        }
         let call = block.tool_use();
         let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
         if let Some(index) = shown.index {
@@ -278,6 +288,7 @@ impl TurnMachine {
     }
 
     fn on_block(&mut self, block: Block, actions: &mut Vec<Action>) {
+        let block = block.with_object_input();
         let call = block.tool_use();
         let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
         if let Some(index) = shown.index {
@@ -310,32 +321,35 @@ impl TurnMachine {
         self.phase = Phase::Over;
         self.is_started = true;
         usage::add(&mut self.usage, message.usage());
-        let counted = message
-            .blocks()
-            .iter()
-            .enumerate()
-            .filter(|(_, block)| block.is_counted());
-        self.visible = counted
-            .map(|(at, block)| {
-                (
-                    block.clone(),
-                    Origin {
-                        message: 0,
-                        block: at,
-                    },
-                )
-            })
-            .collect();
         self.next_index = message.blocks().len();
-        self.truth.push(TrueMessage {
-            role: Role::Assistant,
-            blocks: message.blocks().to_vec(),
-        });
+        let mut blocks = Vec::new();
+        for block in message.blocks() {
+            let is_blank = block.is_blank_text();
+            let origin = Origin {
+                message: 0,
+                block: blocks.len(),
+            };
+            if block.is_counted() {
+                self.visible
+                    .push((block.clone(), if is_blank { NOWHERE } else { origin }));
+            }
+            if !is_blank {
+                blocks.push(block.clone().with_object_input());
+            }
+        }
+        let is_unchanged = blocks == message.blocks();
+        // No API takes an empty message back.
+        if !blocks.is_empty() {
+            self.truth.push(TrueMessage {
+                role: Role::Assistant,
+                blocks,
+            });
+        }
         actions.push(Action::Record(Answer {
             truth: self.truth.clone(),
             visible: self.visible.clone(),
             calls: Vec::new(),
-            is_unchanged: true,
+            is_unchanged,
         }));
         actions.push(Action::Send(Sent::Message(message)));
         actions.push(Action::End);
@@ -348,10 +362,12 @@ impl TurnMachine {
 
     /// Handles the end of the upstream's message.
     fn on_message(&mut self, actions: &mut Vec<Action>) {
-        let incoming = std::mem::take(&mut self.message);
+        let mut incoming = std::mem::take(&mut self.message);
+        self.ends.push(&mut incoming.usage, &incoming.end);
         usage::add(&mut self.usage, &incoming.usage);
         self.message.end.clone_from(&incoming.end);
-        let complete = incoming.complete(self.truth.len());
+        let ids = &mut self.rules.ids;
+        let complete = incoming.complete(self.truth.len(), &mut self.call_ids, || ids.mint());
         self.visible.extend(complete.visible);
         // No API accepts an empty message in a history.
         if !complete.message.blocks.is_empty() {
@@ -493,12 +509,7 @@ impl TurnMachine {
                 index,
                 block: block.clone(),
             }));
-            // The notice and its cache mark have no block in the true transcript.
-            let nowhere = Origin {
-                message: usize::MAX,
-                block: 0,
-            };
-            self.visible.push((block, nowhere));
+            self.visible.push((block, NOWHERE));
         }
         let is_unchanged = self.truth.len() == 1 && self.next_index == self.truth_len();
         self.end(Vec::new(), is_unchanged, actions);
@@ -514,7 +525,7 @@ impl TurnMachine {
             is_unchanged,
         }));
         let mut end = std::mem::take(&mut self.message.end);
-        end.set("usage", usage::to_json(&self.usage));
+        self.ends.write(&mut end, &self.usage);
         actions.push(send(StreamEvent::MessageDelta(end)));
         actions.push(send(StreamEvent::MessageStop));
         actions.push(Action::End);
@@ -551,7 +562,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::fields::{ObjectText, RawFields};
+    use crate::wire::fields::RawFields;
 
     fn message(usage: u64, blocks: &[Value]) -> WholeMessage {
         let message = json!({ "id": "m", "content": blocks, "stop_reason": "end_turn", "usage": { "output_tokens": usage } });
@@ -613,7 +624,8 @@ mod tests {
             Action::Send(Sent::Event(StreamEvent::MessageDelta(end))) => Some(end),
             _ => None,
         });
-        assert_eq!(ended.unwrap().get("usage"), Some(r#"{"output_tokens":7}"#));
+        let usage: Value = serde_json::from_str(ended.unwrap().get("usage").unwrap()).unwrap();
+        assert_eq!(usage["output_tokens"], 7);
         assert!(
             matches!(actions.first(), Some(Action::Send(Sent::Block { index: 0, .. }))),
             "{actions:?}"

@@ -8,6 +8,7 @@ pub(crate) mod rules;
 pub(crate) mod event;
 pub(crate) mod action;
 mod incoming;
+mod round_ends;
 pub(crate) mod machine;
 #[cfg(test)]
 mod tests;

@@ -1,29 +1,50 @@
-//! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, and a `tool_choice` that does not
-//! force a tool in every round.
+//! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, a `tool_choice` that does not
+//! force a tool in every round, and the container of the last round.
 
 use serde_json::Value;
 
 use crate::turn::ownership::ClassifiedTools;
+use crate::wire::fields::ObjectText;
+use crate::wire::object::set_field;
 use crate::wire::request::MessagesRequest;
 
-/// Builds the body. `messages` is the text of the list without brackets; `is_after_internal` is whether the model answers calls that the
-/// gateway ran.
-pub(crate) fn body(
-    request: &MessagesRequest,
-    messages: &str,
-    tools: &ClassifiedTools,
-    is_after_internal: bool,
-) -> String {
+/// The round of a turn that a body asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AskedRound<'r> {
+    /// The text of the list of messages without brackets.
+    pub(crate) messages: &'r str,
+    /// Whether the model answers calls that the gateway ran.
+    pub(crate) is_after_internal: bool,
+    /// The container of the upstream's code execution in the rounds before.
+    pub(crate) container: Option<&'r ObjectText>,
+}
+
+/// Writes the body for a round.
+pub(crate) fn body(request: &MessagesRequest, tools: &ClassifiedTools, round: &AskedRound<'_>) -> String {
     let mut changes = Vec::new();
     if let Some(definitions) = &tools.definitions {
         changes.push(("tools", definitions.as_str()));
     }
-    let choice = request.get("tool_choice").filter(|_| is_after_internal);
+    let choice = request.get("tool_choice").filter(|_| round.is_after_internal);
     let choice = choice.and_then(auto);
     if let Some(choice) = &choice {
         changes.push(("tool_choice", choice));
     }
-    request.with(messages, &changes)
+    let container = round
+        .container
+        .and_then(|sent| container(request.get("container"), sent));
+    if let Some(container) = &container {
+        changes.push(("container", container));
+    }
+    request.with(round.messages, &changes)
+}
+
+/// Returns the `container` of a request that continues in the container of a response: its id, in the object of the client's if that is one.
+fn container(sent: Option<&str>, received: &ObjectText) -> Option<String> {
+    let received = received.object();
+    let id = received.get("id")?;
+    let sent = sent.filter(|sent| sent.starts_with('{'));
+    Some(sent.map_or_else(|| id.to_owned(), |sent| set_field(sent, "id", id)))
 }
 
 /// Replaces a forced `tool_choice` by `auto`, since the model would be forced in every round.

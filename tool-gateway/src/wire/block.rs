@@ -1,5 +1,6 @@
 //! [`Block`]: a content block as the upstream sends it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use serde::de::Deserializer;
@@ -7,7 +8,7 @@ use serde::ser::{Error as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::object::{Change, Object, push_string, set_field};
+use super::object::{Change, Object, push_string, set_field, unquoted};
 
 /// A content block as JSON text. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ enum Kind {
     EmptyText,
     Thinking,
     ToolUse,
+    /// A call that the upstream runs itself.
+    ServerToolUse,
     Other,
 }
 
@@ -47,6 +50,7 @@ impl Kind {
         match object.string("type").as_deref() {
             Some("thinking" | "redacted_thinking") => Self::Thinking,
             Some("tool_use") => Self::ToolUse,
+            Some("server_tool_use" | "mcp_tool_use") => Self::ServerToolUse,
             Some("text") => match object.get("text") {
                 Some(text) if text.len() > 2 && text.starts_with('"') => Self::Text,
                 _ => Self::EmptyText,
@@ -132,6 +136,48 @@ impl Block {
     /// Returns whether the block is thinking, which is valid only after the exact messages before it.
     pub(crate) fn is_thinking(&self) -> bool {
         self.kind() == Kind::Thinking
+    }
+
+    /// Whether the block is a text without anything but white space, which the API does not accept in requests.
+    pub(crate) fn is_blank_text(&self) -> bool {
+        let text = match self.kind() {
+            Kind::EmptyText => return true,
+            Kind::Text => self.as_str(),
+            _ => return false,
+        };
+        // The first character decides about nearly all texts, in the notation of the API.
+        let text = text.strip_prefix(r#"{"type":"text","text":""#);
+        let first = text.and_then(|text| text.chars().next());
+        if first.is_some_and(|first| !first.is_whitespace() && !matches!(first, '"' | '\\')) {
+            return false;
+        }
+        let text = self.object().string("text");
+        text.is_some_and(|text| text.trim().is_empty())
+    }
+
+    /// Returns a call with an object as `input`, which the API expects in requests: a string is read as JSON, and nothing is no arguments.
+    /// A call keeps the text of any other arguments.
+    pub(crate) fn with_object_input(self) -> Self {
+        if !matches!(self.kind(), Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
+            return self;
+        }
+        let object = self.object();
+        let input = object.get("input").unwrap_or("null");
+        if input.starts_with('{') {
+            return self;
+        }
+        let text = match input {
+            "null" => Cow::Borrowed(""),
+            input => unquoted(input).unwrap_or(Cow::Borrowed(input)),
+        };
+        let arguments = text.trim();
+        let is_object = Object::parse(arguments).is_ok();
+        let input = if is_object { arguments } else { "{}" };
+        let block = Self::new(set_field(self.as_str(), "input", input));
+        if is_object || arguments.is_empty() {
+            return block;
+        }
+        block.with_raw_input(text.into_owned())
     }
 
     /// Returns the block without its cache mark.
@@ -225,6 +271,45 @@ mod tests {
         for block in [Block::new(text), malformed] {
             let stored = serde_json::to_vec(&block).unwrap();
             assert_eq!(serde_json::from_slice::<Block>(&stored).unwrap(), block);
+        }
+    }
+
+    #[test]
+    fn arguments_of_calls_become_objects() {
+        for (sent, input, raw) in [
+            ("", "{}", None),
+            (r#","input":null"#, "{}", None),
+            (r#","input":"""#, "{}", None),
+            (r#","input":"{\"x\": 1.0}""#, r#"{"x": 1.0}"#, None),
+            (r#","input":"{'x': 1}""#, "{}", Some("{'x': 1}")),
+            (r#","input":[1]"#, "{}", Some("[1]")),
+            (r#","input":{"x": 1.0}"#, r#"{"x": 1.0}"#, None),
+        ] {
+            for kind in ["tool_use", "server_tool_use"] {
+                let block = Block::new(format!(r#"{{"type":"{kind}","id":"a","name":"n"{sent}}}"#));
+                let block = block.with_object_input();
+                assert_eq!(
+                    (block.object().get("input"), block.raw_input()),
+                    (Some(input), raw),
+                    "{sent}"
+                );
+            }
+        }
+        let other = Block::new(r#"{"type":"later","input":5}"#);
+        assert_eq!(other.clone().with_object_input(), other);
+    }
+
+    #[test]
+    fn texts_of_white_space_are_blank() {
+        for (block, expected) in [
+            (r#"{"type":"text","text":""}"#, true),
+            (r#"{"type":"text","text":"\n\u00a0"}"#, true),
+            (r#"{"type":"text","text":null}"#, true),
+            (r#"{"type":"text","text":" a"}"#, false),
+            (r#"{"type":"text","text":"\ud800"}"#, false),
+            (r#"{"type":"thinking","thinking":""}"#, false),
+        ] {
+            assert_eq!(Block::new(block).is_blank_text(), expected, "{block}");
         }
     }
 

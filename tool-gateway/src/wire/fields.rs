@@ -78,6 +78,17 @@ impl RawFields {
         self.0.extend(fields.0);
     }
 
+    /// Sets the fields of a later object. A `null` replaces no value.
+    pub(crate) fn merge(&mut self, later: Self) {
+        for (name, value) in later.0 {
+            if value == "null" {
+                self.0.entry(name).or_insert(value);
+            } else {
+                self.0.insert(name, value);
+            }
+        }
+    }
+
     /// Returns the size of the fields in bytes.
     pub(crate) fn size(&self) -> usize {
         let sizes = self.0.iter().map(|(name, value)| name.len() + value.len());
@@ -154,6 +165,14 @@ mod tests {
         for other in ["[]", "null", "{", ""] {
             assert!(ObjectText::new(other).is_none() && serde_json::from_str::<ObjectText>(other).is_err());
         }
+    }
+
+    #[test]
+    fn null_replaces_no_value_in_a_merge() {
+        let fields = |text| RawFields::from(Object::parse(text).unwrap());
+        let mut merged = fields(r#"{"a":1,"b":null}"#);
+        merged.merge(fields(r#"{"a":null,"b":2.50,"c":null}"#));
+        assert_eq!(merged.to_json(), r#"{"a":1,"b":2.50,"c":null}"#);
     }
 
     #[test]

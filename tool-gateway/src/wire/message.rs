@@ -114,6 +114,7 @@ impl WholeMessage {
     pub(crate) fn start_and_end(&self) -> (ObjectText, RawFields) {
         let mut message = RawFields::default();
         let mut delta = RawFields::default();
+        let mut context_management = None;
         for field in ["stop_reason", "stop_sequence"] {
             delta.set(field, "null");
         }
@@ -129,12 +130,19 @@ impl WholeMessage {
                     delta.set(name, value);
                     value
                 }
+                "context_management" if value != "null" => {
+                    context_management = Some(value);
+                    "null"
+                }
                 _ => value,
             };
             message.set(name, shown);
         }
         let mut end = RawFields::default();
         end.set("delta", delta.to_json());
+        if let Some(edits) = context_management {
+            end.set("context_management", edits);
+        }
         (message.into_object(), end)
     }
 }

@@ -12,4 +12,5 @@ pub(crate) mod usage;
 pub(crate) mod delta;
 pub(crate) mod block_builder;
 pub(crate) mod event;
+pub(crate) mod block_order;
 pub(crate) mod assembly;

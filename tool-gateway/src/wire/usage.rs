@@ -1,4 +1,4 @@
-//! Usage, and the sum of the usage of several rounds, including nested counters.
+//! Usage of a message, and the sum of the usage of several rounds, including nested counters.
 
 use serde_json::{Map, Number, Value};
 
@@ -17,6 +17,58 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
+/// Takes over the counters of a later event of the same message, which are cumulative. A `null` replaces no counter.
+pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>) {
+    for (field, value) in later {
+        match (counted.get_mut(&field), value) {
+            (Some(Value::Object(have)), Value::Object(later)) => merge(have, later),
+            (Some(_), Value::Null) => {}
+            (Some(have), value) => *have = value,
+            (None, value) => {
+                counted.insert(field, value);
+            }
+        }
+    }
+}
+
+/// The field with the usage of each sampling of a message.
+const ITERATIONS: &str = "iterations";
+
+/// Removes the entries of a round from its usage: one for each sampling, or one for the round if the upstream sent none.
+pub(crate) fn take_iterations(round: &mut Map<String, Value>) -> Vec<Value> {
+    match round.remove(ITERATIONS) {
+        Some(Value::Array(entries)) if !entries.is_empty() => entries,
+        _ => vec![iteration(round)],
+    }
+}
+
+/// Returns the entry of a round: its input and output, in the form of the API.
+fn iteration(round: &Map<String, Value>) -> Value {
+    let mut entry = Map::new();
+    entry.insert("type".to_owned(), "message".into());
+    for counter in COUNTERS {
+        let counted = round.get(counter).filter(|counted| counted.is_number());
+        entry.insert(counter.to_owned(), counted.cloned().unwrap_or_else(|| 0.into()));
+    }
+    if let Some(creation) = round
+        .get("cache_creation")
+        .filter(|creation| creation.is_object())
+    {
+        entry.insert("cache_creation".to_owned(), creation.clone());
+    }
+    entry.into()
+}
+
+/// Returns the sum of several rounds with the entries of each, as JSON. The entry of a single round repeats the sum, and is left out.
+pub(crate) fn with_iterations(sum: &Map<String, Value>, iterations: &[Value]) -> String {
+    if iterations.len() < 2 {
+        return to_json(sum);
+    }
+    let mut usage = sum.clone();
+    usage.insert(ITERATIONS.to_owned(), iterations.to_vec().into());
+    to_json(&usage)
+}
+
 /// Parses the counters of a message. Returns `None` if the text is not an object.
 pub(crate) fn read(json: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(json).ok()
@@ -28,14 +80,16 @@ pub(crate) fn to_json(usage: &Map<String, Value>) -> String {
     serde_json::to_string(usage).unwrap_or_default()
 }
 
+/// The counters of tokens.
+const COUNTERS: [&str; 4] = [
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+];
+
 /// Returns the total number of input, output and cached tokens.
 pub(crate) fn tokens(usage: &Map<String, Value>) -> u64 {
-    const COUNTERS: [&str; 4] = [
-        "input_tokens",
-        "cache_creation_input_tokens",
-        "cache_read_input_tokens",
-        "output_tokens",
-    ];
     let counters = COUNTERS.iter().filter_map(|name| usage.get(*name)?.as_u64());
     counters.fold(0, u64::saturating_add)
 }
@@ -53,6 +107,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn later_counters_replace_earlier_ones_but_null_replaces_none() {
+        let read = |value: Value| value.as_object().unwrap().clone();
+        let mut counted = read(
+            json!({ "input_tokens": 9, "output_tokens": 1, "cache_creation": { "ephemeral_5m_input_tokens": 2 }, "service_tier": null }),
+        );
+        let later = json!({ "input_tokens": null, "output_tokens": 5, "cache_creation": { "ephemeral_1h_input_tokens": 3, "ephemeral_5m_input_tokens": null }, "service_tier": "standard" });
+        merge(&mut counted, read(later));
+        let expected = json!({ "input_tokens": 9, "output_tokens": 5, "cache_creation": { "ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 3 }, "service_tier": "standard" });
+        assert_eq!(Value::from(counted), expected);
+    }
 
     #[test]
     fn sums_all_counters() {

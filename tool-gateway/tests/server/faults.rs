@@ -336,6 +336,14 @@ async fn upstream_ends_too_early() {
     upstream_fails(&row("upstream_ends_too_early"), fault).await;
 }
 
+/// The second block would be merged with the first: a call would have the arguments of another one.
+#[tokio::test]
+async fn upstream_repeats_a_block_index() {
+    const BLOCK: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"write\",\"input\":{}}}\n\n";
+    let fault = || Answers("text/event-stream", || Body::from([START, BLOCK, BLOCK].concat()));
+    upstream_fails(&row("upstream_repeats_a_block_index"), fault).await;
+}
+
 /// Reads a response until it contains this text.
 async fn read_until(response: Response<Body>, text: &str) -> Body {
     let (mut body, mut seen) = (response.into_body(), String::new());

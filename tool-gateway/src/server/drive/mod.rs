@@ -35,7 +35,7 @@ use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
 use crate::turn::rules::{IdSource, Rules};
 use crate::turn::thinking::{self, RefusedThinking};
-use crate::turn::upstream_request;
+use crate::turn::upstream_request::{self, AskedRound};
 use crate::upstream::TurnBody;
 use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::fields::ObjectText;
@@ -412,9 +412,12 @@ impl<'a> Drive<'a> {
             self.shared.metrics.rounds.inc();
             self.rounds += 1;
             let messages = self.messages();
-            let is_after_internal = self.restored.continues_internal || self.machine.has_internal_round();
-            let body =
-                upstream_request::body(&self.job.request, &messages, &self.job.tools, is_after_internal);
+            let round = AskedRound {
+                messages: &messages,
+                is_after_internal: self.restored.continues_internal || self.machine.has_internal_round(),
+                container: self.machine.container(),
+            };
+            let body = upstream_request::body(&self.job.request, &self.job.tools, &round);
             self.chat = spans::chat(&spans::model(&self.job.request));
             let sent = forward::turn(self.shared, &self.job.parts, body.into());
             let response = tokio::select! {

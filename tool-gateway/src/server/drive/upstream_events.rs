@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::server::body::idle::IdleTimer;
 use crate::turn::event::Event;
 use crate::upstream::answer::{MessageEvent, MessageEvents, Part};
+use crate::wire::block_order::BlockOrder;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
@@ -14,6 +15,7 @@ use crate::wire::message::WholeMessage;
 pub(crate) struct UpstreamEvents {
     events: MessageEvents,
     timer: IdleTimer,
+    order: BlockOrder,
     /// Remaining events of a message that was not streamed.
     whole: VecDeque<Event>,
 }
@@ -23,13 +25,19 @@ impl UpstreamEvents {
         Self {
             events,
             timer: IdleTimer::new(idle),
+            order: BlockOrder::default(),
             whole: VecDeque::new(),
         }
     }
 
     /// Returns the next event. The error says how the message was cut off.
     pub(crate) async fn next(&mut self) -> Result<Event, String> {
-        let Self { events, timer, whole } = self;
+        let Self {
+            events,
+            timer,
+            order,
+            whole,
+        } = self;
         loop {
             if let Some(event) = whole.pop_front() {
                 return Ok(event);
@@ -39,7 +47,10 @@ impl UpstreamEvents {
             let event = event.ok_or("the upstream's response ended before its message did")?;
             let MessageEvent(part) = event.map_err(|error| error.to_string())?;
             match part {
-                Part::Event(event) => return Ok(Event::Stream(event)),
+                Part::Event(event) => {
+                    order.push(&event).map_err(|error| error.to_string())?;
+                    return Ok(Event::Stream(event));
+                }
                 Part::Whole(message) => whole.extend(whole_message(message)),
                 Part::KeepAlive => {}
             }

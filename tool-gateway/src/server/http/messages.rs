@@ -34,7 +34,8 @@ use crate::session::principal::Principal;
 use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
 use crate::turn::ownership::{ClassifiedTools, classify};
-use crate::turn::{restore, upstream_request};
+use crate::turn::restore;
+use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
@@ -174,7 +175,12 @@ pub(crate) async fn count_tokens(
             let results = restore::deferred(&recognized).into_iter().map(empty).collect();
             let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
             let is_after_internal = restored.continues_internal;
-            upstream_request::body(&request, &restored.messages, &tools, is_after_internal)
+            let round = AskedRound {
+                messages: &restored.messages,
+                is_after_internal,
+                container: None,
+            };
+            upstream_request::body(&request, &tools, &round)
         }
     };
     forward::send(&shared, &parts, sent.into()).await

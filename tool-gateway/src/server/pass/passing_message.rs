@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::upstream::anthropic::events::{MessagePart, MessageReader, ReadError};
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
+use crate::wire::block_order::BlockOrder;
 use crate::wire::event::StreamEvent;
 use crate::wire::usage;
 
@@ -14,6 +15,9 @@ pub(crate) struct PassingMessage {
     /// `None` if the message is not kept, because the message or a part of it is too large.
     reader: Option<MessageReader>,
     assembly: Assembly,
+    order: BlockOrder,
+    /// Whether the events came in the order of the API. Otherwise they are no message.
+    is_in_order: bool,
     usage: Map<String, Value>,
     pub(crate) is_complete: bool,
 }
@@ -27,6 +31,8 @@ impl PassingMessage {
         Self {
             reader: Some(reader),
             assembly: Assembly::default(),
+            order: BlockOrder::default(),
+            is_in_order: true,
             usage: Map::new(),
             is_complete: false,
         }
@@ -57,7 +63,10 @@ impl PassingMessage {
 
     fn push_part(&mut self, part: MessagePart<'_>) {
         let event = match part {
-            MessagePart::Text(event) => return self.assembly.push_text(&event),
+            MessagePart::Text(event) => {
+                self.is_in_order &= self.order.push_piece(event.index).is_ok();
+                return self.assembly.push_text(&event);
+            }
             MessagePart::Whole(message) => {
                 let (blocks, usage) = message.into_parts();
                 for block in blocks {
@@ -69,6 +78,7 @@ impl PassingMessage {
             }
             MessagePart::Event(event) => event,
         };
+        self.is_in_order &= self.order.push(&event).is_ok();
         let counted = match self.assembly.push(event) {
             Some(StreamEvent::MessageStart(message)) => message.object().get("usage").and_then(usage::read),
             Some(StreamEvent::MessageDelta(fields)) => fields.get("usage").and_then(usage::read),
@@ -79,7 +89,7 @@ impl PassingMessage {
             _ => return,
         };
         // Usage is cumulative within a message.
-        self.usage.extend(counted.unwrap_or_default());
+        usage::merge(&mut self.usage, counted.unwrap_or_default());
     }
 
     /// Returns the message, or its usage if the message is incomplete.
@@ -87,7 +97,7 @@ impl PassingMessage {
         let mut is_kept = false;
         if let Some(mut reader) = self.reader.take() {
             reader.finish();
-            is_kept = self.read(&mut reader).is_ok();
+            is_kept = self.read(&mut reader).is_ok() && self.is_in_order;
         }
         PassedMessage {
             blocks: (is_kept && self.is_complete).then(|| self.assembly.into_blocks()),
@@ -113,7 +123,8 @@ mod tests {
     #[test]
     fn passing_message_over_the_limit_is_not_kept() {
         let message = r#"{"id":"m","content":[],"usage":{}}"#;
-        let stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+        let stop = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n\
+            event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
         for (is_stream, text) in [(false, message), (true, stop)] {
             for (limit, is_kept) in [(text.len(), true), (text.len() - 1, false)] {
                 let mut passing = PassingMessage::with_reader(MessageReader::with_limit(is_stream, limit));

@@ -93,8 +93,14 @@ impl ClientView {
     pub(super) fn finish(self, reason: &str, rounds: usize) -> Vec<Value> {
         assert_eq!(self.stage, Stage::Ended, "{self:#?}");
         assert_eq!(self.end["delta"]["stop_reason"], reason, "{self:#?}");
-        let usage = json!({ "input_tokens": 7 * rounds, "output_tokens": 5 * rounds });
-        assert_eq!(self.end["usage"], usage, "{self:#?}");
+        let usage = &self.end["usage"];
+        let sums = [&usage["input_tokens"], &usage["output_tokens"]];
+        assert_eq!(sums, [&json!(7 * rounds), &json!(5 * rounds)], "{self:#?}");
+        let entries = usage
+            .get("iterations")
+            .and_then(Value::as_array)
+            .map_or(1, Vec::len);
+        assert_eq!(entries, rounds, "{self:#?}");
         let is_hidden = |block: &Value| matches!(block["name"].as_str(), Some("Internal" | "Deferred"));
         assert!(!self.content.iter().any(is_hidden), "{self:#?}");
         assert!(

@@ -99,6 +99,7 @@ impl Explorer {
             push_message(&mut sent, &message.role, &message.blocks);
         }
         assert_eq!(sent, turn_state.truth);
+        assert_accepted(&turn_state.conversation.transcript, &sent);
         assert_eq!(restart(&turn_state.streamed.machine), actions);
         turn_state.rounds += 1;
         turn_state.message.clear();
@@ -404,4 +405,13 @@ fn check_origins(answer: &Answer) {
         };
         assert_eq!(block, *visible, "{answer:#?}");
     }
+}
+
+/// Asserts that the API accepts a request with these messages.
+#[track_caller]
+fn assert_accepted(transcript: &str, turn: &str) {
+    let comma = if turn.is_empty() { "" } else { "," };
+    let body = format!(r#"{{"model":"m","max_tokens":1,"messages":[{transcript}{comma}{turn}]}}"#);
+    let body = serde_json::from_str(&body).unwrap();
+    assert_eq!(strict_api::check("/v1/messages", &body, &[]), Ok(()), "{body:#}");
 }

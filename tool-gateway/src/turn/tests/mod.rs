@@ -39,7 +39,8 @@
 //! # The checks
 //!
 //! The explorer records the messages that the upstream must receive, and compares them with the text of each request. Each conversation is
-//! therefore well formed, and each call has one result. An internal call runs once ([`Conversation::run`](model::Conversation::run)). The
+//! therefore well formed, and each call has one result; `strict-api` accepts each request. ([`accepted_requests`] has messages of more
+//! forms.) An internal call runs once ([`Conversation::run`](model::Conversation::run)). The
 //! client reads its messages as strictly as the SDKs ([`ClientView`](client_view::ClientView)), and no message ends before its turn is
 //! stored ([`Exchange::on`](exchange::Exchange::on)).
 
@@ -48,6 +49,7 @@ mod client_view;
 mod exchange;
 mod request_handler;
 mod explorer;
+mod accepted_requests;
 
 use std::time::Instant;
 
