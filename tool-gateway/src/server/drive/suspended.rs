@@ -137,7 +137,7 @@ impl<'a> Suspended<'a> {
         let saved = save(shared, &job.client, self.turn.clone(), None).await;
         match saved {
             Ok(()) => self.claim.forget(),
-            Err(_) => self.claim.keep(self.turn.clone()),
+            Err(_) => self.claim.keep(&job.client.principal, self.turn.clone()),
         }
         if shared.store.is_durable() {
             return saved;

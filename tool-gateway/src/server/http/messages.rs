@@ -80,7 +80,11 @@ pub(crate) async fn messages(
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     let found = recognized.found;
     let stored = stored_checkpoint(&shared, identity);
-    match shared.turns.join(identity, is_retry, &session, stored).await? {
+    let joined = shared
+        .turns
+        .join(&client.principal, identity, is_retry, &session, stored)
+        .await?;
+    match joined {
         Joined::Same(watcher) => {
             shared.metrics.turn(TurnEnd::Joined);
             let session = session_header(&watcher.session(), found);

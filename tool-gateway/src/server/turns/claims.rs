@@ -7,7 +7,8 @@ use std::time::Instant;
 use tokio::sync::OwnedMutexGuard;
 
 use super::locks::Locks;
-use super::turn_table::{KEPT, KEPT_BYTES, KEPT_FOR};
+use super::turn_table::{KEPT_BYTES_PER_CLIENT, KEPT_FOR, KEPT_PER_CLIENT};
+use crate::session::principal::Principal;
 use crate::session::record::Turn;
 
 /// Claims on suspended turns by turn id, within this process.
@@ -23,6 +24,7 @@ pub(crate) struct Claims {
 /// A turn with results that could not be stored.
 #[derive(Debug)]
 struct Unstored {
+    client: Principal,
     turn: Turn,
     bytes: usize,
     since: Instant,
@@ -62,18 +64,26 @@ impl Claim<'_> {
         Some(self.claims.lock().get(&self.turn)?.turn.clone())
     }
 
-    /// Keeps the turn in memory, instead of an earlier version. Above the limits, removes the oldest turns.
-    pub(crate) fn keep(&self, turn: Turn) {
+    /// Keeps the turn in memory, in place of an earlier version. Above the limits of a client, its oldest turns are removed.
+    pub(crate) fn keep(&self, client: &Principal, turn: Turn) {
         let unstored = Unstored {
+            client: client.clone(),
             bytes: turn.size(),
             since: Instant::now(),
             turn,
         };
         let mut turns = self.claims.lock();
         turns.insert(self.turn.clone(), unstored);
-        let bytes = |turns: &HashMap<_, Unstored>| turns.values().map(|turn| turn.bytes).sum::<usize>();
-        while turns.len() > 1 && (turns.len() > KEPT || bytes(&turns) > KEPT_BYTES) {
-            let oldest = turns.iter().min_by_key(|(_, unstored)| unstored.since);
+        loop {
+            let of_client = || turns.iter().filter(|(_, unstored)| unstored.client == *client);
+            let (count, bytes) = of_client().fold((0, 0), |(count, bytes), (_, unstored)| {
+                (count + 1, bytes + unstored.bytes)
+            });
+            if count <= KEPT_PER_CLIENT && bytes <= KEPT_BYTES_PER_CLIENT {
+                break;
+            }
+            let others = of_client().filter(|(id, _)| **id != self.turn);
+            let oldest = others.min_by_key(|(_, unstored)| unstored.since);
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else {
                 break;
             };
@@ -128,8 +138,9 @@ mod tests {
         in_order.into_values().cloned().collect()
     }
 
-    async fn keep(claims: &Claims, turn: Turn) {
-        claims.claim(&turn.id.clone()).await.keep(turn);
+    async fn keep(claims: &Claims, client: &str, turn: Turn) {
+        let client = Principal::from_key_name(client);
+        claims.claim(&turn.id.clone()).await.keep(&client, turn);
     }
 
     #[tokio::test]
@@ -145,8 +156,8 @@ mod tests {
     #[tokio::test]
     async fn expired_turns_are_forgotten() {
         let claims = Claims::default();
-        keep(&claims, turn("old", 1)).await;
-        keep(&claims, turn("new", 1)).await;
+        keep(&claims, "ada", turn("old", 1)).await;
+        keep(&claims, "ada", turn("new", 1)).await;
         assert_eq!(ids(&claims), ["old", "new"]);
         claims.lock().get_mut("old").unwrap().since = Instant::now().checked_sub(2 * KEPT_FOR).unwrap();
         assert!(claims.claim("old").await.unstored().is_none());
@@ -157,13 +168,15 @@ mod tests {
     #[tokio::test]
     async fn of_too_many_turns_the_oldest_are_forgotten() {
         let claims = Claims::default();
-        for number in 0..KEPT + 2 {
-            keep(&claims, turn(&format!("{number}"), 1)).await;
+        keep(&claims, "bob", turn("bob", 1)).await;
+        for number in 0..KEPT_PER_CLIENT + 2 {
+            keep(&claims, "ada", turn(&format!("{number}"), 1)).await;
         }
-        assert_eq!(ids(&claims).len(), KEPT);
-        assert_eq!(ids(&claims)[0], "2");
-        keep(&claims, turn("large", KEPT_BYTES)).await;
-        assert_eq!(ids(&claims), ["large"], "the newest stays in any case");
+        assert_eq!(ids(&claims).len(), KEPT_PER_CLIENT + 1);
+        assert_eq!(ids(&claims)[..2], ["bob", "2"], "no other client loses a turn");
+        keep(&claims, "ada", turn("large", KEPT_BYTES_PER_CLIENT)).await;
+        assert_eq!(ids(&claims), ["bob", "large"], "the newest stays in any case");
+        claims.claim("bob").await.forget();
         claims.claim("large").await.forget();
         assert!(ids(&claims).is_empty());
     }

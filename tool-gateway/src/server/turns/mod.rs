@@ -3,6 +3,7 @@
 pub(crate) mod session_state;
 pub(crate) mod checkpoint;
 pub(crate) mod locks;
+pub(crate) mod kept_bytes;
 pub(crate) mod running_turn;
 pub(crate) mod turn_table;
 pub(crate) mod claims;

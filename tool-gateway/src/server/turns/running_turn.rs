@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use tokio::time::Instant;
 use tool_runtime::CancellationToken;
 
 use super::checkpoint::Checkpoint;
+use super::kept_bytes::KeptBytes;
 use super::session_state::StateMap;
 use crate::session::record::SessionId;
 use crate::turn::action::Sent;
@@ -30,8 +30,8 @@ pub(crate) struct RunningTurn {
     changed: Notify,
     /// Cancelled when the last watcher is dropped.
     pub(crate) abandoned: CancellationToken,
-    /// Total number of bytes that all turns keep.
-    kept: Arc<AtomicUsize>,
+    /// Number of bytes that turns keep.
+    kept: KeptBytes,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ struct RunState {
     /// Headers of the upstream's first response.
     headers: Option<HeaderMap>,
     sent: Vec<Sent>,
-    /// Estimated size of `sent` in bytes.
+    /// Estimated size of `sent` and of the response of a failed turn in bytes.
     bytes: usize,
     /// Estimated size of the checkpoint in bytes.
     checkpoint_bytes: usize,
@@ -100,21 +100,22 @@ pub(crate) enum Next {
 }
 
 impl RunningTurn {
-    /// Creates a turn with its first watcher.
-    pub(crate) fn begin(session: SessionId, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
+    /// Begins a turn with its first watcher.
+    pub(crate) fn begin(session: SessionId, kept: &KeptBytes) -> (Arc<Self>, Watcher) {
         let running = Arc::new(Self {
             session,
             state: Mutex::default(),
             changed: Notify::new(),
             abandoned: CancellationToken::new(),
-            kept: Arc::clone(kept),
+            kept: kept.clone(),
         });
+        running.kept.add(OWN_BYTES);
         let watcher = Watcher::new(&running, &mut running.lock());
         (running, watcher)
     }
 
-    /// Creates a turn that continues from a checkpoint.
-    pub(crate) fn from_checkpoint(checkpoint: &Checkpoint, kept: &Arc<AtomicUsize>) -> (Arc<Self>, Watcher) {
+    /// Begins a turn that continues from a checkpoint.
+    pub(crate) fn from_checkpoint(checkpoint: &Checkpoint, kept: &KeptBytes) -> (Arc<Self>, Watcher) {
         let (running, watcher) = Self::begin(checkpoint.session.clone(), kept);
         running.lock().headers.clone_from(&checkpoint.headers);
         running.set_checkpoint(checkpoint.clone());
@@ -141,7 +142,7 @@ impl RunningTurn {
 
     pub(crate) fn send(&self, sent: Sent) {
         let bytes = size(&sent);
-        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        self.kept.add(bytes);
         {
             let mut state = self.lock();
             state.bytes += bytes;
@@ -156,7 +157,13 @@ impl RunningTurn {
             if matches!(end, RunEnd::Done) {
                 state.checkpoint = None;
                 let bytes = std::mem::take(&mut state.checkpoint_bytes);
-                self.kept.fetch_sub(bytes, Ordering::Relaxed);
+                self.kept.subtract(bytes);
+            }
+            if let RunEnd::Failed { body, .. } = &end
+                && state.end.is_none()
+            {
+                self.kept.add(body.len());
+                state.bytes += body.len();
             }
             state.end.get_or_insert(end);
             state.ended_at.get_or_insert_with(Instant::now);
@@ -187,10 +194,10 @@ impl RunningTurn {
     /// Sets the checkpoint from which the turn continues after a failure.
     pub(crate) fn set_checkpoint(&self, checkpoint: Checkpoint) {
         let bytes = checkpoint.machine.size() + checkpoint.sent.iter().map(size).sum::<usize>();
-        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        self.kept.add(bytes);
         let mut state = self.lock();
         let before = std::mem::replace(&mut state.checkpoint_bytes, bytes);
-        self.kept.fetch_sub(before, Ordering::Relaxed);
+        self.kept.subtract(before);
         state.checkpoint = Some(checkpoint);
     }
 
@@ -275,11 +282,14 @@ impl Drop for RunningTurn {
     fn drop(&mut self) {
         let state = self.lock();
         self.kept
-            .fetch_sub(state.bytes + state.checkpoint_bytes, Ordering::Relaxed);
+            .subtract(OWN_BYTES + state.bytes + state.checkpoint_bytes);
     }
 }
 
-/// Event that keeps a connection alive.
+/// Estimated size of a turn without output in bytes, with its entry in the table of turns.
+const OWN_BYTES: usize = size_of::<RunningTurn>() + 256;
+
+/// The event that keeps a connection alive.
 const PING: Sent = Sent::Event(StreamEvent::Ping);
 
 /// Returns whether this is the last piece of a turn.

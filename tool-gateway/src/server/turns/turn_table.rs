@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::checkpoint::Checkpoint;
+use super::kept_bytes::KeptBytes;
 use super::locks::Locks;
 use super::running_turn::{RunEnd, RunningTurn, Watcher};
 use crate::session::chain::Digest;
+use crate::session::principal::Principal;
 use crate::session::record::SessionId;
 
 /// Running and recently ended turns, by the digest of their request.
@@ -17,17 +21,26 @@ pub(crate) struct TurnTable {
     turns: Mutex<Entries>,
     /// Locks by request digest, so that equal requests look for their turn one at a time.
     joining: Locks<Digest>,
-    /// Number of bytes that the turns keep for retries.
+    /// Number of bytes that the turns of all clients keep for retries.
     bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
     by_request: HashMap<Digest, Kept>,
-    /// Request digests with the numbers of their turns, the oldest first. Of two turns of one request, the later one is kept.
-    order: VecDeque<(Digest, u64)>,
-    /// Number of turns that were created.
+    clients: HashMap<Principal, ClientTurns>,
+    /// Number of turns so far.
     number: u64,
+    /// Time of the latest removal of all expired turns.
+    swept_at: Option<Instant>,
+}
+
+/// The turns of a client.
+#[derive(Debug)]
+struct ClientTurns {
+    /// The requests with the numbers of their turns, the oldest first. The later of two turns of one request is kept.
+    order: VecDeque<(Digest, u64)>,
+    bytes: KeptBytes,
 }
 
 /// A turn that is kept for retries.
@@ -37,63 +50,119 @@ struct Kept {
     running: Arc<RunningTurn>,
 }
 
-impl Entries {
-    fn insert(&mut self, request: Digest, running: Arc<RunningTurn>) {
-        self.number += 1;
-        let number = self.number;
-        self.by_request.insert(request, Kept { number, running });
-        self.order.push_back((request, number));
-    }
-
-    /// Returns the turn at this position, unless a later turn has replaced it.
-    fn at(&self, (request, number): &(Digest, u64)) -> Option<&RunningTurn> {
-        let kept = self.by_request.get(request)?;
-        (kept.number == *number).then_some(&*kept.running)
+impl ClientTurns {
+    fn new(of_all: &Arc<AtomicUsize>) -> Self {
+        Self {
+            order: VecDeque::new(),
+            bytes: KeptBytes::for_client(of_all),
+        }
     }
 
     /// Removes the turn at this position of the order.
-    fn remove(&mut self, place: usize) {
+    fn remove(&mut self, by_request: &mut HashMap<Digest, Kept>, place: usize) {
         if let Some(removed) = self.order.remove(place)
-            && self.at(&removed).is_some()
+            && turn_at(by_request, &removed).is_some()
         {
-            self.by_request.remove(&removed.0);
+            by_request.remove(&removed.0);
         }
     }
 
-    /// Returns the position of the oldest turn that matches or was replaced.
-    fn oldest(&self, mut is_wanted: impl FnMut(&RunningTurn) -> bool) -> Option<usize> {
-        let mut order = self.order.iter();
-        order.position(|place| self.at(place).is_none_or(&mut is_wanted))
-    }
-
-    /// Removes expired turns, the oldest first.
-    fn remove_expired(&mut self) {
+    /// Removes turns that ended long ago, the oldest first.
+    fn remove_expired(&mut self, by_request: &mut HashMap<Digest, Kept>) {
         while let Some(oldest) = self.order.front()
-            && self.at(oldest).is_none_or(is_expired)
+            && turn_at(by_request, oldest).is_none_or(is_expired)
         {
-            self.remove(0);
+            self.remove(by_request, 0);
         }
     }
 
-    /// Removes ended turns until the limits hold.
-    fn make_room(&mut self, bytes: &AtomicUsize) {
-        while self.order.len() > KEPT || bytes.load(Ordering::Relaxed) > KEPT_BYTES {
-            // A turn whose answer was delivered is also in the store.
-            let is_delivered = |running: &RunningTurn| {
-                matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered()
+    /// Removes the oldest turn that has ended; first the turns whose answers were delivered. Returns whether there was one.
+    fn remove_ended(&mut self, by_request: &mut HashMap<Digest, Kept>) -> bool {
+        // The results of a turn whose answer was delivered are stored.
+        let is_delivered =
+            |running: &RunningTurn| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
+        let oldest = |is_wanted: &dyn Fn(&RunningTurn) -> bool| {
+            let mut order = self.order.iter();
+            order.position(|place| turn_at(by_request, place).is_none_or(is_wanted))
+        };
+        let Some(oldest) = oldest(&is_delivered).or_else(|| oldest(&RunningTurn::has_ended)) else {
+            return false;
+        };
+        self.remove(by_request, oldest);
+        true
+    }
+}
+
+/// Returns the turn at a position of a client's order, unless another one has replaced it.
+fn turn_at<'t>(
+    by_request: &'t HashMap<Digest, Kept>,
+    (request, number): &(Digest, u64),
+) -> Option<&'t RunningTurn> {
+    let kept = by_request.get(request)?;
+    (kept.number == *number).then_some(&*kept.running)
+}
+
+impl Entries {
+    fn insert(&mut self, client: &Principal, request: Digest, running: Arc<RunningTurn>) {
+        self.number += 1;
+        let number = self.number;
+        self.by_request.insert(request, Kept { number, running });
+        if let Some(of_client) = self.clients.get_mut(client) {
+            of_client.order.push_back((request, number));
+        }
+    }
+
+    /// Returns the counter of a client's bytes.
+    fn bytes_of(&mut self, client: &Principal, of_all: &Arc<AtomicUsize>) -> KeptBytes {
+        let of_client = self.clients.entry(client.clone());
+        of_client.or_insert_with(|| ClientTurns::new(of_all)).bytes.clone()
+    }
+
+    /// Removes the expired turns of a client, and from time to time of all clients.
+    fn remove_expired(&mut self, client: &Principal) {
+        if let Some(of_client) = self.clients.get_mut(client) {
+            of_client.remove_expired(&mut self.by_request);
+        }
+        if self.swept_at.is_some_and(|at| at.elapsed() < SWEEP_INTERVAL) {
+            return;
+        }
+        self.swept_at = Some(Instant::now());
+        let by_request = &mut self.by_request;
+        self.clients.retain(|_, of_client| {
+            of_client.remove_expired(by_request);
+            // A turn that begins now has its counter, and is not in the order yet.
+            !of_client.order.is_empty() || of_client.bytes.is_used()
+        });
+    }
+
+    /// Removes turns until the limits hold, but no running one: the turns of a client over its own limits, and the turns of the client that
+    /// keeps most while all clients keep too much.
+    fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize) {
+        let by_request = &mut self.by_request;
+        if let Some(of_client) = self.clients.get_mut(client) {
+            let is_over = |client: &ClientTurns| {
+                client.order.len() > KEPT_PER_CLIENT || client.bytes.of_client() > KEPT_BYTES_PER_CLIENT
             };
-            let oldest = self.oldest(is_delivered);
-            let Some(oldest) = oldest.or_else(|| self.oldest(RunningTurn::has_ended)) else {
+            while is_over(of_client) && of_client.remove_ended(by_request) {}
+        }
+        while of_all.load(Ordering::Relaxed) > KEPT_BYTES {
+            let largest = self.clients.values_mut().max_by_key(|of_client| of_client.bytes.of_client());
+            if !largest.is_some_and(|largest| largest.remove_ended(by_request)) {
                 break;
-            };
-            self.remove(oldest);
+            }
         }
     }
 }
 
-/// Maximum number of turns that are kept for retries, and maximum number of bytes of their output.
-pub(crate) const KEPT: usize = 1_000;
-pub(crate) const KEPT_BYTES: usize = 64 << 20;
+/// Maximum number of turns of a client that are kept for retries, and of the bytes of their output.
+pub(crate) const KEPT_PER_CLIENT: usize = 1_000;
+pub(crate) const KEPT_BYTES_PER_CLIENT: usize = 64 << 20;
+
+/// Maximum number of bytes of all clients' output that are kept for retries.
+const KEPT_BYTES: usize = 256 << 20;
+
+/// Time between two removals of the expired turns of all clients.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time for which an ended turn is kept for retries.
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
@@ -164,6 +233,7 @@ impl TurnTable {
     /// `stored` reads the checkpoint of an earlier process, and is awaited only if this process does not have the request's turn.
     pub(crate) async fn join<E>(
         &self,
+        client: &Principal,
         request: Digest,
         is_retry: bool,
         session: &SessionId,
@@ -173,7 +243,7 @@ impl TurnTable {
         // repeated.
         let _alone = self.joining.lock(request).await;
         let checkpoint = loop {
-            match self.earlier(request, is_retry) {
+            match self.earlier(client, request, is_retry) {
                 Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
                 // The next look-up finds the checkpoint of the ended turn.
                 Earlier::Abandoned(running) => running.until_ended().await,
@@ -185,12 +255,12 @@ impl TurnTable {
                 }
             }
         };
-        Ok(self.begin(request, session, checkpoint))
+        Ok(self.begin(client, request, session, checkpoint))
     }
 
-    fn earlier(&self, request: Digest, is_retry: bool) -> Earlier {
+    fn earlier(&self, client: &Principal, request: Digest, is_retry: bool) -> Earlier {
         let mut turns = self.lock();
-        turns.remove_expired();
+        turns.remove_expired(client);
         let kept = turns.by_request.get(&request);
         // The table may have an expired turn behind an earlier one that still runs.
         let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
@@ -207,16 +277,23 @@ impl TurnTable {
         }
     }
 
-    /// Creates a turn. A complete checkpoint ends the turn at once.
-    fn begin(&self, request: Digest, session: &SessionId, checkpoint: Option<Box<Checkpoint>>) -> Joined {
+    /// Begins a turn. A complete one ends at once.
+    fn begin(
+        &self,
+        client: &Principal,
+        request: Digest,
+        session: &SessionId,
+        checkpoint: Option<Box<Checkpoint>>,
+    ) -> Joined {
+        let bytes = self.lock().bytes_of(client, &self.bytes);
         let (running, watcher) = match &checkpoint {
-            Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &self.bytes),
-            None => RunningTurn::begin(session.clone(), &self.bytes),
+            Some(checkpoint) => RunningTurn::from_checkpoint(checkpoint, &bytes),
+            None => RunningTurn::begin(session.clone(), &bytes),
         };
         {
             let mut turns = self.lock();
-            turns.insert(request, Arc::clone(&running));
-            turns.make_room(&self.bytes);
+            turns.insert(client, request, Arc::clone(&running));
+            turns.make_room(client, &self.bytes);
         }
         if checkpoint
             .as_ref()
@@ -239,12 +316,71 @@ mod tests {
     use crate::turn::action::Sent;
     use crate::wire::block::Block;
 
+    fn ada() -> Principal {
+        Principal::from_key_name("ada")
+    }
+
+    fn request(name: &str) -> Digest {
+        ChainKey::new([1; 32]).digest(&[name.as_bytes()])
+    }
+
+    /// Begins a turn that fails with so many bytes.
+    fn fail(turns: &TurnTable, client: &Principal, name: &str, bytes: usize) {
+        let joined = turns.begin(client, request(name), &SessionId::random(), None);
+        let Joined::New(running, _, None) = joined else {
+            panic!("a new turn");
+        };
+        running.end(RunEnd::Failed {
+            status: StatusCode::BAD_GATEWAY,
+            headers: HeaderMap::new(),
+            body: vec![b'x'; bytes].into(),
+        });
+    }
+
+    fn is_known(turns: &TurnTable, client: &Principal, name: &str) -> bool {
+        !matches!(turns.earlier(client, request(name), true), Earlier::Unknown)
+    }
+
+    /// Otherwise a client with many requests makes the calls of others run twice.
+    #[test]
+    fn failed_turns_of_a_client_displace_no_turn_of_another() {
+        let (turns, eve) = (TurnTable::default(), Principal::from_key_name("eve"));
+        fail(&turns, &ada(), "ada", 1);
+        for number in 0..=KEPT_PER_CLIENT {
+            fail(&turns, &eve, &format!("eve {number}"), 1);
+        }
+        assert!(is_known(&turns, &ada(), "ada"));
+        assert!(!is_known(&turns, &eve, "eve 0") && is_known(&turns, &eve, "eve 1"));
+        // The bytes of a client, and of all: the client that keeps most loses turns.
+        for number in 0..70 {
+            fail(&turns, &eve, &format!("large {number}"), 1 << 20);
+        }
+        assert!(turns.bytes.load(Ordering::Relaxed) < KEPT_BYTES_PER_CLIENT + (4 << 20));
+        for client in 0..8 {
+            let client = Principal::from_key_name(&format!("client {client}"));
+            fail(&turns, &client, "first", 30 << 20);
+            fail(&turns, &client, "second", 20 << 20);
+        }
+        assert!(turns.bytes.load(Ordering::Relaxed) < KEPT_BYTES + (32 << 20));
+        assert!(is_known(&turns, &ada(), "ada"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn expired_turns_of_other_clients_are_removed() {
+        let (turns, eve) = (TurnTable::default(), Principal::from_key_name("eve"));
+        fail(&turns, &eve, "eve", 1000);
+        tokio::time::advance(2 * KEPT_FOR).await;
+        assert!(!is_known(&turns, &ada(), "ada"));
+        assert_eq!(turns.bytes.load(Ordering::Relaxed), 0);
+        assert!(turns.lock().clients.is_empty());
+    }
+
     /// A request may answer many calls: one search looks for all of them.
     #[test]
     fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
         let turns = TurnTable::default();
         let session = SessionId::random();
-        let request = |index: u8| ChainKey::new([1; 32]).digest(&[&[index]]);
+        let request = |index: usize| request(&index.to_string());
         let call = |id: String| Sent::Block {
             index: 0,
             block: Block::new(format!(
@@ -253,7 +389,7 @@ mod tests {
         };
         let begun: Vec<_> = (0..3)
             .map(|turn| {
-                let Joined::New(running, watcher, None) = turns.begin(request(turn), &session, None) else {
+                let Joined::New(running, watcher, None) = turns.begin(&ada(), request(turn), &session, None) else {
                     panic!("a new turn");
                 };
                 (0..10).for_each(|index| running.send(call(format!("{turn}-{index}"))));
@@ -283,8 +419,8 @@ mod tests {
         let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
         // While an earlier turn runs, later ones are not removed.
         let other = ChainKey::new([1; 32]).digest(&[b"other"]);
-        let _runs = turns.begin(other, &session, None);
-        let joined = turns.join(request, false, &session, nothing).await;
+        let _runs = turns.begin(&ada(), other, &session, None);
+        let joined = turns.join(&ada(), request, false, &session, nothing).await;
         let Ok(Joined::New(running, watcher, None)) = joined else {
             panic!("a new turn");
         };
@@ -294,8 +430,8 @@ mod tests {
             body: Bytes::new(),
         });
         drop(watcher);
-        assert!(matches!(turns.earlier(request, true), Earlier::Ended(None)));
+        assert!(matches!(turns.earlier(&ada(), request, true), Earlier::Ended(None)));
         tokio::time::advance(2 * KEPT_FOR).await;
-        assert!(matches!(turns.earlier(request, true), Earlier::Unknown));
+        assert!(matches!(turns.earlier(&ada(), request, true), Earlier::Unknown));
     }
 }
