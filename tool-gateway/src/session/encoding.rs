@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::store::StoreError;
 
-/// Version of records and of the tables of a file. Other versions are errors.
-pub(super) const VERSION: u32 = 5;
+/// The version of records and of the tables of a file.
+pub(super) const VERSION: u32 = 6;
+
+/// The oldest version that is read.
+pub(super) const OLDEST_VERSION: u32 = 5;
 
 /// Maximum size of a record in bytes. A turn contains the content of its requests and responses.
 const MAX_BYTES: usize = 256 << 20;
@@ -49,9 +52,9 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
 pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
     let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
     let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
-    if version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(StoreError(format!(
-            "a record has the version {version}, and this program reads {VERSION}: use the program that wrote it, or begin a new file"
+            "a record has the version {version}, and this program reads {OLDEST_VERSION} to {VERSION}: use the program that wrote it, or begin a new file"
         )));
     }
     let ReadRecord { record } = serde_json::from_slice(bytes).map_err(corrupted)?;
@@ -68,16 +71,20 @@ mod tests {
     fn records_round_trip_and_other_versions_are_rejected() {
         let record = json!({ "a": [1, "b"] });
         let bytes = encode(&record).unwrap();
-        assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record));
-        let later = String::from_utf8(bytes)
-            .unwrap()
-            .replace("\"version\":5", "\"version\":1");
-        let StoreError(error) = decode::<serde_json::Value>(later.as_bytes()).unwrap_err();
-        assert_eq!(
-            error,
-            "a record has the version 1, and this program reads 5: use the program that wrote it, or begin a new file"
-        );
-        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":5,").unwrap_err();
+        assert_eq!(decode::<serde_json::Value>(&bytes), Ok(record.clone()));
+        let of_version = |version: u32| {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            text.replace("\"version\":6", &format!("\"version\":{version}"))
+        };
+        assert_eq!(decode::<serde_json::Value>(of_version(5).as_bytes()), Ok(record));
+        for other in [4, 7] {
+            let StoreError(error) = decode::<serde_json::Value>(of_version(other).as_bytes()).unwrap_err();
+            let expected = format!(
+                "a record has the version {other}, and this program reads 5 to 6: use the program that wrote it, or begin a new file"
+            );
+            assert_eq!(error, expected);
+        }
+        let StoreError(error) = decode::<serde_json::Value>(b"{\"version\":6,").unwrap_err();
         assert!(error.starts_with("a record is corrupted: EOF"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! [`MemoryStore`]: sessions in memory, which end with the process.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -8,14 +9,14 @@ use serde_json::Map;
 use tokio::time::Instant;
 
 use super::chain::Digest;
-use super::record::{Session, SessionId, Turn};
+use super::record::{Session, SessionId, Turn, state_size};
 use super::store::{
-    DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR, SavedTurn, SessionStore,
-    StoreFuture, StoreSize, push_key,
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR,
+    SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
 };
 
-/// Keeps sessions in memory, up to a number of turns and a size. Over a maximum, the entries that expire first are removed: the oldest
-/// turns of a session, and the session with its last turn.
+/// Keeps sessions in memory, up to a number of turns and a size of each client and of all. A client over its caps loses what expires first:
+/// the oldest turns of a session, and the session with its last turn. Over a cap of all clients, the client that takes most does.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,11 +30,18 @@ pub struct MemoryStore {
     max_turns: usize,
     max_turns_per_client: usize,
     max_bytes: usize,
+    max_bytes_per_client: usize,
     ttl: Duration,
     tables: Mutex<Tables>,
 }
 
-/// Maximum number of expired turns that a save removes, so that no single request pays for all removals.
+/// Estimated sizes in bytes of the entries that a turn has in the tables, of one of its calls, of a session, and of one of its keys.
+const ENTRY_BYTES: usize = 640;
+const CALL_BYTES: usize = 128;
+const SESSION_BYTES: usize = 640;
+const KEY_BYTES: usize = 144;
+
+/// Maximum number of expired turns that a save removes, so that no request pays for all.
 const MAX_EXPIRED: usize = 8;
 
 #[derive(Debug, Default)]
@@ -45,7 +53,10 @@ struct Tables {
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
     clients: HashMap<Digest, ClientEntry>,
-    /// Sessions in the order of their removal.
+    /// The clients by their number of turns, and by their bytes.
+    by_turns: BTreeSet<Rank>,
+    by_bytes: BTreeSet<Rank>,
+    /// The sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
     /// Turns by the sequence numbers of their session and their own, which is the order in which they were stored.
     of_sessions: BTreeMap<(u64, u64), String>,
@@ -62,6 +73,8 @@ struct Entry {
     calls: Vec<Digest>,
     /// Sequence number of the turn among all turns.
     number: u64,
+    /// Estimated size in bytes, with the entries of all tables.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -73,17 +86,45 @@ struct SessionEntry {
     keys: Vec<Digest>,
     /// Number of the session's turns.
     turns: usize,
+    /// Estimated size of the session without its turns in bytes.
+    bytes: usize,
     place: Place,
 }
 
 #[derive(Debug, Default)]
 struct ClientEntry {
     turns: usize,
-    /// Sessions of the client in the order of their removal.
+    bytes: usize,
+    /// The client's sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
 }
 
-/// Position of a session in the order of removal.
+/// The position of a client among all: by its size, and of two with one size by the session that is removed later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    size: usize,
+    first: Reverse<Option<Place>>,
+    client: Digest,
+}
+
+impl ClientEntry {
+    fn rank(&self, client: Digest, size: usize) -> Rank {
+        Rank {
+            size,
+            first: Reverse(self.order.first_key_value().map(|(place, _)| *place)),
+            client,
+        }
+    }
+}
+
+/// A cap of all clients.
+#[derive(Debug, Clone, Copy)]
+enum Cap {
+    Turns,
+    Bytes,
+}
+
+/// The position of a session in the order of removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     expiry: Expiry,
@@ -106,12 +147,13 @@ impl Expiry {
 }
 
 impl MemoryStore {
-    /// Creates a store for 100,000 turns, 10,000 turns of each client, and 512 MiB. Sessions expire after a day without a new turn.
+    /// Creates a store for 100,000 turns and 512 MiB, 10,000 turns and 256 MiB of each client, and a day without a new turn.
     pub fn new() -> Self {
         Self {
             max_turns: 100_000,
             max_turns_per_client: usize::try_from(DEFAULT_TURNS_PER_CLIENT).unwrap_or(usize::MAX),
             max_bytes: 512 << 20,
+            max_bytes_per_client: usize::try_from(DEFAULT_BYTES_PER_CLIENT).unwrap_or(usize::MAX),
             ttl: DEFAULT_TTL,
             tables: Mutex::default(),
         }
@@ -132,16 +174,21 @@ impl MemoryStore {
         self
     }
 
-    /// Sets the approximate maximum number of bytes of messages. A larger session loses its oldest turns; the turn that is being saved is
-    /// always kept.
+    /// Sets how many bytes are kept, about. A session that is larger loses its oldest turns; only the turn that is saved now is always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets the time for which a session is kept without a new turn, a day by default. A session with a suspended turn is kept four times
-    /// as long.
+    /// Sets how many bytes of each client are kept, about.
+    #[must_use]
+    pub fn with_max_bytes_per_client(mut self, bytes: usize) -> Self {
+        self.max_bytes_per_client = bytes;
+        self
+    }
+
+    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -211,8 +258,8 @@ impl Tables {
         ids.filter_map(|(_, id)| self.turn(id)).collect()
     }
 
-    /// Stores a turn, in place of an earlier version with its id, and renews the turn's session.
-    fn insert(&mut self, saved: SavedTurn, expiry: Expiry) {
+    /// Stores a turn in place of one of the same id, and renews its session. Returns its client.
+    fn insert(&mut self, saved: SavedTurn, expiry: Expiry) -> Digest {
         let SavedTurn {
             turn,
             client,
@@ -223,35 +270,35 @@ impl Tables {
         self.remove_turn(&turn.id);
         self.saved += 1;
         let number = self.saved;
-        self.renew(&turn, client, Place { expiry, number });
+        let bytes = turn.size() + ENTRY_BYTES + calls.len() * CALL_BYTES;
+        let client = self.renew(&turn, client, Place { expiry, number }, keys);
         if let Some(session) = self.sessions.get_mut(&turn.session) {
-            for key in keys {
-                self.keys.insert(key, turn.session.clone());
-                if let Some(oldest) = push_key(&mut session.keys, key) {
-                    remove_key(&mut self.keys, oldest, &turn.session);
-                }
-            }
             session.turns += 1;
             self.of_sessions.insert((session.number, number), turn.id.clone());
             self.points_of_sessions
                 .insert((session.number, turn.point, number));
-            self.clients.entry(session.client).or_default().turns += 1;
         }
+        self.change_client(client, |of_client| {
+            of_client.turns += 1;
+            of_client.bytes += bytes;
+        });
         for call in &calls {
             self.calls.insert(*call, turn.id.clone());
         }
         self.points.insert((turn.point, number), turn.id.clone());
-        self.bytes += turn.size();
+        self.bytes += bytes;
         let entry = Entry {
             turn: Arc::new(turn),
             calls,
             number,
+            bytes,
         };
         self.turns.insert(entry.turn.id.clone(), entry);
+        client
     }
 
-    /// Creates or updates the session of a turn, and moves the session to this position.
-    fn renew(&mut self, turn: &Turn, client: Digest, place: Place) {
+    /// Moves the session of a turn, which is new or continues with it, to its new position. Returns its client.
+    fn renew(&mut self, turn: &Turn, client: Digest, place: Place, keys: Vec<Digest>) -> Digest {
         let now = SystemTime::now();
         let entry = self
             .sessions
@@ -267,15 +314,43 @@ impl Tables {
                 client,
                 keys: Vec::new(),
                 turns: 0,
+                bytes: 0,
                 place,
             });
         entry.session.last_active = now;
         entry.session.state.clone_from(&turn.state);
+        for key in keys {
+            self.keys.insert(key, turn.session.clone());
+            if let Some(oldest) = push_key(&mut entry.keys, key) {
+                remove_key(&mut self.keys, oldest, &turn.session);
+            }
+        }
+        let bytes = SESSION_BYTES + state_size(&turn.state) + entry.keys.len() * KEY_BYTES;
+        let bytes_before = std::mem::replace(&mut entry.bytes, bytes);
         let before = std::mem::replace(&mut entry.place, place);
-        let of_client = &mut self.clients.entry(entry.client).or_default().order;
-        for order in [&mut self.order, of_client] {
-            order.remove(&before);
-            order.insert(place, turn.session.clone());
+        let client = entry.client;
+        self.order.remove(&before);
+        self.order.insert(place, turn.session.clone());
+        self.bytes = (self.bytes + bytes).saturating_sub(bytes_before);
+        self.change_client(client, |of_client| {
+            of_client.bytes = (of_client.bytes + bytes).saturating_sub(bytes_before);
+            of_client.order.remove(&before);
+            of_client.order.insert(place, turn.session.clone());
+        });
+        client
+    }
+
+    /// Changes the entry of a client, and its ranks. An entry without sessions is removed.
+    fn change_client(&mut self, client: Digest, change: impl FnOnce(&mut ClientEntry)) {
+        let entry = self.clients.entry(client).or_default();
+        self.by_turns.remove(&entry.rank(client, entry.turns));
+        self.by_bytes.remove(&entry.rank(client, entry.bytes));
+        change(entry);
+        if entry.order.is_empty() {
+            self.clients.remove(&client);
+        } else {
+            self.by_turns.insert(entry.rank(client, entry.turns));
+            self.by_bytes.insert(entry.rank(client, entry.bytes));
         }
     }
 
@@ -284,7 +359,7 @@ impl Tables {
         let Some(entry) = self.turns.remove(id) else {
             return;
         };
-        self.bytes = self.bytes.saturating_sub(entry.turn.size());
+        self.bytes = self.bytes.saturating_sub(entry.bytes);
         for call in entry.calls {
             self.calls.remove(&call);
         }
@@ -296,9 +371,11 @@ impl Tables {
         self.of_sessions.remove(&(session.number, entry.number));
         self.points_of_sessions
             .remove(&(session.number, entry.turn.point, entry.number));
-        if let Some(client) = self.clients.get_mut(&session.client) {
-            client.turns = client.turns.saturating_sub(1);
-        }
+        let client = session.client;
+        self.change_client(client, |of_client| {
+            of_client.turns = of_client.turns.saturating_sub(1);
+            of_client.bytes = of_client.bytes.saturating_sub(entry.bytes);
+        });
     }
 
     fn oldest_turn(&self, session: &SessionEntry) -> Option<String> {
@@ -327,30 +404,47 @@ impl Tables {
             return;
         };
         self.order.remove(&session.place);
-        if let Some(client) = self.clients.get_mut(&session.client) {
-            client.order.remove(&session.place);
-            if client.order.is_empty() {
-                self.clients.remove(&session.client);
-            }
-        }
+        self.bytes = self.bytes.saturating_sub(session.bytes);
+        self.change_client(session.client, |of_client| {
+            of_client.bytes = of_client.bytes.saturating_sub(session.bytes);
+            of_client.order.remove(&session.place);
+        });
         for key in session.keys {
             remove_key(&mut self.keys, key, id);
         }
     }
 
-    /// Removes the turn that expires first, of one client or of all clients, except the turn that was just saved. Returns whether a turn
-    /// was removed.
-    fn remove_first(&mut self, of: Option<Digest>, saved: &SessionId) -> bool {
-        let order = match of {
-            Some(client) => self.clients.get(&client).map(|client| &client.order),
-            None => Some(&self.order),
-        };
+    /// Removes the turn of a client that expires first, except the turn that was saved now. Returns whether a turn was removed.
+    fn remove_first(&mut self, client: Digest, saved: &SessionId) -> bool {
+        let order = self.clients.get(&client).map(|client| &client.order);
         let first = order.and_then(|order| order.values().find(|id| *id != saved).cloned());
-        match first {
-            Some(first) => self.remove_from_session(&first),
-            None => return self.remove_older_turn(saved),
+        if let Some(first) = first {
+            self.remove_from_session(&first);
+            return true;
         }
-        true
+        let is_own = self
+            .sessions
+            .get(saved)
+            .is_some_and(|session| session.client == client);
+        is_own && self.remove_older_turn(saved)
+    }
+
+    /// Removes a turn of the client that takes most, except the turn that was saved now. Returns whether a turn was removed.
+    ///
+    /// A client that takes most with that turn alone displaces others only as far as they are over the cap without it.
+    fn remove_from_largest(&mut self, cap: Cap, is_over_without: bool, saved: &SessionId) -> bool {
+        let ranks = match cap {
+            Cap::Turns => &self.by_turns,
+            Cap::Bytes => &self.by_bytes,
+        };
+        let mut largest = ranks.iter().rev().map(|rank| rank.client);
+        let (Some(first), second) = (largest.next(), largest.next()) else {
+            return false;
+        };
+        if self.remove_first(first, saved) {
+            return true;
+        }
+        is_over_without && second.is_some_and(|second| self.remove_first(second, saved))
     }
 }
 
@@ -393,20 +487,30 @@ impl SessionStore for MemoryStore {
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
         let mut tables = self.lock();
-        let (client, session) = (saved.client, saved.turn.session.clone());
+        let session = saved.turn.session.clone();
+        let id = saved.turn.id.clone();
         let expiry = self.expiry(saved.turn.is_suspended());
-        tables.insert(saved, expiry);
-        let client = tables
-            .sessions
-            .get(&session)
-            .map_or(client, |session| session.client);
+        let client = tables.insert(saved, expiry);
+        let saved_bytes = tables.turns.get(&id).map_or(0, |entry| entry.bytes);
         let is_over = |tables: &Tables| {
-            let turns = tables.clients.get(&client).map_or(0, |client| client.turns);
-            turns > self.max_turns_per_client
+            let of_client = tables.clients.get(&client);
+            of_client.is_some_and(|of_client| {
+                of_client.turns > self.max_turns_per_client || of_client.bytes > self.max_bytes_per_client
+            })
         };
-        while is_over(&tables) && tables.remove_first(Some(client), &session) {}
-        let is_over = |tables: &Tables| tables.turns.len() > self.max_turns || tables.bytes > self.max_bytes;
-        while is_over(&tables) && tables.remove_first(None, &session) {}
+        while is_over(&tables) && tables.remove_first(client, &session) {}
+        while tables.turns.len() > self.max_turns {
+            let is_over_without = tables.turns.len() > self.max_turns + 1;
+            if !tables.remove_from_largest(Cap::Turns, is_over_without, &session) {
+                break;
+            }
+        }
+        while tables.bytes > self.max_bytes {
+            let is_over_without = tables.bytes.saturating_sub(saved_bytes) > self.max_bytes;
+            if !tables.remove_from_largest(Cap::Bytes, is_over_without, &session) {
+                break;
+            }
+        }
         for _ in 0..MAX_EXPIRED {
             let first = tables.order.first_key_value();
             let Some((_, expired)) = first.filter(|(place, _)| place.expiry.is_over()) else {

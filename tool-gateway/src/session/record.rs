@@ -95,23 +95,58 @@ impl Turn {
 
     /// Estimates the size of the turn in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        let blocks = self.truth.iter().flat_map(|message| &message.blocks);
-        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
-        let messages: usize = blocks.chain(results).map(Block::size).sum();
-        let inputs: usize = self.calls.iter().map(|call| call.input.len() + 128).sum();
-        let state = serde_json::to_vec(&self.state).map_or(0, |state| state.len());
-        messages + inputs + state + 512
+        let messages: usize = self.truth.iter().map(TrueMessage::size).sum();
+        let calls: usize = self.calls.iter().map(Call::size).sum();
+        size_of::<Self>()
+            + self.id.len()
+            + self.session.0.len()
+            + messages
+            + calls
+            + self.visible.len() * size_of::<Origin>()
+            + self.systems.len() * size_of::<SystemMessage>()
+            + state_size(&self.state)
     }
 }
 
-/// A message that the upstream saw.
+/// Estimates the memory that a session's state takes, in bytes.
+pub(crate) fn state_size(state: &Map<String, Value>) -> usize {
+    let sizes = state
+        .iter()
+        .map(|(name, value)| NAME_BYTES + name.len() + value_size(value));
+    sizes.sum()
+}
+
+/// Estimated size of an entry in a map without its name's text and its value, in bytes.
+const NAME_BYTES: usize = 64;
+
+fn value_size(value: &Value) -> usize {
+    let parts = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len() + ALLOCATION,
+        Value::Array(items) => items.iter().map(value_size).sum::<usize>() + ALLOCATION,
+        Value::Object(fields) => state_size(fields),
+    };
+    size_of::<Value>() + parts
+}
+
+/// Bytes that an allocation takes besides its content, about.
+const ALLOCATION: usize = 16;
+
+/// A message as the upstream saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrueMessage {
     pub(crate) role: Role,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Position of a visible block in the true messages: the index of the message, and the index of the block in the message.
+impl TrueMessage {
+    fn size(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Block::size).sum();
+        size_of::<Self>() + blocks
+    }
+}
+
+/// The position of a visible block in the true messages: the index of the message, and the index of the block in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
@@ -137,7 +172,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns whether this is an internal call that has not run.
+    fn size(&self) -> usize {
+        let texts = [&self.id, &self.visible_id, &self.name, &self.input];
+        let texts: usize = texts.iter().map(|text| text.len() + ALLOCATION).sum();
+        size_of::<Self>() + texts + self.result.as_ref().map_or(0, Block::size)
+    }
+
+    /// Whether it is an internal call that has not run yet.
     pub(crate) fn is_deferred(&self) -> bool {
         self.owner == Owner::Internal && self.result.is_none()
     }

@@ -11,8 +11,11 @@ use super::record::{Session, SessionId, Turn};
 /// Stores and finds the turns of sessions. Every key is a [`Digest`] that includes the principal, so that no principal finds entries of
 /// another. A store may remove entries at any time; the client's messages are then forwarded unchanged.
 ///
-/// A session with all of its turns expires at a time after its latest turn was stored. If that turn waits for the client, the time is four
-/// times as long. A look-up does not renew a session.
+/// A store has caps of each client and of all clients. A client over its own caps loses its oldest sessions. Over a cap of all clients, the
+/// client that takes most loses its oldest session, so that no client displaces the turns of another that takes less.
+///
+/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long after
+/// it. A lookup does not renew a session.
 ///
 /// The gateway drops an operation after 30 seconds, and answers the request with 503; a retry continues from the last stored point. A
 /// dropped write must not be executed after a later one.
@@ -48,16 +51,16 @@ pub trait SessionStore: Send + Sync + 'static {
         false
     }
 
-    /// Stores the progress of a request whose turn is incomplete. Replaces earlier progress.
+    /// Appends to the progress of a request whose turn is not complete.
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         let _ = progress;
         Box::pin(async { Ok(()) })
     }
 
-    /// Returns the progress of a request.
-    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
-        let _ = request;
-        Box::pin(async { Ok(None) })
+    /// Returns all segments of a request's progress, in their order; none if the request is unknown.
+    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        let _ = (client, request);
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// Returns the secret that keys the digests of the sessions, if the store has one. A durable store finds its sessions only with an
@@ -87,7 +90,10 @@ pub(crate) const DEFAULT_TTL: Duration = Duration::from_secs(24 * 3600);
 /// Default maximum number of turns of a client in a store.
 pub(crate) const DEFAULT_TURNS_PER_CLIENT: u64 = 10_000;
 
-/// Factor of the time to live of a session whose latest turn is suspended.
+/// Maximum number of bytes of a client in a store, by default: 256 MiB.
+pub(crate) const DEFAULT_BYTES_PER_CLIENT: u64 = 256 << 20;
+
+/// Factor of the time for which a session is kept if its latest turn is suspended.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
 /// Maximum number of session keys of a session. Only the latest keys are kept.
@@ -118,13 +124,17 @@ pub struct SavedTurn {
     pub progress: Option<Progress>,
 }
 
-/// The progress of a request, from which it can continue after a crash.
+/// A segment of the progress of a request, which can continue from all segments together after a crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Digest of the request.
+    /// The client.
+    pub client: Digest,
+    /// The request.
     pub request: Digest,
-    /// Checkpoint of the gateway, as JSON.
-    pub record: Vec<u8>,
+    /// Number of segments before this one. The segment 0 replaces an earlier progress of the request.
+    pub at: u64,
+    /// The changes since the segment before, as a record of the gateway in JSON.
+    pub segment: Vec<u8>,
 }
 
 /// The size of a store.

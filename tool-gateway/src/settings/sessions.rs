@@ -10,7 +10,9 @@ use serde::Deserialize;
 use super::units;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
-use crate::session::store::{DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, SessionStore, StoreError};
+use crate::session::store::{
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, SessionStore, StoreError,
+};
 
 /// Location of the sessions: `memory` or `file:PATH`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -54,6 +56,9 @@ pub(crate) struct SessionSettings {
     /// Maximum number of turns of a client.
     #[serde(deserialize_with = "units::count_u64")]
     pub(crate) client_turns: u64,
+    /// Maximum size of a client's turns, in bytes.
+    #[serde(rename = "client_mb", deserialize_with = "units::mebibytes_u64")]
+    pub(crate) client_bytes: u64,
 }
 
 impl Default for SessionSettings {
@@ -62,6 +67,7 @@ impl Default for SessionSettings {
             ttl: DEFAULT_TTL,
             max_bytes: None,
             client_turns: DEFAULT_TURNS_PER_CLIENT,
+            client_bytes: DEFAULT_BYTES_PER_CLIENT,
         }
     }
 }
@@ -71,19 +77,21 @@ impl SessionSettings {
     pub(crate) fn open(&self, location: &StoreLocation) -> Result<Arc<dyn SessionStore>, StoreError> {
         Ok(match location {
             StoreLocation::Memory => {
-                let turns = usize::try_from(self.client_turns).unwrap_or(usize::MAX);
+                let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
                 let mut store = MemoryStore::new()
                     .with_ttl(self.ttl)
-                    .with_max_turns_per_client(turns);
+                    .with_max_turns_per_client(count(self.client_turns))
+                    .with_max_bytes_per_client(count(self.client_bytes));
                 if let Some(bytes) = self.max_bytes {
-                    store = store.with_max_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
+                    store = store.with_max_bytes(count(bytes));
                 }
                 Arc::new(store)
             }
             StoreLocation::File(path) => {
                 let mut store = FileStore::open(path)?
                     .with_ttl(self.ttl)
-                    .with_max_turns_per_client(self.client_turns);
+                    .with_max_turns_per_client(self.client_turns)
+                    .with_max_bytes_per_client(self.client_bytes);
                 if let Some(bytes) = self.max_bytes {
                     store = store.with_max_bytes(bytes);
                 }

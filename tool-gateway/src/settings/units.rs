@@ -62,10 +62,15 @@ pub(super) fn mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<us
     Ok(saturated(mebibytes.saturating_mul(1 << 20)))
 }
 
-/// Reads an optional number of MiB, and returns bytes.
-pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// Bytes, from a number of MiB.
+pub(super) fn mebibytes_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
-    Ok(Some(mebibytes.saturating_mul(1 << 20)))
+    Ok(mebibytes.saturating_mul(1 << 20))
+}
+
+/// Bytes of an optional limit, from a number of MiB.
+pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    mebibytes_u64(deserializer).map(Some)
 }
 
 /// Reads a count, at least one.

@@ -111,7 +111,9 @@ impl Block {
 
     /// Estimates the size of the block in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.json.text.len() + self.raw_input.as_ref().map_or(0, |raw| raw.len()) + 64
+        // The block, the text with its counters, and what allocations take.
+        let own = size_of::<Self>() + size_of::<Json>() + 64;
+        own + self.json.text.capacity() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
 
     /// Returns the call with repaired arguments, if the arguments are almost JSON, such as a Python dict.

@@ -15,7 +15,8 @@ use tool_gateway::session::store::{Progress, SavedTurn, SessionStore, StoreError
 #[derive(Clone)]
 pub(crate) struct FailingStore {
     inner: Arc<MemoryStore>,
-    progress: Arc<Mutex<HashMap<Digest, Progress>>>,
+    /// The segments of each request.
+    progress: Arc<Mutex<HashMap<Digest, Vec<Vec<u8>>>>>,
     is_durable: bool,
     latency: Duration,
     /// Operations so far.
@@ -89,6 +90,17 @@ impl FailingStore {
         self.written.load(Ordering::Relaxed)
     }
 
+    /// Stores a segment of progress. No segment before it is missing.
+    fn append(&self, progress: Progress) {
+        let mut all = self.progress.lock().unwrap();
+        let segments = all.entry(progress.request).or_default();
+        if progress.at == 0 {
+            segments.clear();
+        }
+        assert_eq!(segments.len() as u64, progress.at, "no segment is missing");
+        segments.push(progress.segment);
+    }
+
     pub(crate) fn operations(&self) -> usize {
         self.operations.lock().unwrap().len()
     }
@@ -149,7 +161,7 @@ impl SessionStore for FailingStore {
     fn save(&self, mut saved: SavedTurn) -> StoreFuture<'_, ()> {
         let save = async move {
             if let Some(progress) = saved.progress.take() {
-                self.progress.lock().unwrap().insert(progress.request, progress);
+                self.append(progress);
             }
             self.inner.save(saved).await
         };
@@ -165,16 +177,17 @@ impl SessionStore for FailingStore {
     }
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.written.fetch_add(progress.record.len(), Ordering::Relaxed);
+        self.written.fetch_add(progress.segment.len(), Ordering::Relaxed);
         let save = async move {
-            self.progress.lock().unwrap().insert(progress.request, progress);
+            self.append(progress);
             Ok(())
         };
         self.run("save_progress", Box::pin(save))
     }
 
-    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
-        let progress = async move { Ok(self.progress.lock().unwrap().get(&request).cloned()) };
+    fn progress(&self, _: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        let segments = move || self.progress.lock().unwrap().get(&request).cloned();
+        let progress = async move { Ok(segments().unwrap_or_default()) };
         self.run("progress", Box::pin(progress))
     }
 

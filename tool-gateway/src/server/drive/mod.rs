@@ -27,6 +27,7 @@ use crate::server::turns::job::Job;
 use crate::server::turns::running_turn::{RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
+use crate::session::recognize::client_digest;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer};
@@ -398,7 +399,8 @@ impl<'a> Drive<'a> {
     /// Stores a checkpoint from which the turn can continue.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
         let checkpoint = self.now();
-        let saved = save_checkpoint(self.shared, self.job.identity, &checkpoint).await;
+        let client = client_digest(&self.shared.secret, &self.job.client.principal);
+        let saved = save_checkpoint(self.shared, client, self.job.identity, &checkpoint).await;
         self.running.set_checkpoint(checkpoint);
         saved
     }
@@ -521,7 +523,8 @@ impl<'a> Drive<'a> {
             _ => None,
         });
         checkpoint.sent.extend(sends);
-        checkpoint.progress(self.job.identity).ok()
+        let client = client_digest(&self.shared.secret, &self.job.client.principal);
+        checkpoint.progress(client, self.job.identity).ok()
     }
 
     /// Writes one log line, without contents of messages.

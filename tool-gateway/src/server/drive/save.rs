@@ -37,16 +37,17 @@ pub(crate) async fn save(
     shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
-/// Stores the progress of a request, if the store is durable.
+/// Stores the progress of a client's request, if the store outlives the process.
 pub(crate) async fn save_checkpoint(
     shared: &Shared,
+    client: Digest,
     request: Digest,
     checkpoint: &Checkpoint,
 ) -> Result<(), ApiError> {
     if !shared.store.is_durable() {
         return Ok(());
     }
-    let saved = match checkpoint.progress(request) {
+    let saved = match checkpoint.progress(client, request) {
         Ok(progress) => shared.store.save_progress(progress).await,
         Err(error) => Err(error),
     };

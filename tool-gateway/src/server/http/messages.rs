@@ -31,7 +31,7 @@ use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, Recognized, recognize, session_keys};
+use crate::session::recognize::{Client, Found, Recognized, client_digest, recognize, session_keys};
 use crate::session::record::{Call, SessionId};
 use crate::turn::ownership::{ClassifiedTools, classify};
 use crate::turn::restore;
@@ -79,7 +79,7 @@ pub(crate) async fn messages(
     let identity = identity(&shared, &parts, &client, &recognized, &request);
     let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
     let found = recognized.found;
-    let stored = stored_checkpoint(&shared, identity);
+    let stored = stored_checkpoint(&shared, &client, identity);
     let joined = shared
         .turns
         .join(&client.principal, identity, is_retry, &session, stored)
@@ -121,17 +121,19 @@ pub(crate) async fn messages(
     }
 }
 
-/// Reads the checkpoint that an earlier process stored for a request's turn.
-async fn stored_checkpoint(shared: &Shared, request: Digest) -> Result<Option<Checkpoint>, ApiError> {
+/// Reads the checkpoint of a request's turn in the process before this one.
+async fn stored_checkpoint(
+    shared: &Shared,
+    client: &Client,
+    request: Digest,
+) -> Result<Option<Checkpoint>, ApiError> {
     if !shared.store.is_durable() {
         return Ok(None);
     }
-    let progress = match shared.store.progress(request).await {
-        Ok(Some(progress)) => Checkpoint::read(&progress).map(Some),
-        Ok(None) => Ok(None),
-        Err(error) => Err(error),
-    };
-    progress.map_err(|error| save::unread(&error))
+    let client = client_digest(&shared.secret, &client.principal);
+    let segments = shared.store.progress(client, request).await;
+    let checkpoint = segments.and_then(|segments| Checkpoint::read(&segments));
+    checkpoint.map_err(|error| save::unread(&error))
 }
 
 /// Returns the ids of the calls in the model's last message, if that message is unknown.

@@ -82,8 +82,8 @@ impl SessionStore for TimedStore {
         self.timed("save_progress", self.store.save_progress(progress))
     }
 
-    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
-        self.timed("progress", self.store.progress(request))
+    fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
+        self.timed("progress", self.store.progress(client, request))
     }
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {

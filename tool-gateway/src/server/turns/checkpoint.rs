@@ -53,8 +53,8 @@ impl Checkpoint {
         self.machine.is_over() && self.rest.is_empty()
     }
 
-    /// Serializes the checkpoint for a store.
-    pub(crate) fn progress(&self, request: Digest) -> Result<Progress, StoreError> {
+    /// Writes the checkpoint of a client's request for a store.
+    pub(crate) fn progress(&self, client: Digest, request: Digest) -> Result<Progress, StoreError> {
         let mut assembly = Assembly::default();
         let (mut message, mut end) = (None, None);
         for sent in self.sent.iter().cloned() {
@@ -83,7 +83,7 @@ impl Checkpoint {
                 headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
             texts.collect()
         });
-        let record = encode(&StoredCheckpoint {
+        let segment = encode(&StoredCheckpoint {
             session: self.session.clone(),
             machine: self.machine.clone(),
             headers,
@@ -93,12 +93,20 @@ impl Checkpoint {
             refused_thinking: self.refused_thinking,
             state: self.state.clone(),
         })?;
-        Ok(Progress { request, record })
+        Ok(Progress {
+            client,
+            request,
+            at: 0,
+            segment,
+        })
     }
 
-    /// Deserializes a checkpoint from a store.
-    pub(crate) fn read(progress: &Progress) -> Result<Self, StoreError> {
-        let stored: StoredCheckpoint = decode(&progress.record)?;
+    /// Reads a checkpoint from a store; `None` if there are no segments.
+    pub(crate) fn read(segments: &[Vec<u8>]) -> Result<Option<Self>, StoreError> {
+        let Some(segment) = segments.first() else {
+            return Ok(None);
+        };
+        let stored: StoredCheckpoint = decode(segment)?;
         let headers = stored.headers.map(|headers| {
             let headers = headers.into_iter();
             headers
@@ -121,7 +129,7 @@ impl Checkpoint {
         if let Some(end) = stored.end {
             sent.extend([StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Sent::Event));
         }
-        Ok(Self {
+        Ok(Some(Self {
             session: stored.session,
             machine: stored.machine,
             headers,
@@ -129,6 +137,6 @@ impl Checkpoint {
             refused_thinking: stored.refused_thinking,
             state: stored.state,
             rest: Vec::new(),
-        })
+        }))
     }
 }

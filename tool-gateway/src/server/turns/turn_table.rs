@@ -115,7 +115,10 @@ impl Entries {
     /// Returns the counter of a client's bytes.
     fn bytes_of(&mut self, client: &Principal, of_all: &Arc<AtomicUsize>) -> KeptBytes {
         let of_client = self.clients.entry(client.clone());
-        of_client.or_insert_with(|| ClientTurns::new(of_all)).bytes.clone()
+        of_client
+            .or_insert_with(|| ClientTurns::new(of_all))
+            .bytes
+            .clone()
     }
 
     /// Removes the expired turns of a client, and from time to time of all clients.
@@ -146,7 +149,10 @@ impl Entries {
             while is_over(of_client) && of_client.remove_ended(by_request) {}
         }
         while of_all.load(Ordering::Relaxed) > KEPT_BYTES {
-            let largest = self.clients.values_mut().max_by_key(|of_client| of_client.bytes.of_client());
+            let largest = self
+                .clients
+                .values_mut()
+                .max_by_key(|of_client| of_client.bytes.of_client());
             if !largest.is_some_and(|largest| largest.remove_ended(by_request)) {
                 break;
             }
@@ -389,7 +395,8 @@ mod tests {
         };
         let begun: Vec<_> = (0..3)
             .map(|turn| {
-                let Joined::New(running, watcher, None) = turns.begin(&ada(), request(turn), &session, None) else {
+                let Joined::New(running, watcher, None) = turns.begin(&ada(), request(turn), &session, None)
+                else {
                     panic!("a new turn");
                 };
                 (0..10).for_each(|index| running.send(call(format!("{turn}-{index}"))));
@@ -430,7 +437,10 @@ mod tests {
             body: Bytes::new(),
         });
         drop(watcher);
-        assert!(matches!(turns.earlier(&ada(), request, true), Earlier::Ended(None)));
+        assert!(matches!(
+            turns.earlier(&ada(), request, true),
+            Earlier::Ended(None)
+        ));
         tokio::time::advance(2 * KEPT_FOR).await;
         assert!(matches!(turns.earlier(&ada(), request, true), Earlier::Unknown));
     }

@@ -1,22 +1,14 @@
-//! Counters of the file: the number of bytes, the number of turns of each client, and the number of turns ever stored.
+//! The counters of the file: its bytes, the turns and bytes of each client, and the number of turns that were ever stored.
 
 use redb::{ReadableTable as _, WriteTransaction};
 
-use super::tables::{COUNTERS, TURNS_OF_CLIENT};
-use crate::session::chain::Digest;
+use super::tables::{CLIENTS_BY_BYTES, COUNTERS, SIZES_OF_CLIENTS};
 use crate::session::database::Failed;
 
 /// Returns the number of bytes of turns and progress.
 pub(super) fn count_bytes(transaction: &WriteTransaction) -> Result<u64, Failed> {
-    let counters = transaction.open_table(COUNTERS)?;
-    Ok(counters.get("bytes")?.map_or(0, |bytes| bytes.value()))
-}
-
-/// Updates the number of bytes after an addition and a removal.
-pub(super) fn add_bytes(transaction: &WriteTransaction, added: usize, removed: usize) -> Result<(), Failed> {
-    let count = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
-    add(transaction, "bytes", count(added).saturating_sub(count(removed)))?;
-    Ok(())
+    let sizes = transaction.open_table(COUNTERS)?;
+    Ok(sizes.get("bytes")?.map_or(0, |bytes| bytes.value()))
 }
 
 /// Returns the sequence number of a new turn.
@@ -33,21 +25,84 @@ fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, 
     Ok(after)
 }
 
-/// Returns the number of a client's turns.
-pub(super) fn count_turns(transaction: &WriteTransaction, client: Digest) -> Result<u64, Failed> {
-    let counts = transaction.open_table(TURNS_OF_CLIENT)?;
-    Ok(counts.get(client.as_bytes())?.map_or(0, |count| count.value()))
+/// The size of a client in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ClientSize {
+    pub(super) turns: u64,
+    /// Number of bytes of turns and of progress.
+    pub(super) bytes: u64,
 }
 
-/// Adds a number, which may be negative, to the number of a client's turns.
-pub(super) fn add_turns(transaction: &WriteTransaction, client: Digest, more: i64) -> Result<(), Failed> {
-    let mut counts = transaction.open_table(TURNS_OF_CLIENT)?;
-    let before = counts.get(client.as_bytes())?.map_or(0, |count| count.value());
-    let after = before.saturating_add_signed(more);
-    if after == 0 {
-        counts.remove(client.as_bytes())?;
-    } else {
-        counts.insert(client.as_bytes(), after)?;
+/// Turns and bytes of a client that were added or removed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SizeChange {
+    pub(super) turns: i64,
+    pub(super) bytes: i64,
+}
+
+impl SizeChange {
+    /// A turn of so many bytes was added.
+    pub(super) fn turn(bytes: usize) -> Self {
+        Self {
+            turns: 1,
+            ..Self::progress(bytes)
+        }
     }
+
+    /// Progress of so many bytes was added.
+    pub(super) fn progress(bytes: usize) -> Self {
+        Self {
+            turns: 0,
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Both changes.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(other.turns),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// The opposite change.
+    pub(super) fn removed(self) -> Self {
+        Self {
+            turns: -self.turns,
+            bytes: -self.bytes,
+        }
+    }
+}
+
+/// Returns the size of a client.
+pub(super) fn size_of(transaction: &WriteTransaction, client: &[u8; 32]) -> Result<ClientSize, Failed> {
+    let sizes = transaction.open_table(SIZES_OF_CLIENTS)?;
+    let size = sizes.get(client)?.map(|size| size.value());
+    let (turns, bytes) = size.unwrap_or_default();
+    Ok(ClientSize { turns, bytes })
+}
+
+/// Counts a change of a client.
+pub(super) fn change_size(
+    transaction: &WriteTransaction,
+    client: &[u8; 32],
+    change: SizeChange,
+) -> Result<(), Failed> {
+    let before = size_of(transaction, client)?;
+    let after = ClientSize {
+        turns: before.turns.saturating_add_signed(change.turns),
+        bytes: before.bytes.saturating_add_signed(change.bytes),
+    };
+    let mut sizes = transaction.open_table(SIZES_OF_CLIENTS)?;
+    let mut by_bytes = transaction.open_table(CLIENTS_BY_BYTES)?;
+    by_bytes.remove((before.bytes, client))?;
+    if after == ClientSize::default() {
+        sizes.remove(client)?;
+    } else {
+        sizes.insert(client, (after.turns, after.bytes))?;
+        by_bytes.insert((after.bytes, client), ())?;
+    }
+    drop((sizes, by_bytes));
+    add(transaction, "bytes", change.bytes)?;
     Ok(())
 }

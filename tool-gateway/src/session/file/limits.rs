@@ -4,9 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use redb::{ReadableTable as _, WriteTransaction};
 
-use super::counters::{count_bytes, count_turns};
+use super::counters::{count_bytes, size_of};
 use super::remove::{remove_from_session, remove_older_turn, remove_progress};
-use super::tables::{EXPIRY, PROGRESS_EXPIRY, SESSIONS_OF_CLIENT, seconds};
+use super::tables::{
+    CLIENTS_BY_BYTES, EXPIRY, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SESSIONS_OF_CLIENT, seconds,
+};
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::record::SessionId;
@@ -21,14 +23,61 @@ pub(super) struct StoreLimits {
     pub(super) ttl: Duration,
     pub(super) max_bytes: u64,
     pub(super) max_turns_per_client: u64,
+    pub(super) max_bytes_per_client: u64,
 }
 
 /// The entry that was just saved, and stays.
 pub(super) struct Saved<'s> {
+    pub(super) client: [u8; 32],
     pub(super) session: Option<&'s SessionId>,
     pub(super) request: Option<Digest>,
-    /// Number of bytes before the entry was saved.
-    pub(super) bytes_before: u64,
+    pub(super) before: Before,
+}
+
+/// Numbers of bytes before an entry is saved.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    of_all: u64,
+    of_client: u64,
+}
+
+impl Before {
+    pub(super) fn new(transaction: &WriteTransaction, client: &[u8; 32]) -> Result<Self, Failed> {
+        Ok(Self {
+            of_all: count_bytes(transaction)?,
+            of_client: size_of(transaction, client)?.bytes,
+        })
+    }
+}
+
+/// An entry that is removed.
+enum Removable {
+    Session { expires_at: u64, id: SessionId },
+    Progress { expires_at: u64, request: [u8; 32] },
+}
+
+impl Removable {
+    fn expires_at(&self) -> u64 {
+        match self {
+            Self::Session { expires_at, .. } | Self::Progress { expires_at, .. } => *expires_at,
+        }
+    }
+
+    fn remove(self, transaction: &WriteTransaction) -> Result<(), Failed> {
+        match self {
+            Self::Session { expires_at, id } => remove_from_session(transaction, expires_at, &id),
+            Self::Progress { request, .. } => remove_progress(transaction, &request),
+        }
+    }
+
+    /// Returns the entry that expires first.
+    fn first(session: Option<Self>, progress: Option<Self>) -> Option<Self> {
+        match (session, progress) {
+            (Some(session), Some(progress)) if session.expires_at() < progress.expires_at() => Some(session),
+            (session, None) => session,
+            (_, progress) => progress,
+        }
+    }
 }
 
 impl StoreLimits {
@@ -39,103 +88,173 @@ impl StoreLimits {
         seconds(SystemTime::now()).saturating_add(ttl)
     }
 
-    /// While a client has too many turns, removes its turns that expire first, except the turn that was just saved.
-    pub(super) fn make_room_for_client(
+    /// Removes expired entries, then entries over the caps, except the entry that was saved now.
+    pub(super) fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
+        self.remove_expired(transaction, MAX_REMOVED)?;
+        self.make_room_for_client(transaction, saved)?;
+        self.make_room_for_all(transaction, saved)
+    }
+
+    /// Removes expired entries, up to a number. Returns how many were removed.
+    pub(super) fn remove_expired(
         &self,
         transaction: &WriteTransaction,
-        client: Digest,
-        saved: &SessionId,
-    ) -> Result<(), Failed> {
-        for _ in 0..MAX_REMOVED {
-            if count_turns(transaction, client)? <= self.max_turns_per_client {
-                break;
+        max_removed: usize,
+    ) -> Result<usize, Failed> {
+        let now = seconds(SystemTime::now());
+        for removed in 0..max_removed {
+            let first = Removable::first(first_session(transaction)?, first_progress(transaction)?);
+            match first.filter(|first| first.expires_at() <= now) {
+                Some(expired) => expired.remove(transaction)?,
+                None => return Ok(removed),
             }
-            if let Some((at, id)) = first_session_of_client(transaction, client, saved)? {
-                remove_from_session(transaction, at, &id)?;
-            } else if !remove_older_turn(transaction, saved)? {
+        }
+        Ok(max_removed)
+    }
+
+    /// Removes the entries that expire first of a client over its caps.
+    fn make_room_for_client(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
+        for removed in 0.. {
+            let size = size_of(transaction, &saved.client)?;
+            let has_too_many_bytes = size.bytes > self.max_bytes_per_client;
+            // A large entry makes as much room as it takes.
+            let is_done =
+                removed >= MAX_REMOVED && !(has_too_many_bytes && size.bytes > saved.before.of_client);
+            if is_done
+                || !(has_too_many_bytes || size.turns > self.max_turns_per_client)
+                || !remove_first(transaction, &saved.client, saved)?
+            {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Removes expired entries. While there are too many bytes, removes the entries that expire first, except the entry that was just
-    /// saved.
-    pub(super) fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
-        let now = seconds(SystemTime::now());
+    /// Removes the entries that expire first of the client that takes most, while there are too many bytes.
+    ///
+    /// A client that takes most with the saved entry alone displaces others only as far as they are over the cap without it.
+    fn make_room_for_all(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;
-            let is_over = bytes > self.max_bytes;
-            // A large entry removes enough for its own size.
-            if removed >= MAX_REMOVED && !(is_over && bytes > saved.bytes_before) {
+            let is_done = removed >= MAX_REMOVED && bytes <= saved.before.of_all;
+            if bytes <= self.max_bytes || is_done {
                 break;
             }
-            let until = if is_over { u64::MAX } else { now };
-            let session = first_session(transaction, saved.session)?.filter(|(at, _)| *at <= until);
-            let progress = first_progress(transaction, saved.request)?.filter(|(at, _)| *at <= until);
-            match (session, progress) {
-                (Some((at, id)), progress) if progress.is_none_or(|(other, _)| at < other) => {
-                    remove_from_session(transaction, at, &id)?;
-                }
-                (_, Some((_, request))) => remove_progress(transaction, &request)?,
-                (_, None) => match saved.session {
-                    Some(session) if is_over && remove_older_turn(transaction, session)? => {}
-                    _ => break,
-                },
+            let (first, second) = largest_clients(transaction)?;
+            let own = size_of(transaction, &saved.client)?.bytes;
+            let is_over_without = bytes.saturating_sub(own) > self.max_bytes;
+            let is_removed = match first {
+                Some(first) => remove_first(transaction, &first, saved)?,
+                None => false,
+            };
+            let is_removed = is_removed
+                || match second.filter(|_| is_over_without) {
+                    Some(second) => remove_first(transaction, &second, saved)?,
+                    None => false,
+                };
+            if !is_removed {
+                break;
             }
         }
         Ok(())
     }
 }
 
-/// Returns the session that expires first, except `but`, with its expiration time.
-fn first_session(
+/// Removes the entry of a client that expires first, except the entry that was saved now. Returns whether there was one.
+fn remove_first(
     transaction: &WriteTransaction,
-    but: Option<&SessionId>,
-) -> Result<Option<(u64, SessionId)>, Failed> {
-    let expiry = transaction.open_table(EXPIRY)?;
-    for entry in expiry.iter()? {
-        let (key, _) = entry?;
-        let (at, id) = key.value();
-        if but.is_none_or(|but| but.0 != id) {
-            return Ok(Some((at, SessionId(id.to_owned()))));
-        }
+    client: &[u8; 32],
+    saved: &Saved<'_>,
+) -> Result<bool, Failed> {
+    let session = first_session_of_client(transaction, client, saved.session)?;
+    let progress = first_progress_of_client(transaction, client, saved.request)?;
+    if let Some(first) = Removable::first(session, progress) {
+        first.remove(transaction)?;
+        return Ok(true);
     }
-    Ok(None)
+    match saved.session {
+        Some(session) if *client == saved.client => remove_older_turn(transaction, session),
+        _ => Ok(false),
+    }
 }
 
-/// Returns the session of a client that expires first, except `but`, with its expiration time.
+/// Returns the two clients with most bytes, the largest first.
+fn largest_clients(transaction: &WriteTransaction) -> Result<(Option<[u8; 32]>, Option<[u8; 32]>), Failed> {
+    let clients = transaction.open_table(CLIENTS_BY_BYTES)?;
+    let mut clients = clients
+        .iter()?
+        .rev()
+        .map(|entry| Ok::<_, Failed>(*entry?.0.value().1));
+    Ok((clients.next().transpose()?, clients.next().transpose()?))
+}
+
+/// Returns the session that expires first.
+fn first_session(transaction: &WriteTransaction) -> Result<Option<Removable>, Failed> {
+    let expiry = transaction.open_table(EXPIRY)?;
+    let Some((key, _)) = expiry.first()? else {
+        return Ok(None);
+    };
+    let (expires_at, id) = key.value();
+    Ok(Some(Removable::Session {
+        expires_at,
+        id: SessionId(id.to_owned()),
+    }))
+}
+
+/// Returns the progress that expires first.
+fn first_progress(transaction: &WriteTransaction) -> Result<Option<Removable>, Failed> {
+    let expiry = transaction.open_table(PROGRESS_EXPIRY)?;
+    let Some((key, _)) = expiry.first()? else {
+        return Ok(None);
+    };
+    let (expires_at, request) = key.value();
+    Ok(Some(Removable::Progress {
+        expires_at,
+        request: *request,
+    }))
+}
+
+/// Returns the session of a client that expires first, except this one.
 fn first_session_of_client(
     transaction: &WriteTransaction,
-    client: Digest,
-    but: &SessionId,
-) -> Result<Option<(u64, SessionId)>, Failed> {
+    client: &[u8; 32],
+    but: Option<&SessionId>,
+) -> Result<Option<Removable>, Failed> {
     let sessions = transaction.open_table(SESSIONS_OF_CLIENT)?;
-    let client = client.as_bytes();
     for entry in sessions.range((client, 0, "")..)? {
         let (key, _) = entry?;
-        let (other, at, id) = key.value();
+        let (other, expires_at, id) = key.value();
         if other != client {
             break;
         }
-        if but.0 != id {
-            return Ok(Some((at, SessionId(id.to_owned()))));
+        if but.is_none_or(|but| but.0 != id) {
+            return Ok(Some(Removable::Session {
+                expires_at,
+                id: SessionId(id.to_owned()),
+            }));
         }
     }
     Ok(None)
 }
 
-/// Returns the request whose progress expires first, except `but`, with its expiration time.
-fn first_progress(
+/// Returns the progress of a client that expires first, except the progress of this request.
+fn first_progress_of_client(
     transaction: &WriteTransaction,
+    client: &[u8; 32],
     but: Option<Digest>,
-) -> Result<Option<(u64, [u8; 32])>, Failed> {
-    let expiry = transaction.open_table(PROGRESS_EXPIRY)?;
-    for entry in expiry.iter()? {
+) -> Result<Option<Removable>, Failed> {
+    let progress = transaction.open_table(PROGRESS_OF_CLIENT)?;
+    for entry in progress.range((client, 0, &[0; 32])..)? {
         let (key, _) = entry?;
-        let (at, request) = key.value();
+        let (other, expires_at, request) = key.value();
+        if other != client {
+            break;
+        }
         if but.is_none_or(|but| but.as_bytes() != request) {
-            return Ok(Some((at, *request)));
+            return Ok(Some(Removable::Progress {
+                expires_at,
+                request: *request,
+            }));
         }
     }
     Ok(None)

@@ -7,13 +7,14 @@ use std::time::SystemTime;
 use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
 
 use super::tables::{
-    CALLS, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, SESSIONS, StoredSession, StoredTurn, TURNS, seconds,
+    CALLS, KEYS, LOGS, POINTS, POINTS_OF_SESSION, SEGMENTS, SESSIONS, StoredSession, StoredTurn, TURNS,
+    seconds,
 };
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::{Session, SessionId, Turn};
-use crate::session::store::{MAX_TURNS_OF_POINT, Progress};
+use crate::session::store::MAX_TURNS_OF_POINT;
 
 /// Reads turns whose session has not expired. Caches the session, since most turns of a request belong to one session.
 pub(super) struct TurnReader<'t> {
@@ -110,18 +111,20 @@ pub(super) fn session(transaction: &ReadTransaction, id: &str) -> Result<Option<
     Ok(is_known.then_some(stored.session))
 }
 
-/// Returns the progress of a request, unless it has expired.
-pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result<Option<Progress>, Failed> {
-    let table = transaction.open_table(PROGRESS)?;
-    let Some(found) = table.get(request.as_bytes())? else {
-        return Ok(None);
+/// Returns the segments of a request's progress, unless it has expired.
+pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result<Vec<Vec<u8>>, Failed> {
+    let logs = transaction.open_table(LOGS)?;
+    let Some(log) = logs.get(request.as_bytes())? else {
+        return Ok(Vec::new());
     };
-    let (expires_at, record) = found.value();
-    let is_known = expires_at > seconds(SystemTime::now());
-    Ok(is_known.then(|| Progress {
-        request,
-        record: record.to_vec(),
-    }))
+    let (expires_at, _, count, _) = log.value();
+    if expires_at <= seconds(SystemTime::now()) {
+        return Ok(Vec::new());
+    }
+    let segments = transaction.open_table(SEGMENTS)?;
+    let request = request.as_bytes();
+    let segments = segments.range((request, 0)..(request, count))?;
+    segments.map(|segment| Ok(segment?.1.value().to_vec())).collect()
 }
 
 /// Loads a session for a change, even if the session has expired.

@@ -2,6 +2,8 @@
 
 mod tables;
 mod counters;
+mod version_5;
+mod create;
 mod lookup;
 mod remove;
 mod limits;
@@ -23,16 +25,16 @@ use super::chain::Digest;
 use super::database::{Failed, FileDatabase};
 use super::record::{Session, SessionId, Turn};
 use super::store::{
-    DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Progress, SavedTurn, SessionStore, StoreError, StoreFuture,
-    StoreSize,
+    DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Progress, SavedTurn, SessionStore,
+    StoreError, StoreFuture, StoreSize,
 };
 
 /// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The file also has the
 /// secret of the digests, so that [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions after a restart.
 ///
-/// A session expires after a time without a new turn; the progress of a request expires, too. Over a maximum, the entries that expire first
-/// are removed: the oldest turns of a session, and the session with its last turn. The client's messages are forwarded unchanged in place
-/// of removed turns.
+/// Sessions expire after a time without a new turn, and so does the progress of requests. A client over its caps loses what expires first:
+/// the oldest turns of a session, and the session with its last turn. Over the cap of all clients, the client that takes most does. The
+/// beginning of the history then goes up as the client sends it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -67,7 +69,7 @@ impl FileStore {
     /// If the file cannot be opened or created, is not a session file or is corrupted, has lost its secret, or is open in another process.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let database = FileDatabase::open(path.as_ref())?;
-        let secret = database.write(tables::create)?;
+        let secret = database.write(create::create)?;
         Ok(Self {
             database: Arc::new(database),
             secret,
@@ -75,6 +77,7 @@ impl FileStore {
                 ttl: DEFAULT_TTL,
                 max_bytes: 4 << 30,
                 max_turns_per_client: DEFAULT_TURNS_PER_CLIENT,
+                max_bytes_per_client: DEFAULT_BYTES_PER_CLIENT,
             },
         })
     }
@@ -100,6 +103,13 @@ impl FileStore {
     #[must_use]
     pub fn with_max_turns_per_client(mut self, turns: u64) -> Self {
         self.limits.max_turns_per_client = turns;
+        self
+    }
+
+    /// Sets how many bytes of turns and of requests' progress of each client are kept, 256 MiB by default.
+    #[must_use]
+    pub fn with_max_bytes_per_client(mut self, bytes: u64) -> Self {
+        self.limits.max_bytes_per_client = bytes;
         self
     }
 
@@ -202,7 +212,7 @@ impl SessionStore for FileStore {
     }
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        self.write(move |transaction, limits| save::save_turn(transaction, limits, saved))
+        self.write(move |transaction, limits| save::save_turn(transaction, limits, &saved))
     }
 
     fn is_durable(&self) -> bool {
@@ -213,7 +223,7 @@ impl SessionStore for FileStore {
         self.write(move |transaction, limits| save::save_progress(transaction, limits, &progress))
     }
 
-    fn progress(&self, request: Digest) -> StoreFuture<'_, Option<Progress>> {
+    fn progress(&self, _: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
         self.read(move |transaction| lookup::progress(transaction, request))
     }
 

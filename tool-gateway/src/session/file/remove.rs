@@ -2,19 +2,19 @@
 
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
-use super::counters::{add_bytes, add_turns};
+use super::counters::{SizeChange, change_size};
 use super::lookup::load_session;
 use super::tables::{
-    CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
-    StoredTurn, TURNS, TURNS_OF_SESSION,
+    CALLS, EXPIRY, KEYS, LOGS, POINTS, POINTS_OF_SESSION, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SEGMENTS,
+    SESSIONS, SESSIONS_OF_CLIENT, StoredTurn, TURNS, TURNS_OF_SESSION,
 };
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::SessionId;
 
-/// Removes a turn. Returns whether the turn existed.
-pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bool, Failed> {
+/// Removes a turn of a client. Returns whether it was there.
+pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &str) -> Result<bool, Failed> {
     let removed: Option<(StoredTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;
         let removed = turns.remove(id)?;
@@ -42,7 +42,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, id: &str) -> Result<bo
         stored.turn.point.as_bytes(),
         stored.number,
     ))?;
-    add_bytes(transaction, 0, bytes)?;
+    change_size(transaction, client.as_bytes(), SizeChange::turn(bytes).removed())?;
     Ok(true)
 }
 
@@ -60,8 +60,7 @@ pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &Sessio
     let Some(stored) = load_session(transaction, session)? else {
         return Ok(false);
     };
-    add_turns(transaction, stored.client, -1)?;
-    remove_turn(transaction, &oldest)
+    remove_turn(transaction, stored.client, &oldest)
 }
 
 /// Removes the oldest turn of a session. The session is removed with its last turn.
@@ -79,15 +78,9 @@ pub(super) fn remove_from_session(
 fn remove_session(transaction: &WriteTransaction, expires_at: u64, id: &SessionId) -> Result<(), Failed> {
     let name = id.0.as_str();
     if let Some(stored) = load_session(transaction, id)? {
-        let turns = turns_of_session(transaction, name)?;
-        for turn in &turns {
-            remove_turn(transaction, turn)?;
+        for turn in turns_of_session(transaction, name)? {
+            remove_turn(transaction, stored.client, &turn)?;
         }
-        add_turns(
-            transaction,
-            stored.client,
-            -i64::try_from(turns.len()).unwrap_or(i64::MAX),
-        )?;
         transaction.open_table(SESSIONS_OF_CLIENT)?.remove((
             stored.client.as_bytes(),
             stored.expires_at,
@@ -123,17 +116,31 @@ fn turns_of_session(transaction: &WriteTransaction, session: &str) -> Result<Vec
     ids.map(|entry| Ok(entry?.1.value().to_owned())).collect()
 }
 
+/// Removes the progress of a request.
 pub(super) fn remove_progress(transaction: &WriteTransaction, request: &[u8; 32]) -> Result<(), Failed> {
     let removed = {
-        let mut all = transaction.open_table(PROGRESS)?;
-        let removed = all.remove(request)?;
-        removed.map(|removed| (removed.value().0, removed.value().1.len()))
+        let mut logs = transaction.open_table(LOGS)?;
+        let removed = logs.remove(request)?;
+        removed.map(|removed| {
+            let (expires_at, client, segments, bytes) = removed.value();
+            (expires_at, *client, segments, bytes)
+        })
     };
-    let Some((expires_at, bytes)) = removed else {
+    let Some((expires_at, client, segments, bytes)) = removed else {
         return Ok(());
     };
+    {
+        let mut all = transaction.open_table(SEGMENTS)?;
+        for at in 0..segments {
+            all.remove((request, at))?;
+        }
+    }
     transaction
         .open_table(PROGRESS_EXPIRY)?
         .remove((expires_at, request))?;
-    add_bytes(transaction, 0, bytes)
+    transaction
+        .open_table(PROGRESS_OF_CLIENT)?
+        .remove((&client, expires_at, request))?;
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    change_size(transaction, &client, SizeChange::progress(bytes).removed())
 }

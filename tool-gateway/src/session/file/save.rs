@@ -2,85 +2,81 @@
 
 use std::time::SystemTime;
 
-use redb::WriteTransaction;
+use redb::{ReadableTable as _, WriteTransaction};
 use serde_json::Map;
 
-use super::counters::{add_bytes, add_turns, count_bytes, next_number};
-use super::limits::{Saved, StoreLimits};
+use super::counters::{SizeChange, change_size, next_number};
+use super::limits::{Before, Saved, StoreLimits};
 use super::lookup::load_session;
 use super::remove::{remove_key, remove_progress, remove_turn};
 use super::tables::{
-    CALLS, EXPIRY, KEYS, POINTS, POINTS_OF_SESSION, PROGRESS, PROGRESS_EXPIRY, SESSIONS, SESSIONS_OF_CLIENT,
-    StoredSession, StoredTurn, TURNS, TURNS_OF_SESSION,
+    CALLS, EXPIRY, KEYS, LOGS, POINTS, POINTS_OF_SESSION, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SEGMENTS,
+    SESSIONS, SESSIONS_OF_CLIENT, StoredSession, TURNS, TURNS_OF_SESSION, WrittenTurn,
 };
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::encoding::encode;
 use crate::session::record::{Session, Turn};
-use crate::session::store::{Progress, SavedTurn, push_key};
+use crate::session::store::{Progress, SavedTurn, StoreError, push_key};
 
 /// Stores a turn with the progress of its request.
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
-    saved: SavedTurn,
+    saved: &SavedTurn,
 ) -> Result<(), Failed> {
-    let SavedTurn {
-        turn,
-        client,
-        calls,
-        keys,
-        progress,
-    } = saved;
-    let bytes_before = count_bytes(transaction)?;
-    let session = turn.session.clone();
-    let client = insert_session(transaction, limits, &turn, client, &keys)?;
-    insert_turn(transaction, client, turn, calls)?;
-    if let Some(progress) = &progress {
-        insert_progress(transaction, limits, progress)?;
+    let turn = &saved.turn;
+    let stored = load_session(transaction, &turn.session)?;
+    let client = stored.as_ref().map_or(saved.client, |stored| stored.client);
+    let before = Before::new(transaction, client.as_bytes())?;
+    insert_session(transaction, limits, saved, stored)?;
+    insert_turn(transaction, client, turn, &saved.calls)?;
+    if let Some(progress) = &saved.progress {
+        append_progress(transaction, limits, progress)?;
     }
-    limits.make_room_for_client(transaction, client, &session)?;
     let saved = Saved {
-        session: Some(&session),
-        request: progress.map(|progress| progress.request),
-        bytes_before,
+        client: *client.as_bytes(),
+        session: Some(&turn.session),
+        request: saved.progress.as_ref().map(|progress| progress.request),
+        before,
     };
     limits.make_room(transaction, &saved)
 }
 
-/// Stores the progress of a request whose turn is not complete.
+/// Stores a segment of the progress of a request whose turn is not complete.
 pub(super) fn save_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     progress: &Progress,
 ) -> Result<(), Failed> {
-    let bytes_before = count_bytes(transaction)?;
-    insert_progress(transaction, limits, progress)?;
+    let client = *progress.client.as_bytes();
+    let before = Before::new(transaction, &client)?;
+    append_progress(transaction, limits, progress)?;
     let saved = Saved {
+        client,
         session: None,
         request: Some(progress.request),
-        bytes_before,
+        before,
     };
     limits.make_room(transaction, &saved)
 }
 
-/// Creates or updates the session of a turn. Returns the session's client.
+/// Stores the session of a turn, which is new or continues with it.
 fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
-    turn: &Turn,
-    client: Digest,
-    keys: &[Digest],
-) -> Result<Digest, Failed> {
-    let now = SystemTime::now();
-    let mut stored = load_session(transaction, &turn.session)?.unwrap_or_else(|| StoredSession {
+    saved: &SavedTurn,
+    stored: Option<StoredSession>,
+) -> Result<(), Failed> {
+    let (now, turn) = (SystemTime::now(), &saved.turn);
+    let mut stored = stored.unwrap_or_else(|| StoredSession {
         session: Session {
             id: turn.session.clone(),
             created_at: now,
             last_active: now,
             state: Map::new(),
         },
-        client,
+        client: saved.client,
         keys: Vec::new(),
         expires_at: 0,
     });
@@ -96,7 +92,7 @@ fn insert_session(
     stored.session.last_active = now;
     stored.session.state.clone_from(&turn.state);
     let mut all_keys = transaction.open_table(KEYS)?;
-    for key in keys {
+    for key in &saved.keys {
         all_keys.insert(key.as_bytes(), name)?;
         if let Some(oldest) = push_key(&mut stored.keys, *key) {
             remove_key(&mut all_keys, oldest, name)?;
@@ -105,42 +101,63 @@ fn insert_session(
     transaction
         .open_table(SESSIONS)?
         .insert(name, encode(&stored)?.as_slice())?;
-    Ok(client)
+    Ok(())
 }
 
-fn insert_progress(
+/// Stores a segment after the segments before it.
+fn append_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
     progress: &Progress,
 ) -> Result<(), Failed> {
+    let (request, client) = (progress.request.as_bytes(), progress.client.as_bytes());
+    if progress.at == 0 {
+        remove_progress(transaction, request)?;
+    }
+    let mut logs = transaction.open_table(LOGS)?;
+    let before = logs.get(request)?.map(|log| {
+        let (expires_at, client, segments, bytes) = log.value();
+        (expires_at, *client, segments, bytes)
+    });
+    let (segments, bytes_before) = before.map_or((0, 0), |(_, _, segments, bytes)| (segments, bytes));
+    if segments != progress.at {
+        return Err(Failed::Store(StoreError(format!(
+            "expected segment {segments} of a request's progress, got {}",
+            progress.at
+        ))));
+    }
+    let mut expiry = transaction.open_table(PROGRESS_EXPIRY)?;
+    let mut of_client = transaction.open_table(PROGRESS_OF_CLIENT)?;
+    if let Some((expires_at, client, ..)) = &before {
+        expiry.remove((*expires_at, request))?;
+        of_client.remove((client, *expires_at, request))?;
+    }
     let expires_at = limits.expiry(false);
-    let request = progress.request.as_bytes();
-    remove_progress(transaction, request)?;
+    let bytes = progress.segment.len();
+    logs.insert(
+        request,
+        (expires_at, client, segments + 1, bytes_before + bytes as u64),
+    )?;
+    expiry.insert((expires_at, request), ())?;
+    of_client.insert((client, expires_at, request), ())?;
     transaction
-        .open_table(PROGRESS)?
-        .insert(request, (expires_at, progress.record.as_slice()))?;
-    transaction
-        .open_table(PROGRESS_EXPIRY)?
-        .insert((expires_at, request), ())?;
-    add_bytes(transaction, progress.record.len(), 0)
+        .open_table(SEGMENTS)?
+        .insert((request, progress.at), progress.segment.as_slice())?;
+    change_size(transaction, client, SizeChange::progress(bytes))
 }
 
 /// Stores a turn, in place of an earlier version with its id.
 fn insert_turn(
     transaction: &WriteTransaction,
     client: Digest,
-    turn: Turn,
-    calls: Vec<Digest>,
+    turn: &Turn,
+    calls: &[Digest],
 ) -> Result<(), Failed> {
-    if !remove_turn(transaction, &turn.id)? {
-        add_turns(transaction, client, 1)?;
-    }
-    let number = next_number(transaction)?;
-    let stored = StoredTurn { turn, calls, number };
-    let bytes = encode(&stored)?;
-    add_bytes(transaction, bytes.len(), 0)?;
-    let StoredTurn { turn, calls, .. } = stored;
     let (id, session, point) = (turn.id.as_str(), turn.session.0.as_str(), turn.point.as_bytes());
+    remove_turn(transaction, client, id)?;
+    let number = next_number(transaction)?;
+    let bytes = encode(&WrittenTurn { turn, calls, number })?;
+    change_size(transaction, client.as_bytes(), SizeChange::turn(bytes.len()))?;
     transaction.open_table(TURNS)?.insert(id, bytes.as_slice())?;
     transaction
         .open_multimap_table(POINTS)?
@@ -152,7 +169,7 @@ fn insert_turn(
         .open_table(POINTS_OF_SESSION)?
         .insert((session, point, number), id)?;
     let mut all_calls = transaction.open_table(CALLS)?;
-    for call in &calls {
+    for call in calls {
         all_calls.insert(call.as_bytes(), id)?;
     }
     Ok(())

@@ -2,14 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use redb::{MultimapTableDefinition, ReadableTable as _, TableDefinition, WriteTransaction};
+use redb::{MultimapTableDefinition, TableDefinition};
 use serde::{Deserialize, Serialize};
 
 use crate::session::chain::Digest;
-use crate::session::database::Failed;
-use crate::session::encoding::VERSION;
 use crate::session::record::{Session, Turn};
-use crate::session::store::StoreError;
 
 /// Turns by id.
 pub(super) const TURNS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("turns");
@@ -33,26 +30,44 @@ pub(super) const EXPIRY: TableDefinition<'_, (u64, &str), ()> = TableDefinition:
 /// Sessions of a client by expiration.
 pub(super) const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str), ()> =
     TableDefinition::new("sessions of a client");
-/// Number of turns by client.
-pub(super) const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> =
-    TableDefinition::new("turns of a client");
-/// Number of turns ever stored, and number of bytes.
+/// Number of turns by client, and number of bytes of turns and progress.
+pub(super) const SIZES_OF_CLIENTS: TableDefinition<'_, &[u8; 32], (u64, u64)> =
+    TableDefinition::new("sizes of clients");
+/// The clients by their number of bytes.
+pub(super) const CLIENTS_BY_BYTES: TableDefinition<'_, (u64, &[u8; 32]), ()> =
+    TableDefinition::new("clients by bytes");
+/// Number of turns that were ever stored, and number of bytes.
 pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
-/// Progress of requests, with its expiration in seconds since 1970.
-pub(super) const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
-/// Requests by the expiration of their progress.
+/// Logs of the progress of requests: the expiration in seconds since 1970, the client, the number of segments, and of their bytes.
+pub(super) const LOGS: TableDefinition<'_, &[u8; 32], (u64, &[u8; 32], u64, u64)> =
+    TableDefinition::new("logs");
+/// The segments of logs by the request and their position.
+pub(super) const SEGMENTS: TableDefinition<'_, (&[u8; 32], u64), &[u8]> = TableDefinition::new("segments");
+/// The requests by the expiration of their progress.
 pub(super) const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("progress expiry");
-/// Secret of the digests.
+/// The requests of a client by the expiration of their progress.
+pub(super) const PROGRESS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &[u8; 32]), ()> =
+    TableDefinition::new("progress of a client");
+/// The secret of the digests.
 pub(super) const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
 /// Version of these tables and of their records.
 pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
 
-#[derive(Serialize, Deserialize)]
+/// A turn as it is read: [`WrittenTurn`].
+#[derive(Deserialize)]
 pub(super) struct StoredTurn {
     pub(super) turn: Turn,
     pub(super) calls: Vec<Digest>,
-    /// Sequence number of the turn among all turns.
+    pub(super) number: u64,
+}
+
+/// A turn as it is written.
+#[derive(Serialize)]
+pub(super) struct WrittenTurn<'s> {
+    pub(super) turn: &'s Turn,
+    pub(super) calls: &'s [Digest],
+    /// The number of the turn among all turns.
     pub(super) number: u64,
 }
 
@@ -67,49 +82,4 @@ pub(super) struct StoredSession {
 /// Converts a time to seconds since 1970.
 pub(super) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-/// Creates the tables of a new file, and returns its secret. A file with other tables or without its secret is an error: with a new secret,
-/// no stored session would be found.
-pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
-    let is_new = transaction.list_tables()?.next().is_none();
-    {
-        let mut versions = transaction.open_table(FILE_VERSION)?;
-        if is_new {
-            versions.insert((), VERSION)?;
-        }
-        let version = versions.get(())?.map(|version| version.value());
-        if version != Some(VERSION) {
-            return Err(Failed::Store(StoreError(
-                "it was not written by this version of the program; use the one that wrote it, or name another file"
-                    .to_owned(),
-            )));
-        }
-    }
-    transaction.open_table(TURNS)?;
-    transaction.open_multimap_table(POINTS)?;
-    transaction.open_table(TURNS_OF_SESSION)?;
-    transaction.open_table(POINTS_OF_SESSION)?;
-    transaction.open_table(CALLS)?;
-    transaction.open_table(KEYS)?;
-    transaction.open_table(SESSIONS)?;
-    transaction.open_table(EXPIRY)?;
-    transaction.open_table(SESSIONS_OF_CLIENT)?;
-    transaction.open_table(TURNS_OF_CLIENT)?;
-    transaction.open_table(COUNTERS)?;
-    transaction.open_table(PROGRESS)?;
-    transaction.open_table(PROGRESS_EXPIRY)?;
-    let mut secrets = transaction.open_table(SECRET).map_err(lost_secret)?;
-    if is_new {
-        secrets.insert((), &crate::random::bytes())?;
-    }
-    let secret = secrets.get(()).map_err(lost_secret)?;
-    let secret = secret.ok_or_else(|| lost_secret("it is missing"))?;
-    Ok(*secret.value())
-}
-
-fn lost_secret(error: impl std::fmt::Display) -> Failed {
-    Failed::Store(StoreError(format!(
-        "the secret of its sessions cannot be read: {error}; restore the file from a backup, or name another file"
-    )))
 }

@@ -7,11 +7,12 @@ use redb::WriteTransaction;
 use serde_json::Map;
 
 use super::FileStore;
+use super::create;
 use super::lookup::TurnReader;
 use super::save::save_turn;
-use super::tables::{self, FILE_VERSION};
+use super::tables::FILE_VERSION;
 use crate::session::chain::{ChainKey, Digest};
-use crate::session::encoding::VERSION;
+use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
 use crate::session::tests::work;
@@ -61,7 +62,7 @@ impl Look {
                     keys: Vec::new(),
                     progress: None,
                 };
-                save_turn(transaction, &self.store.limits, saved)?;
+                save_turn(transaction, &self.store.limits, &saved)?;
             }
             Ok(())
         };
@@ -160,10 +161,10 @@ fn file_of_another_version_is_refused() {
         };
         look.store.write_now(write).unwrap();
     };
-    let create = || look.store.write_now(tables::create);
+    let create = || look.store.write_now(create::create);
     assert!(create().is_ok());
-    // Files of the first versions had no version.
-    for other in [None, Some(VERSION - 1), Some(VERSION + 1)] {
+    // The first versions had none.
+    for other in [None, Some(OLDEST_VERSION - 1), Some(VERSION + 1)] {
         write(other);
         let StoreError(error) = create().unwrap_err();
         assert!(
@@ -182,8 +183,10 @@ async fn abandoned_write_is_not_executed_later() {
     let store = FileStore::open(folder.join("sessions.redb")).unwrap();
     let request = ChainKey::new([1; 32]).digest(&[b"request"]);
     let progress = |record: &[u8]| Progress {
+        client: request,
         request,
-        record: record.to_vec(),
+        at: 0,
+        segment: record.to_vec(),
     };
     store.save_progress(progress(b"first")).await.unwrap();
     // Another write blocks the file.
@@ -204,10 +207,10 @@ async fn abandoned_write_is_not_executed_later() {
     writing.join().unwrap().unwrap();
     // Time enough for the abandoned write, if it were executed.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let found = store.progress(request).await.unwrap();
-    assert_eq!(found, Some(progress(b"first")));
+    let found = store.progress(request, request).await.unwrap();
+    assert_eq!(found, [b"first"]);
     store.save_progress(progress(b"second")).await.unwrap();
-    assert_eq!(store.progress(request).await.unwrap(), Some(progress(b"second")));
+    assert_eq!(store.progress(request, request).await.unwrap(), [b"second"]);
     drop(store);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -180,24 +180,32 @@ async fn progress_in_a_file_makes_room() {
     let folder = Folder::new("progress");
     let store = FileStore::open(folder.file()).unwrap().with_max_bytes(20_000);
     let progress = |number: usize| Progress {
+        client: digest("ada"),
         request: digest(&number.to_string()),
-        record: "x".repeat(1000).into_bytes(),
+        at: 0,
+        segment: "x".repeat(1000).into_bytes(),
     };
     let mut size = 0;
     for number in 0..1000 {
         store.save_progress(progress(number)).await.unwrap();
         // A repeated request takes no more space.
         store.save_progress(progress(number)).await.unwrap();
-        let found = store.progress(digest(&number.to_string())).await.unwrap();
-        assert_eq!(found, Some(progress(number)));
+        let found = store
+            .progress(digest("ada"), digest(&number.to_string()))
+            .await
+            .unwrap();
+        assert_eq!(found, [progress(number).segment]);
         if number == 100 {
             size = std::fs::metadata(folder.file()).unwrap().len();
         }
     }
     let mut kept = Vec::new();
     for number in 0..1000 {
-        let found = store.progress(digest(&number.to_string())).await.unwrap();
-        kept.extend(found.map(|_| number));
+        let found = store
+            .progress(digest("ada"), digest(&number.to_string()))
+            .await
+            .unwrap();
+        kept.extend(found.first().map(|_| number));
     }
     assert!((15..=20).contains(&kept.len()), "{kept:?}");
     let later = std::fs::metadata(folder.file()).unwrap().len();

@@ -99,20 +99,30 @@ async fn conforms(store: &dyn SessionStore) {
 
     assert_eq!(known(store).await, ["a", "b"]);
 
-    // Durable stores also have the progress of a request.
+    // The progress of a request, if the store needs it: segments in their order, and a new log in place of an earlier one.
     if store.is_durable() {
-        let progress = |record: &str| Progress {
-            request: digest("request"),
-            record: record.as_bytes().to_vec(),
+        let (client, request) = (digest("a"), digest("request"));
+        let append = async |at: u64, segment: &str| {
+            let segment = segment.as_bytes().to_vec();
+            let progress = Progress {
+                client,
+                request,
+                at,
+                segment,
+            };
+            store.save_progress(progress).await
         };
-        assert_eq!(store.progress(digest("request")).await.unwrap(), None);
-        for record in ["{}", r#"{"later":1}"#] {
-            store.save_progress(progress(record)).await.unwrap();
-            assert_eq!(
-                store.progress(digest("request")).await.unwrap(),
-                Some(progress(record))
-            );
-        }
+        let segments = async || store.progress(client, request).await.unwrap();
+        assert!(segments().await.is_empty());
+        append(0, "{}").await.unwrap();
+        append(1, "one").await.unwrap();
+        append(2, "two").await.unwrap();
+        assert_eq!(segments().await, [&b"{}"[..], b"one", b"two"]);
+        // A segment is missing before this one.
+        assert!(append(4, "four").await.is_err());
+        assert_eq!(segments().await.len(), 3);
+        append(0, "again").await.unwrap();
+        assert_eq!(segments().await, [b"again"]);
     }
 
     // A turn that is saved again, with the results of its deferred calls, replaces the earlier version.
@@ -181,4 +191,60 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     // Removed entries have made room.
     save(store, turn("6", "new", "6")).await;
     assert_eq!(store.size().await.unwrap().unwrap().turns, 8);
+}
+
+#[tokio::test]
+async fn no_store_lets_a_client_displace_what_others_need() {
+    let folder = Folder::new("conforms-clients");
+    let memory = MemoryStore::new()
+        .with_max_bytes(30_000)
+        .with_max_bytes_per_client(20_000);
+    keeps_turns_of_other_clients(&memory).await;
+    let file = FileStore::open(folder.file()).unwrap();
+    let file = file.with_max_bytes(30_000).with_max_bytes_per_client(20_000);
+    keeps_turns_of_other_clients(&file).await;
+}
+
+/// With 20,000 bytes of each client and 30,000 of all.
+async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
+    save_with(store, turn("suspended-1", "ada/1", "waits"), &["call"], &[]).await;
+    let large = |id: &str, session: &str, bytes: usize| {
+        let mut turn = turn(id, session, id);
+        turn.truth[0].blocks = vec![Block::text(&"x".repeat(bytes))];
+        turn
+    };
+    let kept = async |ids_of: &[String]| {
+        let mut kept = Vec::new();
+        for id in ids_of {
+            kept.extend(ids(store, id).await);
+        }
+        kept
+    };
+    // Many large turns of one client, in one session and in many, and larger than its share.
+    let large_ids: Vec<_> = (0..18).map(|number| format!("large {number}")).collect();
+    for (number, id) in large_ids.iter().enumerate() {
+        save(store, large(id, &format!("eve/{}", number % 9), 9_000)).await;
+    }
+    let of_eve = kept(&large_ids).await;
+    assert_eq!(of_eve.last(), large_ids.last(), "{}", store.name());
+    assert!(of_eve.len() <= 2, "{of_eve:?}");
+    save(store, large("huge", "eve/huge", 100_000)).await;
+    assert_eq!(ids(store, "huge").await, ["huge"]);
+    let found = store.turn_of_call(digest("call")).await.unwrap();
+    assert!(found.is_some(), "{}", store.name());
+    // Over the total, the client that takes most loses its oldest turns, whoever saves.
+    save(store, large("of bob", "bob/1", 9_000)).await;
+    assert_eq!(ids(store, "huge").await, [""; 0]);
+    for number in 0..3 {
+        save(
+            store,
+            large(&format!("of cyd {number}"), &format!("cyd/{number}"), 5_000),
+        )
+        .await;
+    }
+    save(store, large("of dan", "dan/1", 9_000)).await;
+    assert!(ids(store, "of cyd 0").await.is_empty(), "{}", store.name());
+    for kept in ["waits", "of bob", "of cyd 2", "of dan"] {
+        assert_eq!(ids(store, kept).await.len(), 1, "{kept} in {}", store.name());
+    }
 }
