@@ -4,6 +4,7 @@ mod observe;
 pub(crate) mod access;
 pub(crate) mod body;
 mod turns;
+pub(crate) mod expiry;
 pub(crate) mod offload;
 mod drive;
 mod pass;

@@ -9,6 +9,7 @@ use serde_json::Map;
 use tokio::time::Instant;
 
 use super::chain::Digest;
+use super::clock::Clock;
 use super::record::{Session, SessionId, Turn, state_size};
 use super::store::{
     DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR,
@@ -32,6 +33,7 @@ pub struct MemoryStore {
     max_bytes: usize,
     max_bytes_per_client: usize,
     ttl: Duration,
+    clock: Clock,
     tables: Mutex<Tables>,
 }
 
@@ -43,6 +45,9 @@ const KEY_BYTES: usize = 144;
 
 /// Maximum number of expired turns that a save removes, so that no request pays for all.
 const MAX_EXPIRED: usize = 8;
+
+/// Maximum number of expired turns that a sweep removes before other requests get the store.
+const MAX_SWEPT: usize = 256;
 
 #[derive(Debug, Default)]
 struct Tables {
@@ -155,6 +160,7 @@ impl MemoryStore {
             max_bytes: 512 << 20,
             max_bytes_per_client: usize::try_from(DEFAULT_BYTES_PER_CLIENT).unwrap_or(usize::MAX),
             ttl: DEFAULT_TTL,
+            clock: Clock::default(),
             tables: Mutex::default(),
         }
     }
@@ -192,6 +198,13 @@ impl MemoryStore {
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
+        self
+    }
+
+    /// Sets the clocks that allow the removal of expired sessions.
+    #[cfg(test)]
+    pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -261,12 +274,13 @@ impl Tables {
     /// Stores a turn in place of one of the same id, and renews its session. Returns its client.
     fn insert(&mut self, saved: SavedTurn, expiry: Expiry) -> Digest {
         let SavedTurn {
-            turn,
+            mut turn,
             client,
             calls,
             keys,
             progress: _,
         } = saved;
+        turn.shrink();
         self.remove_turn(&turn.id);
         self.saved += 1;
         let number = self.saved;
@@ -414,6 +428,19 @@ impl Tables {
         }
     }
 
+    /// Removes turns of expired sessions, up to a number. Returns how many were removed.
+    fn remove_expired(&mut self, max_removed: usize) -> usize {
+        for removed in 0..max_removed {
+            let first = self.order.first_key_value();
+            let Some((_, expired)) = first.filter(|(place, _)| place.expiry.is_over()) else {
+                return removed;
+            };
+            let expired = expired.clone();
+            self.remove_from_session(&expired);
+        }
+        max_removed
+    }
+
     /// Removes the turn of a client that expires first, except the turn that was saved now. Returns whether a turn was removed.
     fn remove_first(&mut self, client: Digest, saved: &SessionId) -> bool {
         let order = self.clients.get(&client).map(|client| &client.order);
@@ -511,15 +538,15 @@ impl SessionStore for MemoryStore {
                 break;
             }
         }
-        for _ in 0..MAX_EXPIRED {
-            let first = tables.order.first_key_value();
-            let Some((_, expired)) = first.filter(|(place, _)| place.expiry.is_over()) else {
-                break;
-            };
-            let expired = expired.clone();
-            tables.remove_from_session(&expired);
+        if self.clock.may_remove(self.ttl) {
+            tables.remove_expired(MAX_EXPIRED);
         }
         Box::pin(async { Ok(()) })
+    }
+
+    fn remove_expired(&self) -> StoreFuture<'_, bool> {
+        let is_full = self.clock.may_remove(self.ttl) && self.lock().remove_expired(MAX_SWEPT) == MAX_SWEPT;
+        Box::pin(async move { Ok(is_full) })
     }
 
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {

@@ -19,12 +19,13 @@ pub(crate) mod principal;
 pub(crate) mod chain;
 pub mod record;
 pub mod store;
+pub(crate) mod clock;
 pub mod memory;
 pub(crate) mod encoding;
 pub(crate) mod database;
 pub mod file;
 pub(crate) mod recognize;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use chain::Digest;

@@ -93,6 +93,13 @@ impl Turn {
             .map(|call| call.visible_id.as_str())
     }
 
+    /// Frees the memory that texts do not need.
+    pub(crate) fn shrink(&mut self) {
+        for message in &mut self.truth {
+            message.blocks.iter_mut().for_each(Block::shrink);
+        }
+    }
+
     /// Estimates the size of the turn in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         let messages: usize = self.truth.iter().map(TrueMessage::size).sum();

@@ -63,6 +63,14 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls it at intervals; a
+    /// store whose entries expire on their own does nothing.
+    ///
+    /// Nothing is removed for one time to live after the wall clock was set, or after the machine was suspended.
+    fn remove_expired(&self) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
     /// Returns the secret that keys the digests of the sessions, if the store has one. A durable store finds its sessions only with an
     /// unchanged secret: without one in the store, set [`Gateway::with_secret`](crate::Gateway::with_secret).
     fn secret(&self) -> Option<[u8; 32]> {

@@ -116,6 +116,18 @@ impl Block {
         own + self.json.text.capacity() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
 
+    /// Frees the memory that the text does not need.
+    pub(crate) fn shrink(&mut self) {
+        let text = &self.json.text;
+        if text.capacity() - text.len() <= text.len() / 8 + 64 {
+            return;
+        }
+        self.json = Arc::new(Json {
+            text: text.as_str().to_owned(),
+            kind: self.json.kind.clone(),
+        });
+    }
+
     /// Returns the call with repaired arguments, if the arguments are almost JSON, such as a Python dict.
     pub(crate) fn repaired(&self) -> Self {
         let Some(raw) = &self.raw_input else {

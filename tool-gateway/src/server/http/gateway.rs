@@ -13,6 +13,7 @@ use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::routes;
 use crate::server::access::client_limits::ClientLimits;
+use crate::server::expiry;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
@@ -347,6 +348,7 @@ impl Gateway {
         let definitions = shared.definitions().into_iter().cloned();
         shared.internal_tools = definitions.map(InternalTool::new).collect();
         let shared = Arc::new(shared);
+        expiry::start(&shared);
         sweep::start(&shared);
         routes::router(shared)
     }

@@ -86,6 +86,10 @@ impl SessionStore for TimedStore {
         self.timed("progress", self.store.progress(client, request))
     }
 
+    fn remove_expired(&self) -> StoreFuture<'_, bool> {
+        self.timed("remove_expired", self.store.remove_expired())
+    }
+
     fn size(&self) -> StoreFuture<'_, Option<StoreSize>> {
         Box::pin(in_time(self.store.size()))
     }

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::locks::Locks;
@@ -31,8 +29,6 @@ struct Entries {
     clients: HashMap<Principal, ClientTurns>,
     /// Number of turns so far.
     number: u64,
-    /// Time of the latest removal of all expired turns.
-    swept_at: Option<Instant>,
 }
 
 /// The turns of a client.
@@ -121,15 +117,15 @@ impl Entries {
             .clone()
     }
 
-    /// Removes the expired turns of a client, and from time to time of all clients.
-    fn remove_expired(&mut self, client: &Principal) {
+    /// Removes the expired turns of a client.
+    fn remove_expired_of(&mut self, client: &Principal) {
         if let Some(of_client) = self.clients.get_mut(client) {
             of_client.remove_expired(&mut self.by_request);
         }
-        if self.swept_at.is_some_and(|at| at.elapsed() < SWEEP_INTERVAL) {
-            return;
-        }
-        self.swept_at = Some(Instant::now());
+    }
+
+    /// Removes the expired turns of all clients.
+    fn remove_expired(&mut self) {
         let by_request = &mut self.by_request;
         self.clients.retain(|_, of_client| {
             of_client.remove_expired(by_request);
@@ -166,9 +162,6 @@ pub(crate) const KEPT_BYTES_PER_CLIENT: usize = 64 << 20;
 
 /// Maximum number of bytes of all clients' output that are kept for retries.
 const KEPT_BYTES: usize = 256 << 20;
-
-/// Time between two removals of the expired turns of all clients.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time for which an ended turn is kept for retries.
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(600);
@@ -232,6 +225,11 @@ impl TurnTable {
             .any(|running| running.shows_call(&mut is_wanted))
     }
 
+    /// Removes turns that ended long ago.
+    pub(crate) fn remove_expired(&self) {
+        self.lock().remove_expired();
+    }
+
     /// Joins the turn of an equal request, or creates a turn (docs/gateway.md, "Which session it is").
     ///
     /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of its first request.
@@ -266,7 +264,7 @@ impl TurnTable {
 
     fn earlier(&self, client: &Principal, request: Digest, is_retry: bool) -> Earlier {
         let mut turns = self.lock();
-        turns.remove_expired(client);
+        turns.remove_expired_of(client);
         let kept = turns.by_request.get(&request);
         // The table may have an expired turn behind an earlier one that still runs.
         let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
@@ -376,7 +374,7 @@ mod tests {
         let (turns, eve) = (TurnTable::default(), Principal::from_key_name("eve"));
         fail(&turns, &eve, "eve", 1000);
         tokio::time::advance(2 * KEPT_FOR).await;
-        assert!(!is_known(&turns, &ada(), "ada"));
+        turns.remove_expired();
         assert_eq!(turns.bytes.load(Ordering::Relaxed), 0);
         assert!(turns.lock().clients.is_empty());
     }

@@ -1,14 +1,12 @@
 //! [`StoreLimits`]: maximum size and time to live of the file's entries.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
 
 use super::counters::{count_bytes, size_of};
 use super::remove::{remove_from_session, remove_older_turn, remove_progress};
-use super::tables::{
-    CLIENTS_BY_BYTES, EXPIRY, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SESSIONS_OF_CLIENT, seconds,
-};
+use super::tables::{CLIENTS_BY_BYTES, EXPIRY, PROGRESS_EXPIRY, PROGRESS_OF_CLIENT, SESSIONS_OF_CLIENT};
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
 use crate::session::record::SessionId;
@@ -24,6 +22,15 @@ pub(super) struct StoreLimits {
     pub(super) max_bytes: u64,
     pub(super) max_turns_per_client: u64,
     pub(super) max_bytes_per_client: u64,
+}
+
+/// The time of a write.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// Seconds since 1970.
+    pub(super) seconds: u64,
+    /// Whether expired entries may be removed: the clocks agree.
+    pub(super) may_remove: bool,
 }
 
 /// The entry that was just saved, and stays.
@@ -81,35 +88,23 @@ impl Removable {
 }
 
 impl StoreLimits {
-    /// Returns the expiration time of an entry that is saved now.
-    pub(super) fn expiry(&self, is_suspended: bool) -> u64 {
+    /// Returns the time at which an entry that is saved now expires.
+    pub(super) fn expiry(&self, now: Moment, is_suspended: bool) -> u64 {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let ttl = self.ttl.saturating_mul(factor).as_secs().max(1);
-        seconds(SystemTime::now()).saturating_add(ttl)
+        now.seconds.saturating_add(ttl)
     }
 
     /// Removes expired entries, then entries over the caps, except the entry that was saved now.
-    pub(super) fn make_room(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
-        self.remove_expired(transaction, MAX_REMOVED)?;
-        self.make_room_for_client(transaction, saved)?;
-        self.make_room_for_all(transaction, saved)
-    }
-
-    /// Removes expired entries, up to a number. Returns how many were removed.
-    pub(super) fn remove_expired(
+    pub(super) fn make_room(
         &self,
         transaction: &WriteTransaction,
-        max_removed: usize,
-    ) -> Result<usize, Failed> {
-        let now = seconds(SystemTime::now());
-        for removed in 0..max_removed {
-            let first = Removable::first(first_session(transaction)?, first_progress(transaction)?);
-            match first.filter(|first| first.expires_at() <= now) {
-                Some(expired) => expired.remove(transaction)?,
-                None => return Ok(removed),
-            }
-        }
-        Ok(max_removed)
+        now: Moment,
+        saved: &Saved<'_>,
+    ) -> Result<(), Failed> {
+        remove_expired(transaction, now, MAX_REMOVED)?;
+        self.make_room_for_client(transaction, saved)?;
+        self.make_room_for_all(transaction, saved)
     }
 
     /// Removes the entries that expire first of a client over its caps.
@@ -140,7 +135,7 @@ impl StoreLimits {
             if bytes <= self.max_bytes || is_done {
                 break;
             }
-            let (first, second) = largest_clients(transaction)?;
+            let LargestClients { first, second } = LargestClients::find(transaction)?;
             let own = size_of(transaction, &saved.client)?.bytes;
             let is_over_without = bytes.saturating_sub(own) > self.max_bytes;
             let is_removed = match first {
@@ -158,6 +153,33 @@ impl StoreLimits {
         }
         Ok(())
     }
+}
+
+/// Returns whether a session or the progress of a request has expired.
+pub(super) fn has_expired(transaction: &ReadTransaction, now: u64) -> Result<bool, Failed> {
+    let sessions = transaction.open_table(EXPIRY)?;
+    let progress = transaction.open_table(PROGRESS_EXPIRY)?;
+    let session = sessions.first()?.is_some_and(|(key, _)| key.value().0 <= now);
+    Ok(session || progress.first()?.is_some_and(|(key, _)| key.value().0 <= now))
+}
+
+/// Removes expired entries, up to a number. Returns how many were removed.
+pub(super) fn remove_expired(
+    transaction: &WriteTransaction,
+    now: Moment,
+    max_removed: usize,
+) -> Result<usize, Failed> {
+    if !now.may_remove {
+        return Ok(0);
+    }
+    for removed in 0..max_removed {
+        let first = Removable::first(first_session(transaction)?, first_progress(transaction)?);
+        match first.filter(|first| first.expires_at() <= now.seconds) {
+            Some(expired) => expired.remove(transaction)?,
+            None => return Ok(removed),
+        }
+    }
+    Ok(max_removed)
 }
 
 /// Removes the entry of a client that expires first, except the entry that was saved now. Returns whether there was one.
@@ -178,14 +200,24 @@ fn remove_first(
     }
 }
 
-/// Returns the two clients with most bytes, the largest first.
-fn largest_clients(transaction: &WriteTransaction) -> Result<(Option<[u8; 32]>, Option<[u8; 32]>), Failed> {
-    let clients = transaction.open_table(CLIENTS_BY_BYTES)?;
-    let mut clients = clients
-        .iter()?
-        .rev()
-        .map(|entry| Ok::<_, Failed>(*entry?.0.value().1));
-    Ok((clients.next().transpose()?, clients.next().transpose()?))
+/// The clients with most bytes.
+struct LargestClients {
+    first: Option<[u8; 32]>,
+    second: Option<[u8; 32]>,
+}
+
+impl LargestClients {
+    fn find(transaction: &WriteTransaction) -> Result<Self, Failed> {
+        let clients = transaction.open_table(CLIENTS_BY_BYTES)?;
+        let mut clients = clients
+            .iter()?
+            .rev()
+            .map(|entry| Ok::<_, Failed>(*entry?.0.value().1));
+        Ok(Self {
+            first: clients.next().transpose()?,
+            second: clients.next().transpose()?,
+        })
+    }
 }
 
 /// Returns the session that expires first.

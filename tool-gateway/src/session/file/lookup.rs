@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
 
 use super::tables::{
     CALLS, KEYS, LOGS, POINTS, POINTS_OF_SESSION, SEGMENTS, SESSIONS, StoredSession, StoredTurn, TURNS,
-    seconds,
 };
 use crate::session::chain::Digest;
 use crate::session::database::Failed;
@@ -19,6 +17,8 @@ use crate::session::store::MAX_TURNS_OF_POINT;
 /// Reads turns whose session has not expired. Caches the session, since most turns of a request belong to one session.
 pub(super) struct TurnReader<'t> {
     transaction: &'t ReadTransaction,
+    /// Seconds since 1970.
+    now: u64,
     turns: redb::ReadOnlyTable<&'static str, &'static [u8]>,
     points: redb::ReadOnlyMultimapTable<&'static [u8; 32], (u64, &'static str)>,
     points_of_session: redb::ReadOnlyTable<(&'static str, &'static [u8; 32], u64), &'static str>,
@@ -26,9 +26,10 @@ pub(super) struct TurnReader<'t> {
 }
 
 impl<'t> TurnReader<'t> {
-    pub(super) fn new(transaction: &'t ReadTransaction) -> Result<Self, Failed> {
+    pub(super) fn new(transaction: &'t ReadTransaction, now: u64) -> Result<Self, Failed> {
         Ok(Self {
             transaction,
+            now,
             turns: transaction.open_table(TURNS)?,
             points: transaction.open_multimap_table(POINTS)?,
             points_of_session: transaction.open_table(POINTS_OF_SESSION)?,
@@ -42,7 +43,7 @@ impl<'t> TurnReader<'t> {
         };
         let StoredTurn { turn, .. } = decode(bytes.value())?;
         if !self.is_known.contains_key(&turn.session) {
-            let is_known = session(self.transaction, &turn.session.0)?.is_some();
+            let is_known = session(self.transaction, self.now, &turn.session.0)?.is_some();
             self.is_known.insert(turn.session.clone(), is_known);
         }
         let is_known = self.is_known.get(&turn.session) == Some(&true);
@@ -80,45 +81,54 @@ impl<'t> TurnReader<'t> {
 }
 
 /// Returns the turn of a call.
-pub(super) fn turn_of_call(transaction: &ReadTransaction, call: Digest) -> Result<Option<Arc<Turn>>, Failed> {
+pub(super) fn turn_of_call(
+    transaction: &ReadTransaction,
+    now: u64,
+    call: Digest,
+) -> Result<Option<Arc<Turn>>, Failed> {
     let calls = transaction.open_table(CALLS)?;
     let Some(id) = calls.get(call.as_bytes())? else {
         return Ok(None);
     };
-    TurnReader::new(transaction)?.turn(id.value())
+    TurnReader::new(transaction, now)?.turn(id.value())
 }
 
 /// Returns the session of a client's key.
 pub(super) fn session_of_key(
     transaction: &ReadTransaction,
+    now: u64,
     key: Digest,
 ) -> Result<Option<SessionId>, Failed> {
     let keys = transaction.open_table(KEYS)?;
     let Some(id) = keys.get(key.as_bytes())? else {
         return Ok(None);
     };
-    Ok(session(transaction, id.value())?.map(|session| session.id))
+    Ok(session(transaction, now, id.value())?.map(|session| session.id))
 }
 
 /// Returns a session, unless it has expired.
-pub(super) fn session(transaction: &ReadTransaction, id: &str) -> Result<Option<Session>, Failed> {
+pub(super) fn session(transaction: &ReadTransaction, now: u64, id: &str) -> Result<Option<Session>, Failed> {
     let sessions = transaction.open_table(SESSIONS)?;
     let Some(bytes) = sessions.get(id)? else {
         return Ok(None);
     };
     let stored: StoredSession = decode(bytes.value())?;
-    let is_known = stored.expires_at > seconds(SystemTime::now());
+    let is_known = stored.expires_at > now;
     Ok(is_known.then_some(stored.session))
 }
 
 /// Returns the segments of a request's progress, unless it has expired.
-pub(super) fn progress(transaction: &ReadTransaction, request: Digest) -> Result<Vec<Vec<u8>>, Failed> {
+pub(super) fn progress(
+    transaction: &ReadTransaction,
+    now: u64,
+    request: Digest,
+) -> Result<Vec<Vec<u8>>, Failed> {
     let logs = transaction.open_table(LOGS)?;
     let Some(log) = logs.get(request.as_bytes())? else {
         return Ok(Vec::new());
     };
     let (expires_at, _, count, _) = log.value();
-    if expires_at <= seconds(SystemTime::now()) {
+    if expires_at <= now {
         return Ok(Vec::new());
     }
     let segments = transaction.open_table(SEGMENTS)?;

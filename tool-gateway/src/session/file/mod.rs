@@ -8,6 +8,7 @@ mod lookup;
 mod remove;
 mod limits;
 mod save;
+mod queue;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +19,12 @@ use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableDatabase as _, ReadableTableMetadata as _, WriteTransaction};
 
-use self::limits::StoreLimits;
+use self::limits::{Moment, StoreLimits};
 use self::lookup::TurnReader;
+use self::queue::WriteQueue;
 use self::tables::TURNS;
 use super::chain::Digest;
+use super::clock::Clock;
 use super::database::{Failed, FileDatabase};
 use super::record::{Session, SessionId, Turn};
 use super::store::{
@@ -56,9 +59,14 @@ use super::store::{
 #[derive(Clone)]
 pub struct FileStore {
     database: Arc<FileDatabase>,
+    queue: Arc<WriteQueue>,
+    clock: Clock,
     secret: [u8; 32],
     limits: StoreLimits,
 }
+
+/// Maximum number of expired turns and requests that a sweep removes in one transaction.
+const MAX_SWEPT: usize = 256;
 
 impl FileStore {
     /// Opens or creates a file. The file and a new folder are accessible only to the owner. The whole file is read, to find changes by
@@ -68,10 +76,16 @@ impl FileStore {
     ///
     /// If the file cannot be opened or created, is not a session file or is corrupted, has lost its secret, or is open in another process.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let database = FileDatabase::open(path.as_ref())?;
+        Self::with_database(FileDatabase::open(path.as_ref())?)
+    }
+
+    fn with_database(database: FileDatabase) -> Result<Self, StoreError> {
         let secret = database.write(create::create)?;
+        let database = Arc::new(database);
         Ok(Self {
-            database: Arc::new(database),
+            queue: Arc::new(WriteQueue::new(Arc::clone(&database))),
+            database,
+            clock: Clock::default(),
             secret,
             limits: StoreLimits {
                 ttl: DEFAULT_TTL,
@@ -113,6 +127,13 @@ impl FileStore {
         self
     }
 
+    /// Sets the clocks by which sessions expire.
+    #[cfg(test)]
+    pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     fn read_now<T>(&self, read: impl FnOnce(&ReadTransaction) -> Result<T, Failed>) -> Result<T, StoreError> {
         self.database.with(|database| read(&database.begin_read()?))
     }
@@ -124,43 +145,44 @@ impl FileStore {
         self.database.write(write)
     }
 
-    /// Runs a read on a blocking thread.
+    /// Runs a read on a blocking thread, with the seconds since 1970.
     fn read<'a, T: Send + 'static>(
         &self,
-        read: impl FnOnce(&ReadTransaction) -> Result<T, Failed> + Send + 'static,
+        read: impl FnOnce(&ReadTransaction, u64) -> Result<T, Failed> + Send + 'static,
     ) -> StoreFuture<'a, T> {
         let store = self.clone();
-        on_disk(move || store.read_now(read))
+        on_disk(move || store.read_now(|transaction| read(transaction, store.clock.seconds())))
     }
 
-    /// Runs a write on a blocking thread. Skips a write whose request has stopped waiting: the request has failed, and its retry may have
-    /// stored newer entries since.
+    /// Runs a write on a blocking thread, with the writes of other requests that wait.
     fn write<'a>(
         &self,
-        write: impl FnOnce(&WriteTransaction, &StoreLimits) -> Result<(), Failed> + Send + 'static,
+        write: impl Fn(&WriteTransaction, &StoreLimits, Moment) -> Result<(), Failed> + Send + 'static,
     ) -> StoreFuture<'a, ()> {
         let store = self.clone();
-        let waiting = Arc::new(());
-        let awaited = Arc::downgrade(&waiting);
-        let written = on_disk(move || {
-            store.write_now(|transaction| {
-                if awaited.strong_count() == 0 {
-                    return Err(Failed::Store(StoreError(
-                        "nobody waits for it any more".to_owned(),
-                    )));
-                }
-                write(transaction, &store.limits)
-            })
-        });
-        Box::pin(async move {
-            let written = written.await;
-            drop(waiting);
-            written
-        })
+        let queue = Arc::clone(&self.queue);
+        Box::pin(queue.write(move |transaction| write(transaction, &store.limits, store.moment())))
+    }
+
+    /// Returns the time of a write.
+    fn moment(&self) -> Moment {
+        Moment {
+            seconds: self.clock.seconds(),
+            may_remove: self.clock.may_remove(self.limits.ttl),
+        }
+    }
+
+    /// Removes expired entries in one transaction. Returns whether there may be more.
+    fn remove_expired_now(&self) -> Result<bool, StoreError> {
+        let now = self.moment();
+        // A sweep without expired entries writes nothing.
+        if !now.may_remove || !self.read_now(|transaction| limits::has_expired(transaction, now.seconds))? {
+            return Ok(false);
+        }
+        self.write_now(|transaction| Ok(limits::remove_expired(transaction, now, MAX_SWEPT)? == MAX_SWEPT))
     }
 }
 
-/// Omits the secret.
 impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileStore")
@@ -189,8 +211,8 @@ impl SessionStore for FileStore {
         session: Option<&'a SessionId>,
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
         let (points, own) = (points.to_vec(), session.cloned());
-        self.read(move |transaction| {
-            let mut reader = TurnReader::new(transaction)?;
+        self.read(move |transaction, now| {
+            let mut reader = TurnReader::new(transaction, now)?;
             let found = points
                 .iter()
                 .map(|point| reader.turns_of_point(*point, own.as_ref()));
@@ -199,20 +221,20 @@ impl SessionStore for FileStore {
     }
 
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {
-        self.read(move |transaction| lookup::turn_of_call(transaction, call))
+        self.read(move |transaction, now| lookup::turn_of_call(transaction, now, call))
     }
 
     fn session_of_key(&self, key: Digest) -> StoreFuture<'_, Option<SessionId>> {
-        self.read(move |transaction| lookup::session_of_key(transaction, key))
+        self.read(move |transaction, now| lookup::session_of_key(transaction, now, key))
     }
 
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
         let id = id.clone();
-        self.read(move |transaction| lookup::session(transaction, &id.0))
+        self.read(move |transaction, now| lookup::session(transaction, now, &id.0))
     }
 
     fn save(&self, saved: SavedTurn) -> StoreFuture<'_, ()> {
-        self.write(move |transaction, limits| save::save_turn(transaction, limits, &saved))
+        self.write(move |transaction, limits, now| save::save_turn(transaction, limits, now, &saved))
     }
 
     fn is_durable(&self) -> bool {
@@ -220,11 +242,16 @@ impl SessionStore for FileStore {
     }
 
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.write(move |transaction, limits| save::save_progress(transaction, limits, &progress))
+        self.write(move |transaction, limits, now| save::save_progress(transaction, limits, now, &progress))
     }
 
     fn progress(&self, _: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
-        self.read(move |transaction| lookup::progress(transaction, request))
+        self.read(move |transaction, now| lookup::progress(transaction, now, request))
+    }
+
+    fn remove_expired(&self) -> StoreFuture<'_, bool> {
+        let store = self.clone();
+        on_disk(move || store.remove_expired_now())
     }
 
     fn secret(&self) -> Option<[u8; 32]> {

@@ -6,7 +6,7 @@ use redb::{ReadableTable as _, WriteTransaction};
 use serde_json::Map;
 
 use super::counters::{SizeChange, change_size, next_number};
-use super::limits::{Before, Saved, StoreLimits};
+use super::limits::{Before, Moment, Saved, StoreLimits};
 use super::lookup::load_session;
 use super::remove::{remove_key, remove_progress, remove_turn};
 use super::tables::{
@@ -23,16 +23,17 @@ use crate::session::store::{Progress, SavedTurn, StoreError, push_key};
 pub(super) fn save_turn(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
+    now: Moment,
     saved: &SavedTurn,
 ) -> Result<(), Failed> {
     let turn = &saved.turn;
     let stored = load_session(transaction, &turn.session)?;
     let client = stored.as_ref().map_or(saved.client, |stored| stored.client);
     let before = Before::new(transaction, client.as_bytes())?;
-    insert_session(transaction, limits, saved, stored)?;
+    insert_session(transaction, limits, now, saved, stored)?;
     insert_turn(transaction, client, turn, &saved.calls)?;
     if let Some(progress) = &saved.progress {
-        append_progress(transaction, limits, progress)?;
+        append_progress(transaction, limits, now, progress)?;
     }
     let saved = Saved {
         client: *client.as_bytes(),
@@ -40,40 +41,42 @@ pub(super) fn save_turn(
         request: saved.progress.as_ref().map(|progress| progress.request),
         before,
     };
-    limits.make_room(transaction, &saved)
+    limits.make_room(transaction, now, &saved)
 }
 
 /// Stores a segment of the progress of a request whose turn is not complete.
 pub(super) fn save_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
+    now: Moment,
     progress: &Progress,
 ) -> Result<(), Failed> {
     let client = *progress.client.as_bytes();
     let before = Before::new(transaction, &client)?;
-    append_progress(transaction, limits, progress)?;
+    append_progress(transaction, limits, now, progress)?;
     let saved = Saved {
         client,
         session: None,
         request: Some(progress.request),
         before,
     };
-    limits.make_room(transaction, &saved)
+    limits.make_room(transaction, now, &saved)
 }
 
 /// Stores the session of a turn, which is new or continues with it.
 fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
+    now: Moment,
     saved: &SavedTurn,
     stored: Option<StoredSession>,
 ) -> Result<(), Failed> {
-    let (now, turn) = (SystemTime::now(), &saved.turn);
+    let (time, turn) = (SystemTime::now(), &saved.turn);
     let mut stored = stored.unwrap_or_else(|| StoredSession {
         session: Session {
             id: turn.session.clone(),
-            created_at: now,
-            last_active: now,
+            created_at: time,
+            last_active: time,
             state: Map::new(),
         },
         client: saved.client,
@@ -85,11 +88,11 @@ fn insert_session(
     let mut of_client = transaction.open_table(SESSIONS_OF_CLIENT)?;
     expiry.remove((stored.expires_at, name))?;
     of_client.remove((client.as_bytes(), stored.expires_at, name))?;
-    stored.expires_at = limits.expiry(turn.is_suspended());
+    stored.expires_at = limits.expiry(now, turn.is_suspended());
     expiry.insert((stored.expires_at, name), ())?;
     of_client.insert((client.as_bytes(), stored.expires_at, name), ())?;
 
-    stored.session.last_active = now;
+    stored.session.last_active = time;
     stored.session.state.clone_from(&turn.state);
     let mut all_keys = transaction.open_table(KEYS)?;
     for key in &saved.keys {
@@ -108,6 +111,7 @@ fn insert_session(
 fn append_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
+    now: Moment,
     progress: &Progress,
 ) -> Result<(), Failed> {
     let (request, client) = (progress.request.as_bytes(), progress.client.as_bytes());
@@ -132,7 +136,7 @@ fn append_progress(
         expiry.remove((*expires_at, request))?;
         of_client.remove((client, *expires_at, request))?;
     }
-    let expires_at = limits.expiry(false);
+    let expires_at = limits.expiry(now, false);
     let bytes = progress.segment.len();
     logs.insert(
         request,

@@ -1,7 +1,5 @@
 //! Tables of the file, and their records.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use redb::{MultimapTableDefinition, TableDefinition};
 use serde::{Deserialize, Serialize};
 
@@ -77,9 +75,4 @@ pub(super) struct StoredSession {
     pub(super) client: Digest,
     pub(super) keys: Vec<Digest>,
     pub(super) expires_at: u64,
-}
-
-/// Converts a time to seconds since 1970.
-pub(super) fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -62,7 +62,7 @@ impl Look {
                     keys: Vec::new(),
                     progress: None,
                 };
-                save_turn(transaction, &self.store.limits, &saved)?;
+                save_turn(transaction, &self.store.limits, self.store.moment(), &saved)?;
             }
             Ok(())
         };
@@ -75,7 +75,7 @@ impl Look {
         let mut found = 0;
         let time = work::time_of(runs, || {
             let read = self.store.read_now(|transaction| {
-                let mut reader = TurnReader::new(transaction)?;
+                let mut reader = TurnReader::new(transaction, self.store.clock.seconds())?;
                 let mut found = 0;
                 for point in points {
                     found += reader.turns_of_point(digest(point), Some(&session))?.len();

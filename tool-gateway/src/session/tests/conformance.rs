@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Folder, digest, ids, known, save, save_with, state, turn};
+use crate::session::clock;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::SessionId;
@@ -20,7 +21,9 @@ async fn the_store_in_memory_conforms() {
 /// R-GW-12
 #[tokio::test(start_paused = true)]
 async fn the_store_in_memory_expires_sessions_whole() {
-    let store = MemoryStore::new().with_ttl(TTL);
+    let store = MemoryStore::new()
+        .with_ttl(TTL)
+        .with_clock(clock::tests::paused());
     expires(&store, tokio::time::advance).await;
 }
 
@@ -197,15 +200,15 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
 async fn no_store_lets_a_client_displace_what_others_need() {
     let folder = Folder::new("conforms-clients");
     let memory = MemoryStore::new()
-        .with_max_bytes(30_000)
-        .with_max_bytes_per_client(20_000);
+        .with_max_bytes(60_000)
+        .with_max_bytes_per_client(40_000);
     keeps_turns_of_other_clients(&memory).await;
     let file = FileStore::open(folder.file()).unwrap();
-    let file = file.with_max_bytes(30_000).with_max_bytes_per_client(20_000);
+    let file = file.with_max_bytes(60_000).with_max_bytes_per_client(40_000);
     keeps_turns_of_other_clients(&file).await;
 }
 
-/// With 20,000 bytes of each client and 30,000 of all.
+/// With 40,000 bytes of each client and 60,000 of all.
 async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     save_with(store, turn("suspended-1", "ada/1", "waits"), &["call"], &[]).await;
     let large = |id: &str, session: &str, bytes: usize| {
@@ -223,28 +226,28 @@ async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     // Many large turns of one client, in one session and in many, and larger than its share.
     let large_ids: Vec<_> = (0..18).map(|number| format!("large {number}")).collect();
     for (number, id) in large_ids.iter().enumerate() {
-        save(store, large(id, &format!("eve/{}", number % 9), 9_000)).await;
+        save(store, large(id, &format!("eve/{}", number % 9), 18_000)).await;
     }
     let of_eve = kept(&large_ids).await;
     assert_eq!(of_eve.last(), large_ids.last(), "{}", store.name());
     assert!(of_eve.len() <= 2, "{of_eve:?}");
-    save(store, large("huge", "eve/huge", 100_000)).await;
+    save(store, large("huge", "eve/huge", 200_000)).await;
     assert_eq!(ids(store, "huge").await, ["huge"]);
     let found = store.turn_of_call(digest("call")).await.unwrap();
     assert!(found.is_some(), "{}", store.name());
     // Over the total, the client that takes most loses its oldest turns, whoever saves.
-    save(store, large("of bob", "bob/1", 9_000)).await;
+    save(store, large("of bob", "bob/1", 18_000)).await;
     assert_eq!(ids(store, "huge").await, [""; 0]);
-    for number in 0..3 {
+    for number in 0..4 {
         save(
             store,
-            large(&format!("of cyd {number}"), &format!("cyd/{number}"), 5_000),
+            large(&format!("of cyd {number}"), &format!("cyd/{number}"), 10_000),
         )
         .await;
     }
     save(store, large("of dan", "dan/1", 9_000)).await;
     assert!(ids(store, "of cyd 0").await.is_empty(), "{}", store.name());
-    for kept in ["waits", "of bob", "of cyd 2", "of dan"] {
+    for kept in ["waits", "of bob", "of cyd 3", "of dan"] {
         assert_eq!(ids(store, kept).await.len(), 1, "{kept} in {}", store.name());
     }
 }

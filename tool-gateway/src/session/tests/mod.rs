@@ -21,7 +21,7 @@ fn digest(name: &str) -> Digest {
 }
 
 /// Builds a turn of a session. A turn whose name begins with `suspended` waits for the client.
-fn turn(id: &str, session: &str, point: &str) -> Turn {
+pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
     let call = Call {
         id: format!("up_{id}"),
         visible_id: format!("toolu_{id}"),
@@ -55,7 +55,7 @@ fn state(turn: &str) -> Map<String, Value> {
     Map::from_iter([("turn".to_owned(), turn.into())])
 }
 
-async fn save(store: &dyn SessionStore, turn: Turn) {
+pub(crate) async fn save(store: &dyn SessionStore, turn: Turn) {
     save_with(store, turn, &[], &[]).await;
 }
 
@@ -97,16 +97,16 @@ async fn known(store: &dyn SessionStore) -> Vec<String> {
 }
 
 /// A folder that is removed on drop.
-struct Folder(std::path::PathBuf);
+pub(crate) struct Folder(std::path::PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         Self(folder)
     }
 
-    fn file(&self) -> std::path::PathBuf {
+    pub(crate) fn file(&self) -> std::path::PathBuf {
         self.0.join("sessions.redb")
     }
 }

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::{Folder, Random, digest, is_long, save_with, state, turn};
 use crate::session::chain::Digest;
+use crate::session::clock;
 use crate::session::file::FileStore;
 use crate::session::memory::MemoryStore;
 use crate::session::record::{Session, SessionId, Turn};
@@ -55,7 +56,9 @@ async fn a_file_that_expires_follows_a_model() {
 async fn sessions_expire_as_in_a_model() {
     let ttl = Duration::from_secs(1000);
     for seed in 0..if is_long() { 100 } else { 5 } {
-        let store = MemoryStore::new().with_ttl(ttl);
+        let store = MemoryStore::new()
+            .with_ttl(ttl)
+            .with_clock(clock::tests::paused());
         let (mut random, mut model) = (Random(seed), Model::default());
         let mut expired = 0;
         for _ in 0..200 {

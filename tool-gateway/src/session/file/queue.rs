@@ -1,0 +1,177 @@
+//! [`WriteQueue`]: concurrent writes share one transaction and its sync.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::WriteTransaction;
+use tokio::sync::oneshot;
+
+use crate::session::database::{Failed, FileDatabase};
+use crate::session::store::StoreError;
+
+/// Writes that wait for a transaction. The writes that arrive during one transaction are in the next.
+#[derive(Debug)]
+pub(super) struct WriteQueue {
+    database: Arc<FileDatabase>,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    writes: Vec<QueuedWrite>,
+    /// Whether a thread writes.
+    is_writing: bool,
+}
+
+type WriteFn = dyn Fn(&WriteTransaction) -> Result<(), Failed> + Send;
+
+/// A write, and the request that waits for its end. A write that no request waits for any more is left out: the request has failed, and
+/// entries that its retry has stored since must not be replaced by older ones.
+struct QueuedWrite {
+    /// Executed again if another write of the transaction fails.
+    write: Box<WriteFn>,
+    done: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl fmt::Debug for QueuedWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueuedWrite").finish_non_exhaustive()
+    }
+}
+
+/// Maximum number of writes in a transaction.
+const MAX_WRITES: usize = 256;
+
+impl WriteQueue {
+    pub(super) fn new(database: Arc<FileDatabase>) -> Self {
+        Self {
+            database,
+            pending: Mutex::default(),
+        }
+    }
+
+    /// Writes, and waits until the write is on the disk.
+    pub(super) async fn write(
+        self: Arc<Self>,
+        write: impl Fn(&WriteTransaction) -> Result<(), Failed> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let (done, is_done) = oneshot::channel();
+        let write = Box::new(write);
+        let is_first = {
+            let mut pending = self.lock();
+            pending.writes.push(QueuedWrite { write, done });
+            !std::mem::replace(&mut pending.is_writing, true)
+        };
+        if is_first {
+            let writer = Writer {
+                queue: self,
+                has_ended: false,
+            };
+            tokio::task::spawn_blocking(move || writer.run());
+        }
+        let failed = |_| Err(StoreError("the thread for the file failed".to_owned()));
+        is_done.await.unwrap_or_else(failed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        // No change can panic half-way.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the writes of the next transaction.
+    fn take(&self) -> Vec<QueuedWrite> {
+        let mut pending = self.lock();
+        let count = pending.writes.len().min(MAX_WRITES);
+        pending.writes.drain(..count).collect()
+    }
+
+    /// Executes writes in one transaction. Returns the answers to their requests.
+    ///
+    /// A write with an error of its own is left out, and the others are executed again.
+    fn commit(&self, mut writes: Vec<QueuedWrite>) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        loop {
+            writes.retain(|queued| !queued.done.is_closed());
+            if writes.is_empty() {
+                return answers;
+            }
+            let mut rejected = None;
+            let written = self.database.write(|transaction| {
+                for (index, queued) in writes.iter().enumerate() {
+                    if queued.done.is_closed() {
+                        continue;
+                    }
+                    match (queued.write)(transaction) {
+                        Err(Failed::Store(error)) => {
+                            rejected = Some(index);
+                            return Err(Failed::Store(error));
+                        }
+                        written => written?,
+                    }
+                }
+                Ok(())
+            });
+            let answered = match rejected {
+                Some(index) if written.is_err() => index..index + 1,
+                _ => 0..writes.len(),
+            };
+            let answered = writes.drain(answered);
+            answers.extend(answered.map(|queued| Answer {
+                done: queued.done,
+                written: written.clone(),
+            }));
+        }
+    }
+
+    /// Returns whether no writes wait. Then the next write begins another thread.
+    fn ends(&self) -> bool {
+        let mut pending = self.lock();
+        pending.is_writing = !pending.writes.is_empty();
+        !pending.is_writing
+    }
+}
+
+/// The result of a write, for its request.
+struct Answer {
+    done: oneshot::Sender<Result<(), StoreError>>,
+    written: Result<(), StoreError>,
+}
+
+impl Answer {
+    fn send(self) {
+        // A request that no longer waits needs none.
+        let _ = self.done.send(self.written);
+    }
+}
+
+/// The thread that writes.
+struct Writer {
+    queue: Arc<WriteQueue>,
+    has_ended: bool,
+}
+
+impl Writer {
+    fn run(mut self) {
+        while !self.has_ended {
+            let writes = self.queue.take();
+            let answers = self.queue.commit(writes);
+            if !self.queue.ends() {
+                answers.into_iter().for_each(Answer::send);
+                continue;
+            }
+            self.has_ended = true;
+            // A store whose last write is answered can be closed: this thread must not keep the file open.
+            drop(self);
+            return answers.into_iter().for_each(Answer::send);
+        }
+    }
+}
+
+/// A thread that panics, or does not begin since its runtime ends, fails the writes that wait for it. The next write begins another one.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            *self.queue.lock() = Pending::default();
+        }
+    }
+}
