@@ -92,6 +92,25 @@ fn read_coerced<P: Params>(
     host: &Host<'_>,
     issues: &mut Vec<Issue>,
 ) -> Option<P::Values> {
+    let mut values = None;
+    let is_valid = read_tree(reader, input, issues, &mut |arguments, on_error| {
+        values = params.read_values(&arguments, host, on_error);
+    });
+    if is_valid { values } else { None }
+}
+
+/// A function that reads the values of parameters from coerced arguments and calls its second argument for each value that a
+/// type rejects.
+type ReadValues<'r> = dyn FnMut(&Arguments<'_>, &mut dyn FnMut(&'static str, DeserializeError)) + 'r;
+
+/// Coerces arguments and reads their values; returns whether none of the issues is an error. Not generic, since generic
+/// code is compiled again for each tool.
+fn read_tree(
+    reader: &ArgumentReader<'_>,
+    input: &RawArguments<'_>,
+    issues: &mut Vec<Issue>,
+    read_values: &mut ReadValues<'_>,
+) -> bool {
     let ArgumentReader { compiled, policy, .. } = *reader;
     let CoercedObject {
         object,
@@ -101,12 +120,12 @@ fn read_coerced<P: Params>(
     } = coerce_object(reader, input, false);
     let Some(object) = object.filter(|_| !is_stopped) else {
         *issues = found;
-        return None;
+        return false;
     };
     // Types are deserialized even if the schema has errors, so that the model sees all errors at once.
     let mut refused = Vec::new();
     let arguments = Arguments::from_tree(compiled, &object);
-    let values = params.read_values(&&arguments, host, &mut |name, error| {
+    read_values(&arguments, &mut |name, error| {
         refused.push(invalid(compiled, &object, &coerced_keys, name, &error));
     });
     if !refused.is_empty() {
@@ -123,7 +142,7 @@ fn read_coerced<P: Params>(
     reader.advise(&mut found);
     // Set last: if a type panics, no findings may look like warnings.
     *issues = found;
-    values.filter(|_| !issues.iter().any(Issue::is_error))
+    !issues.iter().any(Issue::is_error)
 }
 
 /// Adds the errors of types to the errors of the schema, unless both are about the same value.

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -17,6 +17,12 @@ use crate::schema::keywords::{reference, subschemas};
 /// Returns the JSON Pointers to the maps in `T`, whose schema is in `root` at a JSON Pointer. A map is not found if
 /// `T` rejects the generated example because of additional rules.
 pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<String> {
+    find_accepted(root, pointer, |text| serde_json::from_str::<T>(text).is_ok())
+}
+
+/// Returns the JSON Pointers to the maps. `accepts` returns whether a text deserializes as the type; a panic counts as a
+/// rejection. Not generic, since generic code is compiled again for each type of a user.
+fn find_accepted(root: &Value, pointer: &str, accepts: fn(&str) -> bool) -> Vec<String> {
     if !contains_candidate(root) {
         return Vec::new();
     }
@@ -27,7 +33,7 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<Stri
     };
     let found = examples.with_repeated_keys(pointer).into_iter();
     found
-        .filter(|(_, text)| accepts::<T>(text))
+        .filter(|(_, text)| catch_unwind(|| accepts(text)).unwrap_or(false))
         .map(|(map, _)| map)
         .collect()
 }
@@ -53,11 +59,6 @@ fn contains_candidate(root: &Value) -> bool {
         pending.extend(subschemas::children(schema).into_iter().map(|(_, child)| child));
     }
     false
-}
-
-/// Returns whether a text deserializes as `T`; a panic counts as a rejection.
-fn accepts<T: DeserializeOwned>(text: &str) -> bool {
-    catch_unwind(AssertUnwindSafe(|| serde_json::from_str::<T>(text).is_ok())).unwrap_or(false)
 }
 
 /// Generates examples of schemas as JSON text, since a [`Value`] cannot have duplicate keys.

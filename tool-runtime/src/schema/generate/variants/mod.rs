@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::findings::{Findings, RecordFindings};
+use self::trace_error::TraceError;
 use self::tracer::Tracer;
 use super::location::Location;
 
@@ -24,18 +25,24 @@ pub(crate) use enums::{Enums, KeyType, Names, Unreachable};
 
 /// Traces `T`, whose schema is in `root` at a JSON Pointer.
 pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
+    trace_all(root, pointer, |tracer| T::deserialize(tracer).err())
+}
+
+/// Follows every path through a type. `trace` deserializes the type from a tracer and returns the error at the end of the path.
+/// Not generic, since generic code is compiled again for each type of a user.
+fn trace_all(root: &Value, pointer: &str, trace: fn(Tracer<'_>) -> Option<TraceError>) -> Enums {
     let findings = RefCell::new(Findings::default());
     let mut next = 0;
     let mut paths = vec![Vec::new()];
     while let Some(path) = paths.get(next).cloned() {
         // The result is always an error; the findings are the output.
-        let result = T::deserialize(Tracer {
+        let error = trace(Tracer {
             path: &path,
             location: Location::new(root, Some(pointer.to_owned())),
             is_optional: false,
             findings: &findings,
         });
-        findings.record_result(result.err());
+        findings.record_result(error);
         paths.extend((0..findings.take_branches()).map(|branch| [path.as_slice(), &[branch]].concat()));
         next += 1;
     }
