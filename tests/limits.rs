@@ -809,8 +809,8 @@ fn enum_values_take_linear_time() {
 /// Builds arguments of a size.
 type Shape = fn(usize) -> String;
 
-/// Number of parts in the smaller arguments. Unoptimized code takes the resolution of the clock for a quarter of them.
-const SIZE: usize = if cfg!(debug_assertions) { 500 } else { 2_000 };
+/// Number of parts in the smaller arguments. Unoptimized code takes the resolution of the clock for an eighth of them.
+const SIZE: usize = if cfg!(debug_assertions) { 250 } else { 2_000 };
 
 fn items(count: usize, item: &str) -> String {
     format!("{{\"lists\":[{}{item}]}}", format!("{item},").repeat(count))

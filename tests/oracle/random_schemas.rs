@@ -14,7 +14,7 @@ use tool_runtime::{Policy, RawArguments, ToolRegistry};
 
 use crate::oracle::differences::{Row, rows};
 
-const SCHEMAS: usize = 400;
+const SCHEMAS: usize = 200;
 const SCHEMAS_LONG: usize = 75_000;
 
 /// Values per schema.

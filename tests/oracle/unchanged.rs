@@ -8,7 +8,7 @@ use tests::schemas::{self, Kinds};
 use tests::warnings::warnings_of;
 use tool_runtime::{ToolDefinition, ToolRegistry};
 
-const SCHEMAS: usize = 200;
+const SCHEMAS: usize = 100;
 const SCHEMAS_LONG: usize = 50_000;
 
 /// Values per schema.

@@ -60,7 +60,7 @@ pub struct Address {
 #[schemars(extend("contains" = { "minimum": 5 }))]
 pub struct Weights(Vec<i64>);
 
-echo! {
+echo_nested! {
     exclusive_fields(Address);
     some_heavy(Weights);
     object(Point);

@@ -27,7 +27,7 @@ pub struct Limited {
     s: String,
 }
 
-echo! {
+echo_nested! {
     int_list(Vec<i64>);
     optional_int_list(Option<Vec<i64>>);
     string_list(Vec<String>);

@@ -1,8 +1,7 @@
 //! Annotated functions that echo their arguments, one for each schema of the table that a Rust type can have. The name of a function is the
 //! name of its schema.
 
-/// Declares echoing tools with one parameter `x`: `name(attributes type)`. `register` registers these tools, and `register_nested`
-/// registers tools with the same names and a nested parameter.
+/// Declares echoing tools with one parameter `x`: `name(attributes type)`. `register` registers these tools.
 macro_rules! echo {
     ($($name:ident($(#[$arg:meta])* $type:ty);)*) => {
         $(
@@ -21,6 +20,13 @@ macro_rules! echo {
             $(registry.register::<$name>()?;)*
             Ok(())
         }
+    };
+}
+
+/// Declares the tools of [`echo`], and `register_nested`, which registers tools of the same names with the parameter deep inside.
+macro_rules! echo_nested {
+    ($($name:ident($(#[$arg:meta])* $type:ty);)*) => {
+        echo! { $($name($(#[$arg])* $type);)* }
 
         pub fn register_nested(
             registry: &mut tool_runtime::ToolRegistry,
@@ -73,11 +79,11 @@ pub fn registry() -> ToolRegistry {
     registry
 }
 
-/// Registers the tools whose parameter has no attributes, with a nested parameter.
+/// Registers the tools whose parameter has no attributes, with a nested parameter. Scalars are left out, since the other
+/// families contain scalars, and each tool takes a tenth of a second to compile.
 pub fn nested() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [
-        scalars::register_nested,
         lists::register_nested,
         composed::register_nested,
         unions::register_nested,

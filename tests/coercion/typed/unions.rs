@@ -120,7 +120,7 @@ pub enum RangeOrStart {
     },
 }
 
-echo! {
+echo_nested! {
     internal_tag(Internal);
     adjacent_tag(Adjacent);
     external_tag(External);

@@ -234,9 +234,9 @@ async fn hostile_patterns_are_refused_or_end_in_time() {
     }
     // The slowest patterns that are not too large: each answer advances, and names the offset at which to continue.
     let began = Instant::now();
-    for pattern in ["(a?){100}b", "(a|a|a|a)*$x"] {
+    for (pattern, calls) in [("(a?){100}b", 2), ("(a|a|a|a)*$x", 1)] {
         let mut offset = 0;
-        for _ in 0..2 {
+        for _ in 0..calls {
             let input = json!({ "id": "x", "pattern": pattern, "offset": offset });
             let found = answer(&registry, input).await;
             assert!(found.starts_with("[0 matches from offset "), "{found}");
