@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-//! Malicious texts take linear time, no stack and no panic, and may be cut into any pieces. `REPAIR_LONG=1` tests texts that are forty
+//! Malicious texts take linear time, no stack and no panic, and may be cut into any pieces. `REPAIR_LONG=1` tests texts that are eighty
 //! times as long.
-=======
-//! Texts made to hurt cost time linear in their length, no stack and no panic, and their pieces make no difference.
-//! `REPAIR_LONG=1` tries texts eighty times as long.
->>>>>>> acb4536c (Halve the default size of the slowest tests)
 
 use tests::clock::Clock;
 use tests::long::long;
@@ -44,23 +39,13 @@ fn every_shape_is_answered_and_its_pieces_make_no_difference() {
     }
 }
 
-<<<<<<< HEAD
-/// A quadratic repair takes at least 25 times as long per byte for the longer text. The factor of four and the additional microsecond
+/// A quadratic repair takes at least 12 times as long per byte for the longer text. The factor of four and the additional microsecond
 /// tolerate a machine with busy caches.
 #[test]
 fn every_shape_costs_time_linear_in_its_length() {
     for shape in SHAPES {
         // Repeated until the resolution of the clock is negligible.
-        let small = per_byte(&shape.text(SMALL), 20);
-=======
-/// A quadratic repair takes so many times as long per byte as the text is longer, at least 12 times; four times and a
-/// microsecond leave room for a machine whose caches others use.
-#[test]
-fn every_shape_costs_time_linear_in_its_length() {
-    for shape in SHAPES {
-        // So often that the clock's steps are small beside it.
         let small = per_byte(&shape.text(SMALL), 10);
->>>>>>> acb4536c (Halve the default size of the slowest tests)
         let text = shape.text(large());
         let bound = small * 4.0 + 1000.0;
         let best = (0..4).map(|_| per_byte(&text, 1)).find(|large| *large <= bound);
