@@ -266,9 +266,9 @@ fn calls_of_functions_do_not_overflow_the_stack() {
     /// Counts levels.
     #[tool_runtime::tool]
     async fn count(
-        /// Anything.
+        /// Any value.
         any: Value,
-        /// Not needed.
+        /// Unused value.
         count: Option<u32>,
     ) -> usize {
         let mut levels = 0;

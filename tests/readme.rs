@@ -70,7 +70,7 @@ fn definition_is_as_shown() {
     registry.register::<find_trains>().unwrap();
     let shown: Value = serde_json::from_str(&blocks("What the model sees")[0]).unwrap();
     let seen = serde_json::to_value(registry.tool_definitions()[0]).unwrap();
-    // As text, because the model also sees the order of keys.
+    // Compared as text, because the model also sees the order of keys.
     assert_eq!(shown.to_string(), seen.to_string());
 }
 

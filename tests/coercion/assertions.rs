@@ -431,7 +431,7 @@ fn invalid_keywords_are_refused_at_registration() {
     }
 }
 
-/// How a parcel is sent.
+/// Destination of a parcel.
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[schemars(extend("not" = { "required": ["locker", "street"] }))]
 struct Address {

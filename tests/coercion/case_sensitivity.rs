@@ -63,7 +63,7 @@ enum OneWithData {
 macro_rules! parameter {
     ($($name:ident $sensitive:ident: $type:ty;)*) => {
         $(
-            /// Takes one.
+            /// Accepts a value.
             #[tool]
             async fn $name(
                 /// The argument.
@@ -72,7 +72,7 @@ macro_rules! parameter {
             ) {
             }
 
-            /// Takes one.
+            /// Accepts a value.
             #[tool]
             async fn $sensitive(
                 /// The argument.

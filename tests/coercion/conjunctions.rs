@@ -10,11 +10,11 @@ use tool_runtime::{Policy, ToolCall, ToolRegistry, tool};
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Shape {
     Circle {
-        /// In millimetres.
+        /// Size in millimetres.
         radius_mm: u32,
     },
     Square {
-        /// In millimetres.
+        /// Size in millimetres.
         side_mm: u32,
     },
 }
@@ -29,7 +29,7 @@ enum Paint {
     Striped {
         /// A name.
         stripe_color: String,
-        /// In millimetres.
+        /// Size in millimetres.
         #[serde(skip_serializing_if = "Option::is_none")]
         stripe_width: Option<u32>,
     },
@@ -37,7 +37,7 @@ enum Paint {
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Tile {
-    /// How many.
+    /// Number of tiles.
     item_count: u8,
     #[serde(flatten)]
     shape: Shape,

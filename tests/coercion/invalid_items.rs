@@ -20,7 +20,7 @@ impl TryFrom<i32> for Even {
     }
 }
 
-/// Take numbers.
+/// Accepts numbers.
 #[tool]
 async fn take_numbers(
     /// A list.

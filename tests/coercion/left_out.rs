@@ -14,9 +14,9 @@ async fn change(
     /// Its title.
     #[arg(length = 1..=80)]
     title: Patch<String>,
-    /// Its tags.
+    /// Tags of the task.
     tags: Patch<Vec<String>>,
-    /// Its owner.
+    /// Owner of the task.
     owner: Patch<Uuid>,
 ) -> String {
     let changes = [!title.is_keep(), !tags.is_keep(), !owner.is_keep()];

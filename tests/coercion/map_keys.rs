@@ -26,31 +26,31 @@ struct Settings {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Places {
-    /// In a list.
+    /// Maps in a list.
     listed: Option<Vec<BTreeMap<bool, u8>>>,
-    /// In one another.
+    /// Maps in a map.
     nested: Option<BTreeMap<bool, BTreeMap<char, u8>>>,
-    /// In a map by number.
+    /// Maps in a map with number keys.
     numbered: Option<BTreeMap<u8, BTreeMap<bool, u8>>>,
-    /// In a map by text.
+    /// Maps in a map with string keys.
     named: Option<BTreeMap<String, BTreeMap<char, u8>>>,
-    /// In a map by colour.
+    /// Maps in a map with colour keys.
     coloured: Option<BTreeMap<Colour, BTreeMap<bool, u8>>>,
-    /// With keys of a type of its own.
+    /// Map whose keys have a custom type.
     keyed: Option<BTreeMap<Letter, u8>>,
-    /// Behind a type of its own.
+    /// Map in a custom type.
     wrapped: Option<Flags>,
-    /// In a type that is used twice.
+    /// Map in a type that is used twice.
     first: Option<Box<Leaf>>,
-    /// In a type that is used twice.
+    /// Map in a type that is used twice.
     second: Option<Leaf>,
-    /// In a type that holds itself.
+    /// Map in a recursive type.
     tree: Option<Tree>,
-    /// In an enum.
+    /// Map in an enum.
     either: Option<Either>,
-    /// In a tuple.
+    /// Map in a tuple.
     pair: Option<(BTreeMap<bool, u8>, u8)>,
-    /// In a struct with something flattened.
+    /// Map in a struct with a flattened field.
     flat: Option<Flat>,
 }
 
@@ -67,14 +67,14 @@ struct Flags {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Leaf {
-    /// By flag.
+    /// Values by flag.
     flags: BTreeMap<bool, u8>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Tree {
-    /// By letter.
+    /// Values by letter.
     letters: BTreeMap<char, Tree>,
 }
 
@@ -83,7 +83,7 @@ struct Tree {
 enum Either {
     Flags(BTreeMap<bool, u8>),
     Letters {
-        /// By letter.
+        /// Values by letter.
         map: BTreeMap<char, u8>,
     },
 }
@@ -91,7 +91,7 @@ enum Either {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Flat {
-    /// By flag.
+    /// Values by flag.
     flags: BTreeMap<bool, u8>,
     #[serde(flatten)]
     settings: Settings,
@@ -181,13 +181,13 @@ type ByColour = BTreeMap<Colour, u8>;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Buffered {
-    /// Inside `tag`.
+    /// Maps in `tag`.
     tagged: Option<Tagged>,
-    /// Inside `tag` and `content`.
+    /// Maps in `tag` and `content`.
     adjacent: Option<Adjacent>,
-    /// Inside `untagged`.
+    /// Maps in `untagged`.
     untagged: Option<Untagged>,
-    /// Inside `flatten`.
+    /// Maps in `flatten`.
     flat: Option<Flattened>,
     /// After the first item of a tuple.
     pair: Option<(u8, ByColour)>,
@@ -198,15 +198,15 @@ struct Buffered {
 #[expect(dead_code, reason = "shown by `Debug`")]
 enum Tagged {
     Colours {
-        /// By colour.
+        /// Values by colour.
         map: ByColour,
     },
     Numbers {
-        /// By number.
+        /// Values by number.
         map: BTreeMap<u8, u8>,
     },
     Flags {
-        /// By flag.
+        /// Values by flag.
         map: BTreeMap<bool, u8>,
     },
     Dated {
@@ -231,11 +231,11 @@ enum Adjacent {
 enum Untagged {
     Colours(ByColour),
     Numbers {
-        /// By number.
+        /// Values by number.
         map: BTreeMap<u8, u8>,
     },
     Flags {
-        /// By flag.
+        /// Values by flag.
         flags: BTreeMap<bool, u8>,
     },
 }
@@ -243,7 +243,7 @@ enum Untagged {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Flattened {
-    /// Something else.
+    /// Another value.
     label: Option<u8>,
     #[serde(flatten)]
     inner: Inner,
@@ -252,11 +252,11 @@ struct Flattened {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Inner {
-    /// By colour.
+    /// Values by colour.
     map: Option<ByColour>,
-    /// By number.
+    /// Values by number.
     numbers: Option<BTreeMap<u8, u8>>,
-    /// By flag.
+    /// Values by flag.
     flags: Option<BTreeMap<bool, u8>>,
 }
 
@@ -274,7 +274,7 @@ async fn buffered(
 async fn buffered_beside_a_map(
     /// The maps.
     it: Buffered,
-    /// By colour.
+    /// Values by colour.
     map: Option<ByColour>,
 ) -> String {
     format!("{it:?} {map:?}")
@@ -399,7 +399,7 @@ fn integer_and_boolean_keys_inside_buffered_types_are_invalid_as_in_serde_json()
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is used")]
 struct FlatMap<K: Ord> {
-    /// Something else.
+    /// Another value.
     label: Option<u8>,
     #[serde(flatten)]
     map: BTreeMap<K, u8>,
@@ -408,11 +408,11 @@ struct FlatMap<K: Ord> {
 /// Flattened maps of each kind.
 #[tool]
 async fn flat_maps(
-    /// By text.
+    /// Values by text.
     texts: FlatMap<String>,
-    /// By colour.
+    /// Values by colour.
     colours: FlatMap<Colour>,
-    /// By number.
+    /// Values by number.
     numbers: FlatMap<u8>,
 ) -> String {
     format!("{texts:?} {colours:?} {numbers:?}")
@@ -437,9 +437,9 @@ fn schema_of_a_flattened_map_depends_on_its_keys() {
 /// Dates as keys and as items.
 #[tool]
 async fn dates(
-    /// By day.
+    /// Values by day.
     by_day: BTreeMap<chrono::NaiveDate, u8>,
-    /// Days.
+    /// List of days.
     days: BTreeSet<chrono::NaiveDate>,
 ) -> String {
     format!("{by_day:?} {days:?}")
@@ -459,7 +459,7 @@ fn serde_alone_knows_the_spellings_of_dates() {
 /// Opening hours.
 #[tool]
 async fn hours(
-    /// By day.
+    /// Opening hours by day.
     days: BTreeMap<chrono::NaiveDate, u8>,
 ) -> String {
     format!("{days:?}")
@@ -511,7 +511,7 @@ struct Beside<E, V> {
 async fn flattened_beside_enums(
     /// By name.
     external: Option<Beside<Shape, Value>>,
-    /// By tag.
+    /// Values by tag.
     tagged: Option<Beside<Kind, Value>>,
 ) -> String {
     format!("{external:?} {tagged:?}")

@@ -19,7 +19,7 @@ enum Colour {
 /// Not `Serialize`, so that schemars cannot write it as a default.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
 struct Settings {
-    /// How deep.
+    /// Depth of the value.
     #[serde(default)]
     depth: Depth,
     /// A label.
@@ -32,19 +32,19 @@ struct Depth(u8);
 /// Maps of all kinds.
 #[tool]
 async fn maps(
-    /// By number.
+    /// Values by number.
     small: Option<BTreeMap<u32, bool>>,
-    /// By any number.
+    /// Values by any number.
     signed: Option<HashMap<i64, bool>>,
-    /// By colour.
+    /// Values by colour.
     colours: Option<BTreeMap<Colour, u8>>,
-    /// By flag.
+    /// Values by flag.
     flags: Option<BTreeMap<bool, u8>>,
-    /// By letter.
+    /// Values by letter.
     letters: Option<BTreeMap<char, u8>>,
-    /// By text.
+    /// Values by text.
     texts: Option<BTreeMap<String, u8>>,
-    /// With a default inside.
+    /// Map whose values have a default.
     settings: Option<Settings>,
 ) -> String {
     format!("{small:?} {signed:?} {colours:?} {flags:?} {letters:?} {texts:?} {settings:?}")
@@ -57,7 +57,7 @@ async fn formats(
     from: Option<chrono::NaiveDate>,
     /// Which.
     id: Option<uuid::Uuid>,
-    /// Where.
+    /// Place of the event.
     page: Option<url::Url>,
     /// The last day.
     until: chrono::NaiveDate,
@@ -198,7 +198,7 @@ struct Flat {
 /// Flattened types.
 #[tool]
 async fn flattened(
-    /// All of it.
+    /// Flattened fields.
     flat: Flat,
 ) -> String {
     format!("{flat:?}")
@@ -256,9 +256,9 @@ fn warns_of_null_for_fields_that_flattened_types_may_lack() {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Span {
-    /// From.
+    /// Beginning of the window.
     from: u8,
-    /// To.
+    /// End of the window.
     to: u8,
 }
 
@@ -275,7 +275,7 @@ struct Window {
 /// A window.
 #[tool]
 async fn window(
-    /// All of it.
+    /// Fields of the window.
     window: Window,
 ) -> String {
     format!("{:?}", window.span)
@@ -599,11 +599,11 @@ enum Weight {
 #[expect(dead_code, reason = "shown by `Debug`")]
 enum Shape {
     Round {
-        /// In millimetres.
+        /// Size in millimetres.
         radius: u32,
     },
     Square {
-        /// In millimetres.
+        /// Size in millimetres.
         side: u32,
     },
 }
@@ -611,7 +611,7 @@ enum Shape {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "shown by `Debug`")]
 struct Parcel {
-    /// How many.
+    /// Number of tiles.
     count: u8,
     #[serde(flatten)]
     weight: Weight,

@@ -7,7 +7,7 @@ use tool_runtime::{Patch, Policy, ToolCall, ToolDefinition, ToolRegistry, tool};
 #[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Priority {
-    /// Now.
+    /// The highest priority.
     High,
     Low,
 }
@@ -27,10 +27,10 @@ struct Assignee {
 #[expect(dead_code, reason = "shown")]
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Step {
-    /// How many hours it takes.
+    /// Duration in hours.
     #[serde(default)]
     hours: Patch<u8>,
-    /// How urgent it is.
+    /// Urgency of the step.
     #[serde(default)]
     priority: Patch<Priority>,
     /// What comes after it.
@@ -312,7 +312,7 @@ fn has_no_strict_form_without_missing_properties() {
     /// Change a date.
     #[tool]
     async fn postpone(
-        /// By how many days.
+        /// Number of days.
         days: Patch<u32>,
     ) {
         let _ = days;
@@ -333,7 +333,7 @@ fn has_no_strict_form_without_missing_properties() {
     );
 }
 
-/// What to change.
+/// Changed fields.
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Required {
     /// The title.
@@ -341,7 +341,7 @@ struct Required {
     title: Patch<String>,
 }
 
-/// What to change.
+/// Changed fields.
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Wrapped {
     /// The title.
@@ -358,7 +358,7 @@ macro_rules! refused {
                 /// Change it.
                 #[tool]
                 async fn $name(
-                    /// What to change.
+                    /// Changed fields.
                     it: $type,
                 ) {
                     let _ = it;

@@ -12,10 +12,10 @@ use tool_runtime::{
 
 use crate::execution::tools::definition;
 
-/// Tell who is at the desk.
+/// Return the name of the person at the desk.
 #[tool]
 async fn desk(
-    /// Which one.
+    /// Number of the desk.
     number: u8,
     context: Context,
 ) -> Result<String, &'static str> {

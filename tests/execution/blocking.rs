@@ -15,7 +15,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn count(
     /// The text.
     text: String,
-    /// What to add.
+    /// Number to add.
     #[arg(default = 0)]
     add: usize,
     threads: State<Arc<Mutex<Vec<ThreadId>>>>,
@@ -64,7 +64,7 @@ impl Archive {
         self.pages.get(page).map(|page| (*page).to_owned())
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     #[tool(blocking)]
     fn pages(&self) -> usize {
         self.pages.len()
@@ -82,7 +82,7 @@ async fn methods_may_block() {
     assert_eq!((page.text(), pages.text()), (Some("first"), Some("1")));
 }
 
-/// Break.
+/// Panic.
 #[tool(blocking)]
 fn fall_over() {
     panic!("too heavy");

@@ -54,7 +54,7 @@ fn call_without_deadline_runs_on_any_executor() {
     assert_eq!(result.text(), Some("42"));
 }
 
-/// Tell how long there is, in whole minutes.
+/// Return the remaining time in whole minutes.
 #[tool(timeout = "1h")]
 async fn time_left(context: Context) -> Option<u64> {
     let left = context.deadline()?.saturating_duration_since(Instant::now());

@@ -13,7 +13,7 @@ async fn write(
     /// Its path.
     #[arg(length = 1..)]
     path: String,
-    /// How many lines.
+    /// Number of lines.
     #[arg(default = 1)]
     lines: u8,
     /// A number of any size.

@@ -7,10 +7,10 @@ use tower::util::MapRequestLayer;
 #[derive(Clone)]
 struct User(&'static str);
 
-/// Say who asks.
+/// Greet the user.
 #[tool]
 async fn who_asks(
-    /// How to greet.
+    /// Greeting.
     greeting: String,
     user: Extension<User>,
 ) -> String {

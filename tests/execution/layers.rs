@@ -224,9 +224,9 @@ where
 #[tool_runtime::tool]
 /// Greet somebody.
 async fn greet(
-    /// Who.
+    /// Name of the person.
     name: String,
-    /// How often.
+    /// Number of greetings.
     #[arg(default = 2)]
     times: u8,
     /// Whether it is loud.

@@ -16,12 +16,12 @@ use tower::util::MapRequestLayer;
 use tower::{ServiceExt, service_fn};
 use tower_layer::layer_fn;
 
-/// Search.
+/// Search for a word.
 #[tool(read_only)]
 async fn search(
     /// The word.
     word: String,
-    /// How many.
+    /// Maximum number of results.
     #[arg(default = 1)]
     limit: u8,
     place: State<String>,
@@ -42,7 +42,7 @@ async fn wait() -> &'static str {
     "waited"
 }
 
-/// Count.
+/// Count the calls.
 #[tool]
 async fn count(count: SessionState<u32>) -> u32 {
     *count.lock() += 1;
@@ -540,7 +540,7 @@ async fn merging_a_taken_name_changes_nothing() {
     assert_eq!(names(&registry), ["search", "fall", "wait", "count"]);
 }
 
-/// Look.
+/// Look around.
 #[tool]
 async fn look_at() -> &'static str {
     "seen"

@@ -14,7 +14,7 @@ use tower_layer::layer_fn;
 /// Repeat a text.
 #[tool]
 async fn repeat(
-    /// How often.
+    /// Number of repetitions.
     times: usize,
 ) -> String {
     "tea ".repeat(times)
@@ -23,7 +23,7 @@ async fn repeat(
 /// Show a picture.
 #[tool]
 async fn show(
-    /// Which one.
+    /// Name of the picture.
     number: u8,
 ) -> Blocks {
     Blocks(vec![Block::text(format!("picture {number}"))])

@@ -41,12 +41,12 @@ impl TryFrom<String> for Picky {
     }
 }
 
-/// Take texts in several ways.
+/// Accepts texts in several types.
 #[tool]
 async fn take(
     /// A text.
     first: String,
-    /// What may be refused.
+    /// Text that the type may reject.
     picky: Picky,
     /// A text that may be absent.
     #[arg(default = "none")]

@@ -12,7 +12,7 @@ use tower_layer::layer_fn;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Look.
+/// Look around.
 #[tool(read_only)]
 async fn look() -> &'static str {
     "seen"
@@ -39,9 +39,9 @@ async fn note() -> &'static str {
 /// Delete files.
 #[tool(destructive)]
 async fn delete(
-    /// How many.
+    /// Number of files.
     count: u8,
-    /// Only report what would be deleted.
+    /// Only report the files.
     #[arg(default = true)]
     dry_run: bool,
 ) -> String {

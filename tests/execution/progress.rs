@@ -24,7 +24,7 @@ impl fmt::Display for Counted {
 /// Copy pages.
 #[tool]
 async fn copy(
-    /// How many.
+    /// Number of pages.
     pages: u64,
     message: State<Counted>,
     progress: Progress,

@@ -225,7 +225,7 @@ const UNCLOSED: &str = "(";
 /// Wait a while.
 #[tool]
 async fn wrong_pattern(
-    /// Until when.
+    /// End of the wait.
     #[arg(pattern = UNCLOSED)]
     until: String,
 ) -> String {
@@ -258,7 +258,7 @@ async fn wrong_default(
 #[tool]
 async fn wants_state(_limits: State<Vec<u8>>) {}
 
-/// Say how long to wait.
+/// Return the time to wait.
 #[tool]
 async fn with_default(
     /// How long.
@@ -344,7 +344,7 @@ async fn warnings_are_appended_on_request() {
     assert_eq!(result.text(), Some("9"));
 }
 
-/// Tell the limit.
+/// Return the limit.
 #[tool]
 async fn limit(limit: State<u8>) -> u8 {
     *limit
@@ -441,7 +441,7 @@ impl TryFrom<String> for Even {
     }
 }
 
-/// Takes what is even.
+/// Accepts even values.
 #[tool]
 async fn take_even(
     /// A text.
@@ -491,7 +491,7 @@ impl From<String> for Panics {
     }
 }
 
-/// Takes what cannot be read.
+/// Accepts values whose deserialization panics.
 #[tool]
 async fn take_panicking(
     /// A text.

@@ -20,10 +20,10 @@ struct Count {
 /// Key of the stored count.
 const COUNT: &str = concat!(module_path!(), "::Count");
 
-/// Count.
+/// Count up.
 #[tool]
 async fn count(
-    /// How much.
+    /// Step of the count.
     #[arg(default = 1)]
     by: u32,
     count: SessionState<Count>,

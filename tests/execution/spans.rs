@@ -226,7 +226,7 @@ fn registration_warns_of_unenforced_keywords() {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Place {
-    /// How far north.
+    /// Latitude.
     lat: f64,
     lon: f64,
 }
@@ -263,7 +263,7 @@ struct Essay(String);
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Novel {
-    /// Its text.
+    /// Text of the value.
     #[schemars(extend("pattern" = "b".repeat(30_000)))]
     text: String,
 }
@@ -271,7 +271,7 @@ struct Novel {
 /// Print it.
 #[tool]
 async fn print(
-    /// First.
+    /// First value.
     novel: Novel,
     /// Then.
     essay: Essay,

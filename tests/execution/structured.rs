@@ -11,18 +11,18 @@ use tool_runtime::{
 use tower::{ServiceExt as _, service_fn};
 use tower_layer::layer_fn;
 
-/// Where a book is.
+/// Place of a book.
 #[derive(Serialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "camelCase")]
 #[schemars(crate = "tool_runtime::schemars")]
 struct Place {
     /// The room.
     room_number: u8,
-    /// How full the shelf is, from 0 to 1.
+    /// Share of the used shelf, from 0 to 1.
     filled: f32,
-    /// Who has it.
+    /// Name of the reader.
     reader: Option<String>,
-    /// What is beside it.
+    /// Neighbouring book.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Place>,
 }
@@ -104,7 +104,7 @@ async fn places() -> Structured<Vec<Place>> {
     }])
 }
 
-/// Tell the weather, or not.
+/// Return the weather, or fail.
 #[tool]
 async fn weather() -> Structured<Option<f64>> {
     Structured(None)

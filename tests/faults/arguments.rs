@@ -13,7 +13,7 @@ use crate::telemetry;
 /// Make coffee.
 #[tool(name = "brew")]
 async fn brew(
-    /// How many cups.
+    /// Number of cups.
     #[arg(range = 1..=4)]
     cups: u8,
 ) -> u8 {
@@ -102,10 +102,10 @@ async fn deeply_nested_value() {
 /// Levels that would overflow the stack of any test, if each level were a frame.
 const LEVELS: usize = 200_000;
 
-/// Make coffee, and never be done. Asks the log, before it waits, what was told of its arguments.
+/// Make coffee without end. Reads the log about its arguments before it waits.
 #[tool(name = "brew")]
 async fn endless(
-    /// How many cups.
+    /// Number of cups.
     cups: u8,
     context: Context,
 ) {

@@ -123,10 +123,10 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Make coffee of what cannot be read.
+/// Make coffee with an argument whose deserialization panics.
 #[tool(name = "brew")]
 async fn of_broken(
-    /// What to make it of.
+    /// Ingredient.
     beans: Broken,
 ) -> String {
     let Broken {} = beans;
@@ -142,7 +142,7 @@ async fn in_the_deserialize_of_an_argument() {
     row.check(&registry.call(call).await);
 }
 
-/// Make what cannot be written.
+/// Make coffee with a result whose serialization panics.
 #[tool(name = "brew")]
 async fn into_broken() -> Broken {
     Broken {}
@@ -217,19 +217,19 @@ async fn in_the_drop_of_its_result() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// Make coffee, and never say what was wrong.
+/// Make coffee, and fail with an empty error.
 #[tool(name = "brew", errors = no_words)]
 async fn wordless(
-    /// How many.
+    /// Number of cups.
     cups: u8,
 ) -> u8 {
     cups
 }
 
-/// Make coffee, as long as there is water for it.
+/// Make coffee while there is water.
 #[tool(name = "brew")]
 async fn of_water(
-    /// How much of it.
+    /// Amount of water.
     #[arg(default = water())]
     water: u8,
 ) -> u8 {

@@ -149,7 +149,7 @@ async fn error_with_causes_in_its_text() {
     row.check(&registry.call(call_of(&row)).await);
 }
 
-/// Make coffee, and count it in a way that JSON has no word for.
+/// Make coffee, and count it as a value that JSON cannot represent.
 #[tool(name = "brew")]
 async fn uncountable() -> BTreeMap<(u8, u8), u8> {
     BTreeMap::from([((1, 2), 3)])

@@ -20,7 +20,7 @@ use crate::rows::row;
 #[derive(Default)]
 struct Brewed(Mutex<u32>);
 
-/// Make coffee, and spoil the count.
+/// Make coffee, and panic with the lock of the count.
 #[tool]
 async fn spoil(brewed: State<Brewed>) {
     let _count = brewed.0.lock().unwrap();
@@ -170,7 +170,7 @@ async fn session_state_panics_when_made() {
     registry.session_values(None).get::<Orders>().unwrap();
 }
 
-/// Make coffee, and drop it.
+/// Make coffee, and panic.
 #[tool]
 async fn drop_order(orders: SessionState<Orders>) {
     let _orders = orders.lock();

@@ -23,7 +23,7 @@ async fn hangs_past_the_deadline() {
     row.check(&hanging().call(call_of(&row).with_context(context)).await);
 }
 
-/// Make coffee, for ever.
+/// Make coffee without end.
 #[tool(name = "brew", timeout = "1h")]
 async fn slow() {
     std::future::pending::<()>().await;
@@ -207,7 +207,7 @@ async fn blocks_its_thread() {
     row.check(&blocked.await.unwrap());
 }
 
-/// Make coffee, and let nobody in meanwhile.
+/// Make coffee, and block the thread.
 #[tool(name = "brew", timeout = "1s")]
 async fn blocking() -> &'static str {
     std::thread::sleep(Duration::from_millis(1050));
@@ -225,7 +225,7 @@ async fn blocks_past_its_timeout() {
     row.check(&outcome);
 }
 
-/// Make coffee, let nobody in meanwhile, and spill it.
+/// Make coffee, block the thread, and panic.
 #[tool(name = "brew", timeout = "1s")]
 async fn spilling() -> &'static str {
     std::thread::sleep(Duration::from_millis(1050));
@@ -281,7 +281,7 @@ struct Thread {
     released: Arc<Mutex<mpsc::Receiver<()>>>,
 }
 
-/// Make coffee, on a thread.
+/// Make coffee on a thread.
 #[tool(name = "brew", blocking)]
 fn holding(thread: State<Thread>) -> &'static str {
     thread.begin.send(()).unwrap();

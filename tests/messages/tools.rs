@@ -23,11 +23,11 @@ pub fn registry() -> ToolRegistry {
 /// One replacement.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Edit {
-    /// What stands there now.
+    /// Text to replace.
     old_text: String,
-    /// What is to stand there.
+    /// New text.
     new_text: String,
-    /// Which of several places, from 1.
+    /// Number of the occurrence, from 1.
     #[schemars(range(min = 1))]
     occurrence: Option<u32>,
 }
@@ -41,7 +41,7 @@ async fn edit_file(
     /// The replacements, one after the other.
     #[arg(length = 1..)]
     edits: Vec<Edit>,
-    /// Only show what would change.
+    /// Only show the changes.
     #[arg(default = false)]
     dry_run: bool,
 ) -> String {
@@ -61,7 +61,7 @@ enum Day {
     Sunday,
 }
 
-/// How an event comes again.
+/// Repetition of an event.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Repeat {
@@ -69,20 +69,20 @@ enum Repeat {
     Daily,
     /// Every week.
     Weekly {
-        /// On these days.
+        /// Days of the week.
         days: Vec<Day>,
-        /// So many times.
+        /// Number of events.
         times: u8,
     },
-    /// Each time so many days later.
+    /// Number of days between events.
     EveryDays(u16),
 }
 
-/// Someone who is invited.
+/// Invited person.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Guest {
-    /// As on the badge.
+    /// Name on the badge.
     full_name: String,
     /// Where to write to.
     email: Option<String>,
@@ -111,33 +111,33 @@ async fn create_event(
     )
 }
 
-/// Which rows to take.
+/// Filter of rows.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Filter {
-    /// Those that all filters take.
+    /// Rows that match all filters.
     All {
         /// The filters.
         of: Vec<Filter>,
     },
-    /// Those that a filter does not take.
+    /// Rows that do not match a filter.
     Not {
         /// The filter.
         of: Box<Filter>,
     },
-    /// Those whose column has that value.
+    /// Rows with this value in a column.
     Equals {
         /// The column.
         column: String,
-        /// Its value.
+        /// Value of the column.
         value: Scalar,
     },
-    /// Those whose column is empty.
+    /// Rows with an empty column.
     Empty {
         /// The column.
         column: String,
     },
-    /// All of them.
+    /// All rows.
     Everything,
 }
 
@@ -172,24 +172,24 @@ enum Direction {
 async fn query(
     /// The table.
     table: Table,
-    /// Which rows.
+    /// Filter of rows.
     filter: Filter,
     /// The most rows.
     #[arg(default = 100, range = 1..=1000)]
     limit: u16,
-    /// By which column, and how.
+    /// Column and direction of the order.
     sort: Option<(String, Direction)>,
 ) -> String {
     format!("{}, {}, {limit}, {}", json(&table), json(&filter), json(&sort))
 }
 
-/// Who is paid.
+/// Recipient of a payment.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", content = "details", rename_all = "snake_case")]
 enum Recipient {
     /// An account at a bank.
     Iban(String),
-    /// Someone in the address book.
+    /// Person in the address book.
     Contact {
         /// The number in the book.
         id: u64,
@@ -210,13 +210,13 @@ enum Currency {
 /// Pay someone.
 #[tool]
 async fn pay(
-    /// How much.
+    /// Amount of money.
     #[arg(range = 0.01..=10_000.0)]
     amount: f64,
     /// Of what.
     #[arg(case_sensitive)]
     currency: Currency,
-    /// To whom.
+    /// Recipient.
     to: Recipient,
     /// The order that it is for.
     order: uuid::Uuid,
@@ -230,12 +230,12 @@ async fn upload_image(
     /// Its name.
     #[arg(pattern = "^[a-z0-9_-]+[.](png|jpg)$")]
     name: String,
-    /// Its bytes, in base64.
+    /// Content in base64.
     #[arg(pattern = "^[A-Za-z0-9+/]+={0,2}$")]
     data: String,
-    /// Its width and its height, in pixels.
+    /// Width and height in pixels.
     size: (u32, u32),
-    /// Where it was found.
+    /// Position of the image.
     source: Option<url::Url>,
     /// Labels and how sure they are.
     labels: Option<BTreeMap<String, f32>>,
@@ -263,10 +263,10 @@ enum Color {
 /// One stroke of the pen.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Stroke {
-    /// Where it goes: x and y of each point.
+    /// Points of the stroke, each with x and y.
     #[schemars(length(min = 2))]
     points: Vec<(i32, i32)>,
-    /// In which colour.
+    /// Colour of the stroke.
     color: Color,
 }
 
@@ -275,7 +275,7 @@ struct Stroke {
 async fn draw(
     /// The strokes, one over the other.
     strokes: Vec<Stroke>,
-    /// On what; transparent without.
+    /// Background colour; transparent by default.
     background: Option<Color>,
 ) -> String {
     format!("{}, {}", json(&strokes), json(&background))
@@ -286,16 +286,16 @@ async fn draw(
 async fn change_request(
     /// The request.
     id: u32,
-    /// Its body, as JSON.
+    /// Body as JSON.
     body: Option<String>,
-    /// Its headers.
+    /// Headers of the request.
     headers_json: Option<String>,
     /// The day to send it; null for none.
     day: Patch<chrono::NaiveDate>,
-    /// How often it is tried.
+    /// Number of attempts.
     #[arg(range = 1..=9)]
     attempts: Patch<u8>,
-    /// Its labels; null for none.
+    /// Labels of the request; null for none.
     #[arg(length = 1..=2)]
     labels: Patch<Vec<String>>,
 ) -> String {

@@ -33,7 +33,7 @@ async fn typed(
     list: Option<Vec<i64>>,
     /// A chain.
     chain: Option<Link>,
-    /// Anything.
+    /// Any value.
     any: Option<Value>,
 ) -> String {
     let lengths = [s.map_or(0, |s| s.len()), list.map_or(0, |list| list.len())];

@@ -148,7 +148,7 @@ fn fixture_is_what_the_sdk_writes() {
 struct Price {
     /// In cents.
     cents: u32,
-    /// What it is reduced to.
+    /// Reduced price.
     reduced: Option<u32>,
 }
 
@@ -163,7 +163,7 @@ struct Price {
 async fn price(
     /// Of what.
     meal: String,
-    /// For how many; `null` for all.
+    /// Number of people; `null` for all.
     seats: Patch<u8>,
 ) -> Result<Structured<Price>, String> {
     if meal == "none" {

@@ -13,7 +13,7 @@ pub struct Todos {
     pub todos: Vec<Todo>,
 }
 
-/// Takes a task list as leniently as any tool: `TodoWrite` takes nothing but lists of tasks.
+/// Accepts a task list like any tool: unlike `TodoWrite`, without further rules.
 #[tool]
 pub async fn plan(
     /// All tasks.
@@ -49,9 +49,9 @@ macro_rules! levels {
         pub struct $level {
             /// What it is called.
             pub name: String,
-            /// What it is for.
+            /// Purpose of the part.
             pub summary: String,
-            /// Where it is.
+            /// Position of the part.
             pub path: String,
             /// Whether it is used.
             pub enabled: bool,
@@ -59,11 +59,11 @@ macro_rules! levels {
             pub read_only: bool,
             /// The most at once.
             pub limit: i64,
-            /// How often it is tried again.
+            /// Number of attempts.
             pub retries: u32,
-            /// What it counts in all.
+            /// Total count.
             pub weight: f64,
-            /// Whom to ask.
+            /// Name of the contact.
             pub owner: Option<String>,
             /// What is inside.
             pub inside: $next,
@@ -86,10 +86,10 @@ pub struct Configuration {
     pub configuration: Level1,
 }
 
-/// Take a configuration.
+/// Accept a configuration.
 #[tool]
 pub async fn configure(
-    /// All of it.
+    /// The whole configuration.
     configuration: Level1,
 ) -> usize {
     configuration.inside.inside.inside.inside.inside.inside.len()
@@ -112,14 +112,14 @@ pub fn configuration() -> String {
 pub enum Edit {
     /// Write a new file.
     Create {
-        /// Where.
+        /// Path of the file.
         path: String,
         /// What.
         content: String,
     },
-    /// Put text in the place of lines.
+    /// Replace lines by a text.
     Replace {
-        /// Where.
+        /// Path of the file.
         path: String,
         /// The first line.
         from: u32,
@@ -130,9 +130,9 @@ pub enum Edit {
     },
     /// Move a file.
     Move {
-        /// From where.
+        /// Old path.
         path: String,
-        /// To where.
+        /// New path.
         target: String,
     },
     /// Delete a file.

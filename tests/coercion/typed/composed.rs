@@ -33,9 +33,9 @@ pub struct OddNames {
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub struct Tree {
-    /// What is here.
+    /// Value of the node.
     value: i64,
-    /// What is below.
+    /// Child nodes.
     children: Option<Vec<Tree>>,
 }
 

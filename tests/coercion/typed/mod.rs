@@ -97,7 +97,7 @@ pub fn nested() -> ToolRegistry {
 /// Nests a type like `nesting::schema` nests a schema.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Deep<T> {
-    /// What stands deep inside.
+    /// Nested value.
     inner: Inner<T>,
 }
 

@@ -9,7 +9,7 @@ use tool_runtime::{RegistryError, ToolRegistry, tool};
 use super::composed::Point;
 use super::{echoed, json};
 
-/// Takes nothing.
+/// Accepts no arguments.
 #[tool]
 pub async fn nothing() -> String {
     echoed(&[])
@@ -73,7 +73,7 @@ pub async fn strict_object(
 pub struct Filter {
     /// The limit.
     max_size: i64,
-    /// Labels.
+    /// List of labels.
     tags: Option<Vec<String>>,
     /// More of it.
     nested: Option<Nested>,
@@ -89,16 +89,16 @@ pub struct Nested {
 pub struct Step {
     /// Whether to.
     do_it: bool,
-    /// With what.
+    /// Optional value.
     args: Option<BTreeMap<String, i64>>,
 }
 
 /// Parameters with a lot inside.
 #[tool]
 pub async fn deep(
-    /// What to keep.
+    /// Values to keep.
     filter: Filter,
-    /// What to do.
+    /// Actions.
     steps: Option<Vec<Step>>,
 ) -> String {
     echoed(&[("filter", json(&filter)), ("steps", json(&steps))])

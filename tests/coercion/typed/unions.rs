@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Internal {
     Circle {
-        /// From the centre to the edge.
+        /// Distance from the centre to the edge.
         radius: f64,
     },
     Square {
-        /// From corner to corner.
+        /// Distance from corner to corner.
         side: i64,
     },
 }
@@ -28,7 +28,7 @@ pub enum Adjacent {
 pub enum External {
     Nothing,
     BigCircle {
-        /// From the centre to the edge.
+        /// Distance from the centre to the edge.
         radius: f64,
     },
     Square(i64),
@@ -65,7 +65,7 @@ untagged! {
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub struct File {
-    /// Where it is.
+    /// Position of the shape.
     path: String,
 }
 

@@ -46,11 +46,11 @@ async fn typed(
     is_on: Option<bool>,
     /// A choice.
     kind_of_thing: Option<Choice>,
-    /// Numbers.
+    /// List of numbers.
     rows: Vec<Vec<f32>>,
     /// A pair.
     x: Option<(i64, String)>,
-    /// Objects.
+    /// List of objects.
     long_list_2: Vec<Inner>,
     /// Objects by name.
     by_id: Option<BTreeMap<String, Inner>>,

@@ -96,7 +96,7 @@ async fn wrong_types_are_errors_at_their_places() {
 /// Count a call.
 #[tool]
 async fn count(
-    /// How much to add.
+    /// Number to add.
     step: usize,
     calls: State<AtomicUsize>,
 ) -> usize {

@@ -12,10 +12,10 @@ async fn update_multiple(
     Value::Object(updates)
 }
 
-/// Take a list of anything.
+/// Accept a list of any values.
 #[tool]
 async fn take_all(
-    /// Anything.
+    /// Any value.
     values: Vec<Value>,
 ) -> Value {
     Value::Array(values)

@@ -10,7 +10,7 @@ use tool_runtime::{ToolRegistry, testing, tool};
 async fn update_config(
     /// The settings to change.
     settings: ConfigSettings,
-    /// Whom to tell about it.
+    /// Recipient of the message.
     notify: Option<String>,
 ) -> Value {
     json!([settings, notify])

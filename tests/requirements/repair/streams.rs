@@ -50,7 +50,7 @@ fn complete_call_is_repaired_validated_and_recorded() {
         (records[0].status, records[0].validated, records[0].tool.as_str()),
         (Status::Repaired, true, "TodoWrite")
     );
-    // All of them are sent before the event that completes the call.
+    // All arguments are sent before the event that completes the call.
     let done = out.find(r#""finish_reason":"tool_calls""#).unwrap();
     assert_eq!(arguments(&out[..done]), RIGHT);
 }
@@ -82,7 +82,7 @@ fn fragment_may_begin_at_a_closing_quote() {
 /// R-STR-7
 #[test]
 fn variants_of_the_stream_format_are_accepted() {
-    // Without an index, with arguments in one fragment, `finish_reason` "stop", and without `[DONE]`.
+    // A call without an index, with arguments in one fragment, `finish_reason` "stop", and without `[DONE]`.
     let text = stream("TodoWrite", &["{'a': 1}"], "stop")
         .replace("\"index\":0,\"function\"", "\"function\"")
         .replace("data: [DONE]\n\n", "");

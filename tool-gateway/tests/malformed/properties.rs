@@ -13,7 +13,7 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{State, ToolRegistry, tool};
 use tower::ServiceExt as _;
 
-/// Count.
+/// Count up.
 #[tool]
 async fn count(counter: State<Arc<AtomicUsize>>) -> String {
     counter.fetch_add(1, Ordering::Relaxed).to_string()

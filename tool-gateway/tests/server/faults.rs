@@ -582,7 +582,7 @@ async fn request_stalls() {
     comes_to_its_end(&lab, &chat(false, "go")).await;
 }
 
-/// Each piece comes in time, and the body has no end.
+/// Each piece arrives in time, but the body has no end.
 #[tokio::test(start_paused = true)]
 async fn request_takes_too_long() {
     let row = row("request_takes_too_long");

@@ -44,7 +44,7 @@ async fn note(
 #[derive(Default, Serialize, Deserialize)]
 struct Grid(HashMap<(u8, u8), u8>);
 
-/// Put something into the session that cannot be stored, and note a key.
+/// Store an unserializable value in the session, and note a key.
 #[tool]
 async fn spoil(
     /// The key.

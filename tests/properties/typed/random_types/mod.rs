@@ -127,7 +127,7 @@ impl JsonSchema for RandomType {
 async fn random_type(
     /// The argument.
     it: RandomType,
-    /// Tells who reads.
+    /// Records the deserializer.
     reader: Reader,
 ) -> String {
     answer(&it, reader)

@@ -80,7 +80,7 @@ macro_rules! ignored_errors {
                 async fn $name(
                     /// The argument.
                     it: $type,
-                    /// Tells who reads.
+                    /// Records the deserializer.
                     reader: Reader,
                 ) -> String {
                     answer(&it, reader)

@@ -10,7 +10,7 @@ macro_rules! probes {
                 async fn $name(
                     /// The argument.
                     it: $type,
-                    /// Tells who reads.
+                    /// Records the deserializer.
                     reader: crate::properties::typed::probe::Reader,
                 ) -> String {
                     crate::properties::typed::probe::answer(&it, reader)

@@ -34,7 +34,7 @@ async fn many(
     eighth: Option<External>,
     /// The ninth.
     ninth: Option<Tree>,
-    /// Tells who reads.
+    /// Records the deserializer.
     reader: Reader,
     /// The last.
     last: Option<Value>,
@@ -88,16 +88,16 @@ async fn limited_parameters(
     /// Values.
     #[arg(values = ["a", "be", "é"])]
     word: Option<String>,
-    /// Numbers.
+    /// List of numbers.
     #[arg(values = [1, 2, 300])]
     level: Option<i16>,
-    /// Not blank.
+    /// Text that is not blank.
     #[arg(not_blank)]
     title: Option<String>,
     /// Strict.
     #[arg(strict)]
     strict: Option<Vec<i32>>,
-    /// Tells who reads.
+    /// Records the deserializer.
     reader: Reader,
 ) -> String {
     answer(
@@ -128,7 +128,7 @@ fn half() -> f32 {
 /// Answers that it was called.
 #[tool]
 async fn reader_alone(
-    /// Tells who reads.
+    /// Records the deserializer.
     reader: Reader,
 ) -> String {
     answer(&(), reader)

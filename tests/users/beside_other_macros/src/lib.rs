@@ -49,18 +49,18 @@ impl Host {
     #[instrument(skip(self))]
     async fn welcome(
         &self,
-        /// Whom.
+        /// Name of the guest.
         name: String,
     ) -> String {
         self.greet(&name).await
     }
 
-    /// See somebody off.
+    /// Say goodbye to a guest.
     #[instrument]
     #[tool]
     async fn see_off(
         &self,
-        /// Whom.
+        /// Name of the guest.
         name: String,
     ) -> String {
         format!("goodbye, {name}")

@@ -4,13 +4,13 @@
 
 use tool_runtime::{tool, tools, State};
 
-/// Make numbers.
+/// Generate numbers.
 #[tool(name = "generate")]
 pub async fn gen(
-    /// How many.
+    /// Number of numbers.
     #[arg(default = 3, range = 0..=10)]
     gen: u8,
-    /// From where.
+    /// First number.
     from: Option<u8>,
     step: State<u8>,
 ) -> Vec<u8> {
@@ -25,7 +25,7 @@ impl Numbers {
     #[tool]
     pub async fn choose(
         &self,
-        /// Of these.
+        /// Numbers to choose from.
         #[arg(length = 1..)]
         of: Vec<u8>,
     ) -> Result<u8, String> {

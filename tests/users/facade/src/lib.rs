@@ -15,7 +15,7 @@ macro_rules! constant {
         #[doc = $about]
         #[$crate::tools::tool(crate = $crate::tools)]
         pub async fn $name(
-            /// What to multiply it with.
+            /// Factor.
             #[arg(default = 1)]
             times: $type,
         ) -> $type {

@@ -33,12 +33,12 @@ pub enum Unit {
     Fahrenheit,
 }
 
-/// Tell the weather.
+/// Return the weather.
 #[tool]
 pub async fn weather(
-    /// Where.
+    /// Place of the weather.
     place: Place,
-    /// In which unit.
+    /// Unit of temperature.
     #[arg(default = Unit::Celsius)]
     unit: Unit,
 ) -> Weather {

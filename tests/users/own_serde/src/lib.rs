@@ -18,11 +18,11 @@ pub struct Meeting {
 pub async fn arrange(
     /// The meeting.
     meeting: Meeting,
-    /// When.
+    /// Day of the meeting.
     on: chrono::NaiveDate,
-    /// Its page.
+    /// Page of the meeting.
     page: url::Url,
-    /// Its number.
+    /// Number of the meeting.
     number: uuid::Uuid,
     /// Who comes.
     guest: Arc<str>,

@@ -20,7 +20,7 @@ pub struct Sums;
 
 #[tools(crate = ::agent)]
 impl Sums {
-    /// Double.
+    /// Double a number.
     #[tool]
     pub async fn double(
         &self,

@@ -9,7 +9,7 @@ use tool_runtime::{RegistryError, State, ToolRegistry, tool};
 /// Find a title.
 #[tool(read_only)]
 pub async fn find(
-    /// What is in it.
+    /// Text in the title.
     word: String,
     titles: State<Vec<String>>,
 ) -> Vec<String> {

@@ -44,14 +44,14 @@ use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::{CancellationToken, Context, Issue, State, tool, tools};
 
-/// What is searched.
+/// Searched items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 #[schemars(crate = "tool_runtime::schemars")]
 pub enum Kind {
-    /// Files.
+    /// Search files.
     Files,
-    /// Folders.
+    /// Search folders.
     Folders,
 }
 
@@ -78,7 +78,7 @@ fn counted(issues: &[Issue]) -> String {
 ///
 /// # Errors
 ///
-/// When there is no such thing.
+/// If no item matches.
 #[tool(
     title = "Search",
     rename_all = "camelCase",
@@ -91,13 +91,13 @@ pub async fn search(
     /// A glob.
     #[arg(not_blank, length = 1..=100, pattern = ".", example = "*.rs")]
     pattern: String,
-    /// What to search.
+    /// Searched items.
     #[arg(default = Kind::Files, case_sensitive)]
     kind: Kind,
     /// The most to find.
     #[arg(default = 100, range = 1..=10_000, strict)]
     max_results: u32,
-    /// In what order.
+    /// Order of the results.
     #[arg(values = ["name", "size"])]
     order: Option<String>,
     workspace: State<Workspace>,
@@ -118,7 +118,7 @@ pub async fn search(
 #[tool]
 pub async fn nothing() {}
 
-/// Say what.
+/// Repeat a text.
 #[must_use]
 #[tool]
 #[deprecated = "say nothing"]

@@ -6,7 +6,7 @@ use tool_runtime::schemars::JsonSchema;
 use tool_runtime::serde::{Deserialize, Serialize};
 use tool_runtime::tool;
 
-/// Where a parcel goes.
+/// Destination of a parcel.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde")]
 #[schemars(
@@ -21,7 +21,7 @@ pub struct Address {
     pub street: Option<String>,
     /// A city.
     pub city: Option<String>,
-    /// To whom a mail is sent.
+    /// Recipient of a mail.
     #[schemars(extend("format" = "email"))]
     pub mail: Option<String>,
 }
