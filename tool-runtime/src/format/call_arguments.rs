@@ -1,9 +1,9 @@
-//! Arguments of a call, in the form in which an API takes them back.
+//! Arguments of a call, in the form that an API accepts in the history.
 
 use serde_json::{Map, Value};
 use tool_repair::{Status, repair};
 
-/// Parses a text of arguments as an object, repaired if no guess is needed. A blank text is an empty object.
+/// Parses a text of arguments as an object; repaired if the repair is certain. A blank text is an empty object.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if text.trim().is_empty() {
         return Some(Map::new());
@@ -16,8 +16,8 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(&repaired.text).ok().filter(|_| is_repaired)
 }
 
-/// Returns text of arguments to send back: the text of an object; `{}` for arguments that cannot be parsed, since servers
-/// refuse any other text in the history.
+/// Returns the text of arguments for the history: the text of an object; `{}` for unparsable arguments, since servers
+/// reject any other text.
 pub(super) fn sent_back(text: &str) -> String {
     let is_object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
     if is_object(text) {
@@ -30,7 +30,7 @@ pub(super) fn sent_back(text: &str) -> String {
     "{}".to_owned()
 }
 
-/// Returns text of arguments for a call: `{}` if it is blank.
+/// Returns the text of arguments for a call; `{}` for a blank text.
 pub(super) fn called(text: String) -> String {
     if text.trim().is_empty() {
         "{}".to_owned()

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     used: HashSet<String>,
-    /// Least number that a new id may have: the ids from the number of calls up to it are in use.
+    /// Smallest number for a new id: the ids from the number of calls up to this number are in use.
     next: usize,
 }
 
 impl CallIds {
-    /// Returns the id of the next call: the server's own, unless that is missing, empty or another call's. Compatible servers
-    /// send all of these, and a result names its call by the id alone.
+    /// Returns the id of the next call: the server's id, unless it is missing, empty or a duplicate. Compatible
+    /// servers send such ids, and a result refers to its call only by the id.
     pub(super) fn unique(&mut self, id: Option<String>) -> String {
         let mut id = id.unwrap_or_default();
         self.next = self.next.max(self.used.len());

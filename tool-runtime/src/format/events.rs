@@ -5,23 +5,23 @@ use tool_repair::sse::{Frame, SseDecoder};
 use super::stream_error::StreamError;
 use super::surrogates::parse_lossy;
 
-/// The events of one stream. Comments and events without data are skipped.
+/// Events of a stream. Comments and events without data are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     decoder: SseDecoder,
     received: usize,
 }
 
-/// One event with data.
+/// An event with data.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// The `event:` line.
+    /// Value of the `event:` line.
     pub(super) name: Option<String>,
     pub(super) data: String,
 }
 
 impl Incoming {
-    /// Returns whether it ends a stream of an `OpenAI` API.
+    /// Returns whether the event ends a stream of an `OpenAI` API.
     pub(super) fn is_done(&self) -> bool {
         self.data.trim() == "[DONE]"
     }
@@ -34,7 +34,7 @@ impl Events {
         self.decoder.push(bytes);
     }
 
-    /// Returns the next event, if it is complete.
+    /// Returns the next complete event.
     pub(super) fn next(&mut self) -> Result<Option<Incoming>, StreamError> {
         if self.received > LIMIT {
             let reason = format!("more than {LIMIT} bytes");
@@ -69,5 +69,5 @@ impl Events {
     }
 }
 
-/// More bytes than a response has.
+/// Maximum number of buffered bytes, more than a response has.
 const LIMIT: usize = 256 << 20;

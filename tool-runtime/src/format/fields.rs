@@ -6,24 +6,24 @@ use serde_json::Value;
 
 use crate::wire::message::Block;
 
-/// The reason why a conversion failed.
+/// Reason why a conversion failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
     /// A call or a tool lacks a required field.
     Missing {
-        /// The kind of object.
+        /// Kind of object.
         what: &'static str,
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The expected type.
+        /// Expected type.
         wanted: &'static str,
     },
     /// A content block has no equivalent in the other API.
     Block {
-        /// The API.
+        /// Name of the API.
         api: &'static str,
-        /// The block's type.
+        /// Type of the block.
         kind: String,
     },
 }

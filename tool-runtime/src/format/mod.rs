@@ -9,9 +9,8 @@
 //! | [`mcp`] | [`tool`](mcp::tool), [`definition`](mcp::definition) | [`call`](mcp::call) | [`result`](mcp::result), [`output`](mcp::output) |
 //!
 //! A `Response` of [`anthropic`](anthropic::Response), [`openai::chat`](openai::chat::Response) and
-//! [`openai::responses`](openai::responses::Response) is split into the message that the next request sends back, its
-//! calls, and the fields that only responses have. With the feature `stream`, a `ResponseReader` of each reads it from
-//! a stream.
+//! [`openai::responses`](openai::responses::Response) is split into the message for the next request, its calls, and
+//! the fields that only responses have. With the feature `stream`, each API has a `ResponseReader` for streams.
 
 mod fields;
 mod call_arguments;

@@ -9,7 +9,7 @@ use super::events::{Events, Incoming};
 use super::stream_error::StreamError;
 use super::surrogates::PendingSurrogates;
 
-/// Reads the stream of one response: decodes events, finds the calls in them, and hands both to the response.
+/// Reads the stream of a response: decodes events, finds the calls in them, and passes both to the response.
 #[derive(Debug)]
 pub(super) struct StreamReader<R> {
     events: Events,
@@ -18,10 +18,10 @@ pub(super) struct StreamReader<R> {
     response: R,
 }
 
-/// A response of one API, as far as it has arrived.
+/// The part of an API's response that has arrived.
 pub(super) trait StreamedResponse: Default {
     const DIALECT: Dialect;
-    /// The whole response.
+    /// Type of the whole response.
     type Response;
 
     /// Returns whether the last event has arrived.
@@ -35,7 +35,8 @@ pub(super) trait StreamedResponse: Default {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), StreamError>;
 
-    /// Takes `[DONE]`. Returns whether the API ends its streams with it; servers of several APIs send it in every stream.
+    /// Takes `[DONE]`. Returns whether the API ends its streams with this event; servers of several APIs always send
+    /// it.
     fn done(&mut self, _surrogates: &mut PendingSurrogates, _deltas: &mut Vec<Delta>) -> bool {
         false
     }
@@ -47,16 +48,16 @@ pub(super) trait StreamedResponse: Default {
     fn finish(self) -> Result<Self::Response, StreamError>;
 }
 
-/// An event with JSON as its data.
+/// An event with JSON data.
 #[derive(Debug)]
 pub(super) struct Event<'a> {
-    /// The `event:` line.
+    /// Value of the `event:` line.
     pub(super) name: Option<&'a str>,
     pub(super) data: Value,
 }
 
 impl Event<'_> {
-    /// Returns the `type` of the event; its name if the data have none.
+    /// Returns the `type` of the event, or its name if the data have none.
     pub(super) fn kind(&self) -> &str {
         let kind = self.data.get("type").and_then(Value::as_str);
         kind.or(self.name).unwrap_or_default()
@@ -83,7 +84,7 @@ impl<R: StreamedResponse> StreamReader<R> {
         Ok(deltas)
     }
 
-    /// Takes the next event of the stream, if another library has read it.
+    /// Takes the next event, decoded by another library.
     pub(super) fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
         let mut deltas = Vec::new();
         let (name, data) = (None, event.to_string());
@@ -124,7 +125,7 @@ impl<R: StreamedResponse> StreamReader<R> {
                 .surrogates
                 .parse(name, &incoming.data)
                 .map_err(|error| StreamError::invalid(error.to_string()))?;
-            // Before the response, so that the calls that an error ends have records, too.
+            // Before the response sees the event, so that calls ended by an error have records, too.
             let calls = self.calls.read(name, &incoming.data);
             self.response
                 .event(Event { name, data }, &mut self.surrogates, deltas)?;

@@ -1,4 +1,4 @@
-//! [`StreamError`]: the error of a streamed response.
+//! [`StreamError`]: error of a streamed response.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use serde_json::Value;
 
 use super::fields::FormatError;
 
-/// The reason why a streamed response cannot be used. No part of it may run or be sent back.
+/// Reason why a streamed response cannot be used. No part of the response may run or be sent back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError {
     /// The stream ended before the response was complete.
     Incomplete {
-        /// The missing event or field, for example `message_stop`.
+        /// Missing event or field, for example `message_stop`.
         missing: &'static str,
     },
     /// The stream reported an error.
     Api {
-        /// The type or the code of the error, for example `overloaded_error`; empty if there is none.
+        /// Type or code of the error, for example `overloaded_error`; empty if there is none.
         kind: String,
-        /// The message of the error.
+        /// Message of the error.
         message: String,
     },
-    /// An event is not JSON, or not in the form of the API.
+    /// An event is not JSON, or does not have the form of the API.
     InvalidEvent {
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
-    /// The response is larger than the reader keeps.
+    /// The response is larger than the reader's limits.
     TooLarge {
-        /// The limit that was exceeded.
+        /// Exceeded limit.
         reason: String,
     },
     /// A call lacks a required field.

@@ -1,8 +1,8 @@
-//! [`PendingSurrogates`]: surrogate pairs that a server cuts between two events.
+//! [`PendingSurrogates`]: surrogate pairs that are split between two events.
 
 use serde_json::{Map, Value};
 
-/// High surrogates at the ends of deltas, until the low ones arrive: servers cut texts at UTF-16 code units.
+/// High surrogates at the ends of deltas, until the low ones arrive: some servers split texts at UTF-16 code units.
 #[derive(Debug, Default)]
 pub(super) struct PendingSurrogates {
     pending: Vec<Pending>,
@@ -11,14 +11,15 @@ pub(super) struct PendingSurrogates {
 #[derive(Debug)]
 struct Pending {
     high: u16,
-    /// An event that adds U+FFFD to the text of the surrogate. It has the fields that identify the text, so equal
-    /// events belong to one text.
+    /// An event that adds U+FFFD to the surrogate's text, with the fields that identify the text. Equal events belong
+    /// to the same text.
     event: Value,
 }
 
 impl PendingSurrogates {
-    /// Parses an event; `name` is its type if the data have none. A pair that began in an earlier event is completed at the start of
-    /// its text, a high surrogate at the end of a delta leaves the text and is kept. All other lone surrogates become U+FFFD.
+    /// Parses an event; `name` is its type if the data have none. A pair from an earlier event is completed at the
+    /// start of its text. A high surrogate at the end of a delta is removed and kept. All other lone surrogates
+    /// become U+FFFD.
     pub(super) fn parse(&mut self, name: Option<&str>, data: &str) -> serde_json::Result<Value> {
         let strict = serde_json::from_str(data);
         if strict.is_ok() && self.pending.is_empty() {
@@ -39,14 +40,14 @@ impl PendingSurrogates {
         Ok(event)
     }
 
-    /// Takes the kept surrogates of texts that have ended: an event for each, which adds U+FFFD to the text.
+    /// Takes the kept surrogates of ended texts, and returns an event for each, which adds U+FFFD to the text.
     pub(super) fn end(&mut self, is_ended: impl Fn(&Value) -> bool) -> Vec<Value> {
         let ended = self.pending.extract_if(.., |pending| is_ended(&pending.event));
         ended.map(|pending| pending.event).collect()
     }
 
-    /// Joins the texts below a `delta`. `marked` is this value with a mark for each lone surrogate; `wrap` puts a value
-    /// into the fields around it that identify a text.
+    /// Joins the texts below a `delta`. `marked` is the same value with a mark for each lone surrogate; `wrap` adds
+    /// the fields that identify a text.
     fn join(&mut self, value: &mut Value, marked: &Value, in_delta: bool, wrap: &dyn Fn(Value) -> Value) {
         match (value, marked) {
             (Value::Object(fields), Value::Object(marked)) => {
@@ -100,17 +101,17 @@ impl PendingSurrogates {
     }
 }
 
-/// More texts than a stream has at once.
+/// Maximum number of kept surrogates, more than a stream has texts at once.
 const LIMIT: usize = 64;
 
-/// Parses JSON in which lone surrogates are U+FFFD; `serde_json` refuses them. (The arguments of calls are joined
-/// before they are parsed.)
+/// Parses JSON, replacing lone surrogates, which `serde_json` rejects, by U+FFFD. The arguments of calls are joined
+/// before they are parsed.
 pub(super) fn parse_lossy(json: &str) -> serde_json::Result<Value> {
     serde_json::from_str(&replace_surrogates(json, |_| char::REPLACEMENT_CHARACTER))
 }
 
-/// Returns a private character for a lone surrogate. A text may contain this character: only its difference from U+FFFD marks a
-/// surrogate.
+/// Returns a private character for a lone surrogate. A text may contain this character: a surrogate is recognised by
+/// the difference from the text with U+FFFD.
 fn mark(surrogate: u16) -> char {
     char::from_u32(MARKS + u32::from(surrogate)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
@@ -123,7 +124,7 @@ fn marked_surrogate(character: Option<char>, marked: Option<char>) -> Option<u16
     u16::try_from(unit.checked_sub(MARKS)?).ok()
 }
 
-/// Returns the JSON with other characters for its lone surrogates.
+/// Returns the JSON with its lone surrogates replaced.
 fn replace_surrogates(json: &str, replacement: impl Fn(u16) -> char) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;

@@ -20,7 +20,7 @@ use super::strict::{NotStrict, StrictTool, Subset, strict};
 pub use reader::ResponseReader;
 pub use response::Response;
 
-/// Converts to a member of the request's `tools`: the unchanged definition.
+/// Converts to a member of the request's `tools`: the definition, unchanged.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
@@ -39,7 +39,7 @@ pub fn tool(definition: &ToolDefinition) -> Value {
 ///
 /// # Errors
 ///
-/// If the schema cannot be converted: send [`tool`] without `strict` instead.
+/// If the schema cannot be converted; send [`tool`] without `strict` then.
 pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
     strict(Subset::Anthropic, definition, |schema| {
         let mut definition = definition.clone();
@@ -49,7 +49,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
     })
 }
 
-/// Returns calls in a model's message, in order: its `tool_use` blocks.
+/// Returns the calls in a model's message, in order: its `tool_use` blocks.
 ///
 /// ```
 /// use tool_runtime::format::anthropic;

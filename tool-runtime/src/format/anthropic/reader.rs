@@ -13,9 +13,10 @@ use tool_repair::Status;
 use tool_repair::stream::{CallEvent, Dialect, ReadCall, RepairRecord};
 
 /// Reads a stream of the Messages API, in pieces of any size, to a whole [`Response`]. The arguments of calls are
-/// repaired if no guess is needed.
+/// repaired if the repair is certain.
 ///
-/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
+/// A character with a surrogate pair that is split between two events is part of the later one; a lone surrogate is
+/// U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -60,16 +61,16 @@ impl ResponseReader {
         Self(StreamReader::new())
     }
 
-    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
+    /// Takes the next bytes of the stream. Returns the new pieces of the response.
     ///
     /// # Errors
     ///
-    /// If the stream reports an error, or an event is not one of this API.
+    /// If the stream reports an error, or an event does not belong to this API.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         self.0.push(bytes)
     }
 
-    /// Takes the next event of the stream, if another library has read it.
+    /// Takes the next event of the stream, decoded by another library.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ impl ResponseReader {
         self.0.push_event(event)
     }
 
-    /// Takes the records of repaired calls that have ended since the last time.
+    /// Takes the records of repaired calls that have ended since the last call of this method.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
@@ -99,7 +100,7 @@ impl ResponseReader {
     }
 }
 
-/// A message, as far as it has arrived.
+/// The part of a message that has arrived.
 #[derive(Debug, Default)]
 struct StreamedMessage {
     /// The message of `message_start`, without its content.
@@ -108,14 +109,14 @@ struct StreamedMessage {
     stopped: bool,
 }
 
-/// One block, as far as it has arrived.
+/// The part of a block that has arrived.
 #[derive(Debug)]
 struct StreamedBlock {
     index: u64,
     fields: Map<String, Value>,
-    /// Pieces of `input`, in a call of a tool that the API runs itself.
+    /// Pieces of the `input` of a server tool's call.
     input: String,
-    /// Number of the call, if it is one of the client's.
+    /// Number of the call, if it is a call of the client's.
     call: Option<u64>,
     read: Option<ReadCall>,
 }
@@ -162,12 +163,12 @@ impl StreamedResponse for StreamedMessage {
                 self.end_texts(None, surrogates, deltas)?;
                 self.stopped = true;
             }
-            _ => {} // `ping`, and events that the API may add
+            _ => {} // `ping`, and future events
         }
         Ok(())
     }
 
-    /// Takes the calls of an event. A block that it begins is the last one.
+    /// Takes the calls of an event. A block that starts in this event is the last one.
     fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
         for event in calls {
             match event {
@@ -207,7 +208,7 @@ impl StreamedResponse for StreamedMessage {
             .is_some_and(is_cut_off);
         let is_call = |block: &StreamedBlock| block.fields.get("type").is_some_and(|kind| kind == "tool_use");
         if is_cut && self.blocks.last().is_some_and(is_call) {
-            self.blocks.pop(); // also a call without arguments so far
+            self.blocks.pop(); // also a call that has no arguments yet
         }
         let is_complete = |block: &StreamedBlock| {
             let status = block.read.as_ref().map(|read| read.status);
@@ -271,7 +272,7 @@ impl StreamedMessage {
         Ok(())
     }
 
-    /// Ends the texts of a block, or all.
+    /// Ends the texts of one block or of all.
     fn end_texts(
         &mut self,
         block: Option<u64>,
@@ -282,7 +283,7 @@ impl StreamedMessage {
         ended.into_iter().try_for_each(|event| self.delta(event, deltas))
     }
 
-    /// Merges the fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep
+    /// Merges fields that are known only at the end. `usage` is cumulative; fields that are `null` or missing keep
     /// the values of `message_start`.
     fn message_delta(&mut self, mut event: Value) {
         let Some(fields) = &mut self.fields else { return };
@@ -304,7 +305,7 @@ impl StreamedMessage {
 }
 
 impl StreamedBlock {
-    /// Adds a field of a delta. Texts are appended, citations are collected, all else is set.
+    /// Adds a field of a delta: texts are appended, citations are collected, other fields are set.
     fn add(&mut self, field: String, value: Value) {
         match (field.as_str(), value) {
             ("type" | "partial_json", _) => {}

@@ -1,4 +1,5 @@
-//! [`Response`]: a whole response, split into the message to send back and the fields that only responses have.
+//! [`Response`]: a whole response, split into the message for the next request and the fields that only responses
+//! have.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,8 @@ use crate::wire::message::{Block, Message, MessageContent};
 
 /// A whole response of the Messages API, streamed or not.
 ///
-/// A body without `stream: true` is read as a [`Message`] first; a stream is read by a [`ResponseReader`](super::ResponseReader).
+/// Deserialize a body without `stream: true` as a [`Message`] first; a [`ResponseReader`](super::ResponseReader)
+/// reads a stream.
 ///
 /// ```
 /// use tool_runtime::format::anthropic::Response;
@@ -37,14 +39,13 @@ use crate::wire::message::{Block, Message, MessageContent};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// The message, as the next request sends it back. Blocks that the API would refuse there are left out: texts of
-    /// white space alone, and the last block of a response that was cut off, if it is a call or a thinking block
-    /// without its signature. Each call has a unique id, and an object as its `input`, even if the arguments could not
-    /// be parsed. If no block is left, the message [is empty](Message::is_empty), and the API refuses it: leave it out
-    /// of the next request.
+    /// Message for the next request. Blocks that the API would reject are omitted: texts of only white space, and the
+    /// last block of a truncated response, if it is a call or a thinking block without its signature. Each call has a
+    /// unique id, and an object as its `input`, even if the arguments could not be parsed. If no block is left, the
+    /// message [is empty](Message::is_empty), and the API rejects it: omit it from the next request.
     pub message: Message,
-    /// Calls in the message, in order, with the model's own arguments, repaired if no guess was needed. Each needs a
-    /// result in the next message. Arguments that cannot be parsed are kept, so that the registry's result explains the
+    /// Calls in the message, in order, with the model's own arguments, repaired if the repair is certain. Each call
+    /// needs a result in the next message. Unparsable arguments are kept, so that the registry's result explains the
     /// fault.
     pub calls: Vec<ToolCall>,
     /// `end_turn`, `tool_use`, `max_tokens`, `pause_turn`, `refusal` …
@@ -141,7 +142,7 @@ impl Response {
     }
 }
 
-/// Takes the call of a block; its `input` becomes an object if it is none.
+/// Takes the call of a block; an `input` of another type becomes an object.
 fn take_call(
     block: &mut Block,
     arguments: Option<String>,
@@ -168,7 +169,7 @@ fn take_call(
     Ok(ToolCall::new(id, name, arguments))
 }
 
-/// Returns whether a response with this `stop_reason` was cut off.
+/// Returns whether a response with this `stop_reason` was truncated.
 pub(super) fn is_cut_off(stop_reason: &str) -> bool {
     matches!(
         stop_reason,

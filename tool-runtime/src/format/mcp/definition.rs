@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::format::fields::{FormatError, text};
 use crate::wire::definition::{Hints, ToolDefinition};
 
-/// Converts to a member of `tools` in the result of `tools/list`. An output schema that is not an object's is left out:
+/// Converts to a member of `tools` in the result of `tools/list`. Only an output schema of an object is included:
 /// this revision supports no other.
 ///
 /// ```
@@ -55,21 +55,21 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     Value::Object(tool)
 }
 
-/// Returns the schema of the results, if it is an object's. This revision supports no other: clients refuse the whole list of
-/// tools.
+/// Returns the output schema, if it is the schema of an object. This revision supports no other: clients reject the
+/// whole list of tools.
 fn object_schema(definition: &ToolDefinition) -> Option<Value> {
     let schema = definition.output_schema.as_ref()?;
     (schema.get("type")? == "object").then(|| schema.clone())
 }
 
-/// Returns whether the title was only among the annotations.
+/// Returns whether only the annotations had the title.
 fn is_among_annotations(definition: &ToolDefinition, title: &str) -> bool {
     let annotations = definition.mcp.get("annotations");
     let is_there = annotations.and_then(|annotations| annotations.get("title")?.as_str()) == Some(title);
     is_there && !definition.mcp.contains_key("title")
 }
 
-/// Returns the annotations: the hints, and other annotations that were read.
+/// Returns the annotations: the hints, and other annotations of the original definition.
 fn annotations(definition: &ToolDefinition) -> Option<Value> {
     let rest = definition.mcp.get("annotations");
     let hints = &definition.hints;
@@ -101,9 +101,9 @@ const HINTS: [&str; 4] = [
     "openWorldHint",
 ];
 
-/// Converts a tool that an MCP server lists to a definition for
+/// Converts a tool from the list of an MCP server to a definition for
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic). Fields that only MCP has (`outputSchema`, `icons`,
-/// `_meta`, annotations, and all others) are preserved: [`tool`] writes them again, the formats of other APIs do not.
+/// `_meta`, annotations, and others) are preserved: [`tool`] includes them, the formats of other APIs do not.
 ///
 /// ```
 /// use tool_runtime::{format::mcp, serde_json::json};
@@ -125,7 +125,7 @@ const HINTS: [&str; 4] = [
 ///
 /// If there is no `name` or no `inputSchema`.
 pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
-    // PHP serializes an empty object as a list, which registration accepts as one.
+    // PHP serializes an empty object as a list, which registration accepts as an object.
     let is_empty_list = |schema: &Value| schema.as_array().is_some_and(Vec::is_empty);
     let schema = tool.get("inputSchema");
     let schema = schema.filter(|schema| schema.is_object() || is_empty_list(schema));
@@ -159,7 +159,7 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     Ok(definition)
 }
 
-/// Fields of a listed tool without a field in the definition.
+/// Returns the fields of a listed tool that the definition has no field for.
 fn rest(tool: &Value) -> Map<String, Value> {
     const KNOWN: [&str; 5] = ["name", "inputSchema", "outputSchema", "icons", "_meta"];
     let mut rest = tool.as_object().cloned().unwrap_or_default();

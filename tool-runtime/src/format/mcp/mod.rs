@@ -11,5 +11,5 @@ pub use definition::{definition, tool};
 pub use output::output;
 pub use result::{call, result};
 
-/// The supported revision of the protocol.
+/// Supported revision of the protocol.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";

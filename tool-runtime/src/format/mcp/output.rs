@@ -1,4 +1,4 @@
-//! Converts results of an MCP server: the client's side.
+//! Converts results of an MCP server, for a client.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ use crate::wire::result::{Content, ToolOutput};
 /// [`register_dynamic`](crate::ToolRegistry::register_dynamic) that calls an MCP server.
 ///
 /// `isError` and `structuredContent` become [fields of the output](ToolOutput); [`result`](super::result()) converts
-/// them back, with texts and images. Models accept no other content in the result of a tool, so the rest becomes a text
-/// that names it:
+/// them back, with texts and images. Models accept no other content in the result of a tool, so other content becomes
+/// a text that names it:
 ///
 /// | content | becomes |
 /// |---|---|
@@ -26,7 +26,7 @@ use crate::wire::result::{Content, ToolOutput};
 /// | none, but `structuredContent` | compact JSON of that |
 /// | of a type that this revision does not have | compact JSON of the content |
 ///
-/// `annotations` and `_meta` are for the host, which passes them here; they are left out.
+/// `annotations` and `_meta` are omitted: the host already has them.
 ///
 /// ```
 /// use tool_runtime::serde_json::json;
@@ -58,12 +58,12 @@ use crate::wire::result::{Content, ToolOutput};
 ///
 /// # Errors
 ///
-/// If content lacks a field that its type needs, or `content` is not a list.
+/// If content lacks a required field of its type, or `content` is not a list.
 pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
     let structured = result.get("structuredContent").filter(|value| !value.is_null());
     let content = match result.get("content") {
         Some(Value::Array(content)) => content.as_slice(),
-        // The SDK treats a missing list as an empty one.
+        // The official SDK treats a missing list as an empty one.
         None if result.is_object() => &[],
         _ => {
             return Err(FormatError::Missing {
@@ -88,7 +88,7 @@ pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
     Ok(output)
 }
 
-/// Appends the blocks of one item of `content`.
+/// Appends the blocks of an item of `content`.
 fn read_content(content: &Value, blocks: &mut Vec<Block>) -> Result<(), FormatError> {
     match text(content, "the content of a result", "type")? {
         "text" => blocks.push(Block::text(text(content, "a `text` content", "text")?)),
@@ -135,7 +135,7 @@ fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), Format
     Ok(())
 }
 
-/// Returns text for a link to a resource.
+/// Returns the text for a link to a resource.
 fn link(link: &Value) -> Result<String, FormatError> {
     let what = "a `resource_link` content";
     let field = |name| link.get(name).and_then(Value::as_str);
@@ -155,7 +155,7 @@ fn image(media_type: &str, data: &str) -> Option<Block> {
     is_taken.then(|| Block::image(media_type, data))
 }
 
-/// Returns the known properties of data that is not shown, in parentheses.
+/// Returns the known properties of omitted data, in parentheses.
 fn details(media_type: Option<&str>, bytes: Option<u64>) -> String {
     let bytes = bytes.map(|bytes| format!("{bytes} bytes"));
     let known: Vec<&str> = media_type.into_iter().chain(bytes.as_deref()).collect();
@@ -183,7 +183,7 @@ mod tests {
     use crate::format::mcp;
     use crate::wire::result::ToolResult;
 
-    /// Returns the blocks of one item of content.
+    /// Converts a single item of content into blocks.
     fn read(content: &Value) -> Value {
         let output = output(&json!({ "content": [{ "type": "text", "text": "first" }, content] })).unwrap();
         match serde_json::to_value(output.content).unwrap() {

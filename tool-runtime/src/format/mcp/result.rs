@@ -1,4 +1,4 @@
-//! Converts calls, and their results for an MCP client: the server's side.
+//! Converts calls and results, for an MCP server.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::format::fields::{FormatError, image, text};
 use crate::wire::message::Block;
 use crate::wire::result::{Content, ToolResult};
 
-/// Converts the `params` of `tools/call` to a call; its id is that of the request.
+/// Converts the `params` of `tools/call` to a call with the request's id.
 ///
 /// ```
 /// use tool_runtime::{ToolOutput, ToolResult, format::mcp, serde_json::json};
@@ -33,15 +33,15 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
     ))
 }
 
-/// Converts to the result of `tools/call`; a [structured value](ToolResult::structured) is its `structuredContent`, if
-/// it is an object: this revision supports no other, and the text has the value.
+/// Converts to the result of `tools/call`. A [structured value](ToolResult::structured) that is an object becomes
+/// `structuredContent`: this revision supports no other, and the text has the value.
 ///
 /// # Errors
 ///
 /// If the result has a block that is neither text nor a base64 image.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
-        // Hosts forward each text as a block, and Anthropic's API refuses an empty one.
+        // Hosts forward each text as a block, and Anthropic's API rejects an empty one.
         Content::Text(text) if text.is_empty() => Vec::new(),
         Content::Text(text) => vec![json!({ "type": "text", "text": text })],
         Content::Blocks(blocks) => blocks.iter().map(block).collect::<Result<_, _>>()?,

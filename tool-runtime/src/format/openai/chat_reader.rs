@@ -13,10 +13,11 @@ use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
 /// Reads a stream of the chat completions API, in pieces of any size, to a whole [`Response`]: the first choice. The
-/// arguments of calls are repaired if no guess is needed; pieces find their call also in streams of servers that repeat
-/// or omit `index` or `id`.
+/// arguments of calls are repaired if the repair is certain. Pieces are assigned to their calls even if a server
+/// repeats or omits `index` or `id`.
 ///
-/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
+/// A character with a surrogate pair that is split between two events is part of the later one; a lone surrogate is
+/// U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -60,16 +61,17 @@ impl ResponseReader {
         Self(StreamReader::new())
     }
 
-    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
+    /// Takes the next bytes of the stream. Returns the new pieces of the response.
     ///
     /// # Errors
     ///
-    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
+    /// If the stream reports an error, an event does not belong to this API, or a piece of arguments belongs to no
+    /// call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         self.0.push(bytes)
     }
 
-    /// Takes the next chunk of the stream, if another library has read it.
+    /// Takes the next chunk of the stream, decoded by another library.
     ///
     /// # Errors
     ///
@@ -78,7 +80,7 @@ impl ResponseReader {
         self.0.push_event(chunk)
     }
 
-    /// Takes the records of repaired calls that have ended since the last time.
+    /// Takes the records of repaired calls that have ended since the last call of this method.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
@@ -94,19 +96,19 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// If the response is not complete, or as [`push`](Self::push). It is complete with a `finish_reason`, or with `[DONE]` after a text
-    /// or whole calls.
+    /// If the response is not complete, or as [`push`](Self::push). A response is complete with a `finish_reason`, or
+    /// with `[DONE]` after a text or whole calls.
     pub fn finish(self) -> Result<Response, StreamError> {
         self.0.finish()
     }
 }
 
-/// The first choice and the fields beside it, as far as they have arrived.
+/// The part of the first choice, and of the fields beside it, that has arrived.
 #[derive(Debug, Default)]
 struct StreamedChoice {
-    /// By number, the calls of the first choice; `None` until they have ended.
+    /// Calls of the first choice by number; `None` until they have ended.
     read: BTreeMap<u64, Option<ReadCall>>,
-    /// By number, fields of compatible servers that have to be sent back.
+    /// Fields of compatible servers that have to be sent back, by the number of their call.
     extras: BTreeMap<u64, Value>,
     /// Members of `tool_calls` in the current chunk.
     sent: Vec<Value>,
@@ -251,7 +253,7 @@ impl StreamedChoice {
     }
 
     fn delta(&mut self, delta: &Map<String, Value>, deltas: &mut Vec<Delta>) {
-        let mut is_shown = false; // some servers send one text in two fields
+        let mut is_shown = false; // some servers send the same text in two fields
         for (field, value) in delta {
             match (field.as_str(), value) {
                 ("content", content) => self.content(content, deltas),
@@ -302,7 +304,7 @@ impl StreamedChoice {
         }
     }
 
-    /// Takes a piece of the content: a text, or parts, as some compatible servers send.
+    /// Takes a piece of the content: a text, or a list of parts from some compatible servers.
     fn content(&mut self, content: &Value, deltas: &mut Vec<Delta>) {
         match content {
             Value::String(text) if !text.is_empty() => {
@@ -371,7 +373,7 @@ fn push_part(parts: &mut Vec<Value>, part: &Value) {
     parts.push(part.clone());
 }
 
-/// Adds a piece of `reasoning_details`. Pieces with one index and type are joined.
+/// Adds a piece of `reasoning_details`. Pieces with equal index and type are joined.
 fn push_detail(kept: &mut Value, detail: &Value) {
     let Value::Array(kept) = kept else { return };
     let same =

@@ -1,4 +1,5 @@
-//! [`Response`]: a whole response, split into the message to send back and the fields that only responses have.
+//! [`Response`]: a whole response, split into the message for the next request and the fields that only responses
+//! have.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,8 @@ use crate::format::fields::FormatError;
 
 /// A whole response of the chat completions API, streamed or not: its first choice.
 ///
-/// A body without `stream: true` is read by `try_from`; a stream is read by a [`ResponseReader`](super::chat::ResponseReader).
+/// Convert a body without `stream: true` with `try_from`; a [`ResponseReader`](super::chat::ResponseReader) reads a
+/// stream.
 ///
 /// ```
 /// use tool_runtime::format::openai::chat::Response;
@@ -38,15 +40,15 @@ use crate::format::fields::FormatError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// The message, as the next request sends it back: content, calls, and the reasoning in the field of the compatible
-    /// server. Each call has a unique id, and the text of an object as its arguments, even if they could not be parsed.
+    /// Message for the next request: content, calls, and the reasoning in the field of the compatible server. Each
+    /// call has a unique id, and the text of an object as its arguments, even if they could not be parsed.
     pub message: Value,
-    /// Calls in the message, in order, with the model's own arguments; those of a stream are repaired if no guess was
-    /// needed. Each needs a result. Arguments that cannot be parsed are kept, so that the registry's result explains
+    /// Calls in the message, in order, with the model's own arguments; streamed arguments are repaired if the repair
+    /// is certain. Each call needs a result. Unparsable arguments are kept, so that the registry's result explains
     /// the fault.
     pub calls: Vec<ToolCall>,
-    /// `stop`, `tool_calls`, `length`, `content_filter` …; `None` if a stream ended with `[DONE]` alone. Compatible
-    /// servers also send `stop` with calls: look at [`calls`](Self::calls), unless [`is_cut_off`](Self::is_cut_off).
+    /// `stop`, `tool_calls`, `length`, `content_filter` …; `None` if a stream ended with only `[DONE]`. Compatible
+    /// servers also send `stop` with calls: check [`calls`](Self::calls), unless [`is_cut_off`](Self::is_cut_off).
     pub finish_reason: Option<String>,
     /// Number of tokens used, by kind; empty if the server did not report it.
     pub usage: Map<String, Value>,
@@ -55,7 +57,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Returns whether the response was cut off, by its length or a filter: its calls should not run.
+    /// Returns whether the response was truncated by its length or a filter: its calls should not run.
     pub fn is_cut_off(&self) -> bool {
         self.finish_reason.as_deref().is_some_and(is_cut_off)
     }
@@ -144,7 +146,7 @@ impl Default for Parts {
     }
 }
 
-/// One call of a message.
+/// A call of a message.
 #[derive(Debug)]
 pub(super) struct PartCall {
     pub(super) id: Option<String>,
@@ -152,7 +154,7 @@ pub(super) struct PartCall {
     pub(super) arguments: String,
     /// Fields of compatible servers that have to be sent back, such as the signatures of Gemini.
     pub(super) extra: Option<Value>,
-    /// Whether the call was cut off, so that it leaves the message.
+    /// Whether the call was truncated, so that the message omits it.
     pub(super) is_cut: bool,
 }
 
@@ -245,7 +247,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns whether a response with this `finish_reason` was cut off.
+/// Returns whether a response with this `finish_reason` was truncated.
 pub(super) fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF
         .iter()

@@ -1,9 +1,9 @@
-//! OpenAI's two APIs, and compatible ones.
+//! OpenAI's two APIs, and compatible servers.
 //!
 //! Sources: <https://platform.openai.com/docs/guides/function-calling>,
 //! <https://platform.openai.com/docs/guides/structured-outputs> (the strict forms).
 //!
-//! These APIs have no field for failed calls: the text reports the failure. Fields that only Anthropic's API has
+//! These APIs have no field for failed calls: only the text reports a failure. Fields that only Anthropic's API has
 //! (`input_examples`, `cache_control` …) are omitted.
 
 mod chat_response;
@@ -56,8 +56,8 @@ pub mod chat {
 
     /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
     ///
-    /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
-    /// calls: `Strict` rejects `null` for a parameter with a default.
+    /// The form requires all parameters, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for
+    /// such calls: `Strict` rejects `null` for a parameter with a default.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, format::openai::chat, serde_json::json};
@@ -78,7 +78,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If the schema cannot be converted: send [`tool`] instead.
+    /// If the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(
             Subset::OpenAi,
@@ -87,7 +87,7 @@ pub mod chat {
         )
     }
 
-    /// Returns calls in a model's message, in order: its `tool_calls`.
+    /// Returns the calls in a model's message, in order: its `tool_calls`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::chat, serde_json::json};
@@ -107,7 +107,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If one is not a function call with an `id` and a `name`.
+    /// If a member is not a function call with an `id` and a `name`.
     pub fn calls(message: &Value) -> Result<Vec<ToolCall>, FormatError> {
         list(message.get("tool_calls")).map(call).collect()
     }
@@ -116,7 +116,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If it is not a function call with an `id` and a `name`.
+    /// If the member is not a function call with an `id` and a `name`.
     pub fn call(call: &Value) -> Result<ToolCall, FormatError> {
         let function = call.get("function").ok_or(FormatError::Missing {
             what: "a tool call",
@@ -187,12 +187,12 @@ pub mod responses {
 
     /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
     ///
-    /// All parameters are required there, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for such
-    /// calls: `Strict` rejects `null` for a parameter with a default.
+    /// The form requires all parameters, so the model sends `null` for optional ones. Use `Lenient` or `Lossless` for
+    /// such calls: `Strict` rejects `null` for a parameter with a default.
     ///
     /// # Errors
     ///
-    /// If the schema cannot be converted: send [`tool`] instead.
+    /// If the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(Subset::OpenAi, definition, |schema| {
             flat(function(definition, schema, true))
@@ -205,7 +205,7 @@ pub mod responses {
         Value::Object(tool)
     }
 
-    /// Returns calls in a response, in order: the `function_call` items of its `output`.
+    /// Returns the calls in a response, in order: the `function_call` items of its `output`.
     ///
     /// ```
     /// use tool_runtime::{ToolOutput, ToolResult, format::openai::responses, serde_json::json};
@@ -225,7 +225,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If one has no `call_id` or no `name`.
+    /// If an item has no `call_id` or no `name`.
     pub fn calls(response: &Value) -> Result<Vec<ToolCall>, FormatError> {
         let items = list(response.get("output"));
         let calls = items.filter(|item| item.get("type").and_then(Value::as_str) == Some("function_call"));
@@ -236,7 +236,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If it has no `call_id` or no `name`.
+    /// If the item has no `call_id` or no `name`.
     pub fn call(item: &Value) -> Result<ToolCall, FormatError> {
         let id = text(item, "a `function_call` item", "call_id")?;
         let name = text(item, "a `function_call` item", "name")?;
@@ -284,7 +284,7 @@ fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map
     ])
 }
 
-/// Returns the arguments: text, as in both APIs, or an object, which some compatible servers send.
+/// Returns the arguments: text, as in both APIs, or an object, as from some compatible servers.
 fn arguments(call: &Value) -> RawArguments<'_> {
     match call.get("arguments") {
         Some(Value::String(text)) => text.into(),

@@ -13,9 +13,10 @@ use crate::format::stream_error::StreamError;
 use crate::format::surrogates::PendingSurrogates;
 
 /// Reads a stream of the Responses API, in pieces of any size, to a whole [`Response`]. The arguments of calls are
-/// repaired if no guess is needed.
+/// repaired if the repair is certain.
 ///
-/// A character whose surrogate pair is split between two events is part of the later one; a lone surrogate is U+FFFD.
+/// A character with a surrogate pair that is split between two events is part of the later one; a lone surrogate is
+/// U+FFFD.
 ///
 /// ```
 /// use tool_runtime::format::Delta;
@@ -54,16 +55,17 @@ impl ResponseReader {
         Self(StreamReader::new())
     }
 
-    /// Takes the next bytes of the stream. Returns the pieces that they add to the response.
+    /// Takes the next bytes of the stream. Returns the new pieces of the response.
     ///
     /// # Errors
     ///
-    /// If the stream reports an error, an event is not one of this API, or a piece of arguments belongs to no call.
+    /// If the stream reports an error, an event does not belong to this API, or a piece of arguments belongs to no
+    /// call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         self.0.push(bytes)
     }
 
-    /// Takes the next event of the stream, if another library has read it.
+    /// Takes the next event of the stream, decoded by another library.
     ///
     /// # Errors
     ///
@@ -72,7 +74,7 @@ impl ResponseReader {
         self.0.push_event(event)
     }
 
-    /// Takes the records of repaired calls that have ended since the last time.
+    /// Takes the records of repaired calls that have ended since the last call of this method.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
@@ -93,18 +95,18 @@ impl ResponseReader {
     }
 }
 
-/// The output of a response, as far as it has arrived.
+/// The part of a response's output that has arrived.
 #[derive(Debug, Default)]
 struct StreamedOutput {
-    /// By number, the calls; `None` until they have ended.
+    /// Calls by number; `None` until they have ended.
     read: BTreeMap<u64, Option<ReadCall>>,
-    /// Items that are done, by their position; for servers whose last event has none.
+    /// Completed items by position, for servers whose last event has no items.
     items: BTreeMap<u64, Value>,
-    /// The text, for servers whose events have no item with it.
+    /// Text, for servers whose events have no item with it.
     text: String,
-    /// The whole response of the last event.
+    /// Whole response in the last event.
     response: Option<Map<String, Value>>,
-    /// Number of the first call that only the last event names.
+    /// Number of the first call that only the last event contains.
     first_of_end: Option<u64>,
 }
 
@@ -232,7 +234,8 @@ impl StreamedOutput {
         }
     }
 
-    /// Numbers of the calls that the last event has with other ids, by tool: they were shown when they began.
+    /// Returns how many calls of each tool the last event has under other ids: these calls were shown when they
+    /// began.
     fn shown_with_other_ids(&self) -> HashMap<String, usize> {
         let mut shown = HashMap::new();
         let output = self.response.as_ref().and_then(|response| response.get("output"));

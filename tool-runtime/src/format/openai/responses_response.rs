@@ -1,4 +1,4 @@
-//! [`Response`]: a whole response, split into the items to send back and the fields that only responses have.
+//! [`Response`]: a whole response, split into the items for the next request and the fields that only responses have.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -12,7 +12,8 @@ use crate::format::fields::FormatError;
 
 /// A whole response of the Responses API, streamed or not.
 ///
-/// A body without `stream: true` is read by `try_from`; a stream is read by a [`ResponseReader`](super::responses::ResponseReader).
+/// Convert a body without `stream: true` with `try_from`; a [`ResponseReader`](super::responses::ResponseReader)
+/// reads a stream.
 ///
 /// ```
 /// use tool_runtime::format::openai::responses::Response;
@@ -28,12 +29,12 @@ use crate::format::fields::FormatError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Response {
-    /// Items, as the next request sends them back in its `input`. The last item of a response that was cut off is left
-    /// out if it is a call, with the reasoning before it. The arguments of calls are the text of an object, even if
-    /// they could not be parsed.
+    /// Items for the `input` of the next request. If the last item of a truncated response is a call, it is omitted
+    /// with the reasoning before it. The arguments of calls are the text of an object, even if they could not be
+    /// parsed.
     pub output: Vec<Value>,
-    /// Calls among the items, in order, with the model's own arguments; those of a stream are repaired if no guess was
-    /// needed. Each needs a `function_call_output`. Arguments that cannot be parsed are kept, so that the registry's
+    /// Calls among the items, in order, with the model's own arguments; streamed arguments are repaired if the repair
+    /// is certain. Each call needs a `function_call_output`. Unparsable arguments are kept, so that the registry's
     /// result explains the fault.
     pub calls: Vec<ToolCall>,
     /// `completed` or `incomplete`: the calls of an incomplete response should not run.
@@ -50,13 +51,13 @@ pub(super) struct StreamedCall {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: String,
-    /// Whether the call was cut off.
+    /// Whether the call was truncated.
     pub(super) is_cut: bool,
     /// Whether only the event that ends the stream names the call.
     pub(super) is_of_end: bool,
 }
 
-/// Name and arguments of a call, without its ids: some servers make new ones for the item.
+/// Name and arguments of a call, without its ids: some servers create new ids for the item.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CallContent {
     name: String,
@@ -107,8 +108,8 @@ impl TryFrom<Value> for Response {
 }
 
 impl Response {
-    /// Creates a response. Calls of a stream are matched with the items, by their ids, or else by equality, or else by
-    /// their order; the others are added.
+    /// Creates a response. Streamed calls are matched with the items by id, or else by equality, or else by order;
+    /// unmatched calls are added.
     pub(super) fn new(
         items: Vec<Value>,
         streamed: Vec<StreamedCall>,
@@ -183,7 +184,7 @@ impl Response {
                 .last()
                 .is_some_and(|item| item.get("type").is_some_and(|kind| kind == "reasoning"))
         {
-            output.pop(); // the API refuses reasoning without the item that it led to
+            output.pop(); // the API rejects reasoning without the item that follows it
         }
         Ok(Self {
             output,
@@ -199,7 +200,7 @@ fn is_call(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "function_call")
 }
 
-/// Items, each with its call of the stream. Calls without an item are added.
+/// Pairs each item with its streamed call. Calls without an item are added.
 fn paired(items: Vec<Value>, streamed: Vec<StreamedCall>) -> Vec<(Value, Option<StreamedCall>)> {
     let id = |item: &Value| item.get("call_id").and_then(Value::as_str).map(str::to_owned);
     let mut pairing = Pairing {
@@ -219,17 +220,17 @@ fn paired(items: Vec<Value>, streamed: Vec<StreamedCall>) -> Vec<(Value, Option<
     pairs
 }
 
-/// Items, each with its call once that is found, and the other calls of the stream, in order.
+/// Items, each with its call after it was found, and the remaining streamed calls, in order.
 #[derive(Debug)]
 struct Pairing {
     pairs: Vec<(Value, Option<StreamedCall>)>,
-    /// `None` for a call that has an item.
+    /// Remaining calls; `None` for a call with an item.
     calls: Vec<Option<StreamedCall>>,
 }
 
 impl Pairing {
-    /// Gives each item without a call the first remaining call with the same key. The time is linear in the number of
-    /// items and calls: the calls are indexed by their keys.
+    /// Assigns the first remaining call with the same key to each item without a call. Calls are indexed by key, so
+    /// the time is linear in the number of items and calls.
     fn pair_by<K: Eq + Hash>(
         &mut self,
         item_key: impl Fn(&Value) -> Option<K>,

@@ -1,4 +1,4 @@
-//! Converts one schema, keyword by keyword.
+//! Converts a schema, keyword by keyword.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use super::subset::{self, Subset};
 use super::unions::{allows_null, disjoint, nullable, share_first_property};
 use super::values;
 
-/// A constraint that the strict form lacks.
+/// A constraint that is missing in the strict form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// An RFC 6901 JSON Pointer into the schema.
+    /// RFC 6901 JSON Pointer into the schema.
     pub path: String,
-    /// The keyword.
+    /// Name of the keyword.
     pub keyword: String,
-    /// Whether the description states it instead.
+    /// Whether the description states the constraint.
     pub described: bool,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// The reason why a schema has no strict form, with the pointer.
+/// Reason why a schema has no strict form, with the pointer.
 pub(super) struct ConversionError {
     pub(super) path: String,
     pub(super) reason: String,
@@ -56,12 +56,12 @@ impl ConversionError {
     }
 }
 
-/// The state of a conversion.
+/// State of a conversion.
 pub(super) struct Conversion<'a> {
     subset: Subset,
     root: &'a Value,
     notes: Vec<Note>,
-    /// Definitions with a reference, in order of occurrence.
+    /// Referenced definitions, in order of occurrence.
     referred: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// Returns the converted schema, and the constraints that it lacks.
+    /// Returns the converted schema, and its missing constraints.
     pub(super) fn run(mut self) -> Result<(Value, Vec<Note>), ConversionError> {
         let schema = self.root()?;
         Ok((schema, self.notes))
@@ -94,8 +94,8 @@ impl<'a> Conversion<'a> {
         if self.root.get("type").and_then(Value::as_str) != Some("object") {
             return Err(ConversionError::new("", "the root is no object"));
         }
-        // An object without properties is a map with any keys, except at the root: there it is a tool without parameters,
-        // unless it allows additional ones.
+        // An object without properties is a map with any keys. At the root it is a tool without parameters, unless
+        // additional properties are allowed.
         let mut root = self.root.clone();
         if let Value::Object(keywords) = &mut root
             && !keywords.contains_key("properties")
@@ -113,7 +113,7 @@ impl<'a> Conversion<'a> {
         Ok(schema)
     }
 
-    /// Converts the definitions with a reference, also references from other definitions, in order of occurrence.
+    /// Converts the referenced definitions, including references from definitions, in order of occurrence.
     fn definitions(&mut self) -> Result<Keywords, ConversionError> {
         let mut converted = Map::new();
         let mut next = 0;
@@ -404,7 +404,7 @@ fn add_sentence(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// The maximum depth: the API allows less, and the stack more.
+/// Maximum depth: the API allows less, and the stack more.
 const MAX_DEPTH: usize = 64;
 
 fn insert(schema: &mut Value, keyword: &str, value: Value) {

@@ -1,4 +1,4 @@
-//! Decides which keywords a strict subset keeps, and writes sentences for the others.
+//! Decides which keywords a strict subset keeps, and describes the others.
 //!
 //! Sources: <https://platform.openai.com/docs/guides/structured-outputs#supported-properties>,
 //! <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
@@ -9,15 +9,15 @@ use super::subset::Subset;
 
 /// Treatment of a keyword.
 pub(super) enum Treatment {
-    /// Skips it: it was converted already, or is of no use to a model.
+    /// The keyword is skipped: it was already converted, or a model does not need it.
     Ignore,
-    /// Keeps it: it is in the subset.
+    /// The keyword is kept: it is in the subset.
     Keep,
-    /// Replaces it by a sentence: the API does not enforce it, so a note is added.
+    /// A sentence replaces the keyword, with a note, since the API does not enforce it.
     MoveToDescription(String),
-    /// Replaces it by a sentence: there is nothing to enforce.
+    /// A sentence replaces the keyword, which is not a constraint.
     AddToDescription(String),
-    /// Drops it, with a note.
+    /// The keyword is dropped, with a note.
     Drop,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn treatment(
         | "$schema"
         | "$id"
         | "$comment" => Treatment::Ignore,
-        // Its constraint holds without it.
+        // The constraint is redundant.
         "nullable" if *value == Value::Bool(false) => Treatment::Ignore,
         "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
             Treatment::MoveToDescription(format!("One of {value}."))
@@ -79,7 +79,7 @@ pub(super) fn treatment(
     }
 }
 
-/// Types of a schema, or of its constants.
+/// Returns the types of a schema, or of its constants.
 pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     match keywords.get("type") {
         Some(Value::String(name)) => return vec![name],
@@ -168,7 +168,7 @@ fn format(subset: Subset, value: &Value) -> Treatment {
     }
 }
 
-/// Examples that the description does not contain.
+/// Returns a sentence with the examples that the description does not contain.
 fn examples(value: &Value, description: &str) -> Treatment {
     let examples = value.as_array().into_iter().flatten();
     let unnamed = examples.filter(|example| match example {

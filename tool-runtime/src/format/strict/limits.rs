@@ -8,9 +8,9 @@ const PROPERTIES: usize = 5_000;
 const LEVELS: usize = 10;
 const CHARACTERS: usize = 120_000;
 const VALUES: usize = 1_000;
-/// Number of strings in an enum above which their characters are limited …
+/// Number of strings in an enum above which their total length is limited.
 const MANY_VALUES: usize = 250;
-/// … to at most this many in total.
+/// Maximum total length of the strings in such an enum, in characters.
 const CHARACTERS_OF_MANY: usize = 15_000;
 
 /// Checks the size; the error names the exceeded limit.

@@ -1,13 +1,14 @@
-//! Converts schemas to the subsets of JSON Schema for strict function calling, OpenAI's and Anthropic's.
+//! Converts schemas to the subsets of JSON Schema for strict function calling by OpenAI and Anthropic.
 //!
-//! OpenAI's (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>) in short: the root is an object
-//! and not a union; all properties are in `required`, with `additionalProperties: false` (an optional property may be `null`,
-//! which counts as missing); unions are `anyOf`; of the constraints, `enum`, `const`, `pattern`, some `format`s, the limits
-//! of numbers and `minItems`/`maxItems` remain. Other constraints move to the description or are dropped, with a [`Note`];
-//! they are still enforced for calls. Schemas without an equivalent (maps with any keys, tuples, "anything") are
-//! [`NotStrict`].
+//! OpenAI's subset (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>): the root is an
+//! object and not a union; all properties are in `required`, with `additionalProperties: false` (an optional property
+//! may be `null`, which counts as missing); unions are `anyOf`; the constraints are `enum`, `const`, `pattern`, some
+//! `format`s, the limits of numbers and `minItems`/`maxItems`. Other constraints move to the description or are
+//! dropped, with a [`Note`]; calls still enforce them. Schemas without an equivalent (maps with any keys, tuples,
+//! schemas without a type) are [`NotStrict`].
 //!
-//! Anthropic's (<https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>)
+//! Anthropic's subset
+//! (<https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>)
 //! keeps optional properties optional and supports the format `uri`, but no limits of numbers and no recursion.
 //!
 //! ```
@@ -51,15 +52,15 @@ pub use convert::Note;
 use convert::{Conversion, ConversionError};
 pub(super) use subset::Subset;
 
-/// The reason why a tool has no strict form.
+/// Reason why a tool has no strict form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// An RFC 6901 JSON Pointer into its schema.
+    /// RFC 6901 JSON Pointer into the schema.
     pub path: String,
-    /// The unsupported part of the schema.
+    /// Unsupported part of the schema.
     pub reason: String,
 }
 
@@ -75,13 +76,13 @@ impl fmt::Display for NotStrict {
 
 impl std::error::Error for NotStrict {}
 
-/// A tool in a strict form, and the constraints that it lacks.
+/// A tool in a strict form, and its missing constraints.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StrictTool {
-    /// The member of `tools`.
+    /// Member of the request's `tools`.
     pub tool: Value,
-    /// Constraints that the API does not enforce in this form. They are still enforced for calls.
+    /// Constraints that the API does not enforce in this form; calls still enforce them.
     pub notes: Vec<Note>,
 }
 
@@ -104,8 +105,8 @@ pub(super) fn strict(
     let (converted, notes) = Conversion::new(subset, &schema)
         .run()
         .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
-    // A schema that registration rejects has no strict form either: below an `$id`, for example, `#/$defs/…` would change its
-    // meaning.
+    // Registration rejects some schemas that have no strict form: below an `$id`, for example, `#/$defs/…` would
+    // change its meaning.
     schema::check(&schema, &Patterns::default()).map_err(|error| not_strict(error.path, error.reason))?;
     Ok(StrictTool {
         tool: wrap(converted),

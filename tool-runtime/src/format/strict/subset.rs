@@ -10,7 +10,7 @@ use crate::schema::keywords::{pointer, reference, subschemas};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Subset {
     /// <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>: every property is required,
-    /// an optional one may be `null`.
+    /// and an optional one may be `null`.
     OpenAi,
     /// <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>: optional
     /// properties stay optional; no limits of numbers, no recursion.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Allows `null` in addition.
+/// Adds `null` to a schema.
 pub(super) fn nullable(mut schema: Value) -> Value {
     if allows_null(&schema) {
         return schema;
@@ -70,7 +70,7 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
         })
 }
 
-/// Returns whether two objects have one first property, which the API rejects with an undocumented error 400:
+/// Returns whether two objects have the same first property, which the API rejects with an undocumented error 400:
 /// <https://github.com/openai/openai-python/issues/2193>.
 pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {
     let first = |schema: &'_ Value| {
