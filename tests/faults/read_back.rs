@@ -108,7 +108,7 @@ async fn pattern_takes_too_long() {
     let outcome = read(&row, memory, json!({ "id": "toolu_1", "pattern": "(x?){100}y" })).await;
     let text = outcome.result.text().unwrap();
     assert!(
-        text.starts_with("[0 matches from offset 0 to ") && text.contains("; go on with offset "),
+        text.starts_with("[0 matches from offset 0 to ") && text.contains("; continue with offset "),
         "{text}"
     );
     row.model_reads::<&str>([]);

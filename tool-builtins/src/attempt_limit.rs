@@ -1,4 +1,4 @@
-//! [`AttemptLimit`]: asks the model to stop when it calls a tool again and again without success.
+//! [`AttemptLimit`]: asks the model to stop after repeated failures of a tool.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -12,13 +12,13 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 /// A layer that counts the consecutive failed attempts of a tool: calls with invalid arguments, and calls that failed
-/// with [`ToolError::retry`](tool_runtime::ToolError::retry). When their number reaches the limit, a note below the
-/// result asks the model to stop and report the problem, and a warning goes to [`tracing`]. The call is made
-/// nevertheless, and any other outcome resets the count.
+/// with [`ToolError::retry`](tool_runtime::ToolError::retry). At the limit, a note below the result asks the model to
+/// stop and report the problem, and a warning goes to [`tracing`]. The call itself is not stopped. Any other outcome
+/// resets the count.
 ///
-/// Attempts are counted by [session](tool_runtime::Context::session) and tool, by the name that the model has for it;
-/// calls without a session share one count. Of more than 10,000 sessions, the one with the oldest failed attempt is
-/// dropped.
+/// Attempts are counted by [session](tool_runtime::Context::session) and tool, under the model's name of the tool;
+/// calls without a session share one count. If there are more than 10,000 sessions, the one with the oldest failed
+/// attempt is dropped.
 ///
 /// ```
 /// use tool_builtins::AttemptLimit;
@@ -50,7 +50,7 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Allows fewer than `limit` consecutive failed attempts; with 0, every failed attempt is too many.
+    /// Allows fewer than `limit` consecutive failed attempts; with 0 or 1, every failed attempt gets a note.
     pub fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -65,26 +65,21 @@ impl AttemptLimit {
             Some(Failure::InvalidArguments | Failure::Retryable)
         );
         let attempts = {
-            // A change cannot panic half-way.
+            // A change cannot panic halfway.
             let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
             attempts.count(session, tool, failed)
         };
         if !failed || attempts < self.limit {
             return;
         }
-        tracing::warn!(
-            session,
-            tool,
-            attempts,
-            "a tool was called in vain too many times in a row"
-        );
+        tracing::warn!(session, tool, attempts, "a tool failed too many times in a row");
         outcome.notes.push(format!(
             "This was attempt {attempts} in a row that failed: do not call `{tool}` again, and tell the user what went wrong."
         ));
     }
 }
 
-/// Maximum number of sessions that are counted.
+/// Maximum number of counted sessions.
 const MAX_SESSIONS: usize = 10_000;
 
 /// Numbers of consecutive failed attempts.
@@ -104,7 +99,7 @@ struct Session {
 }
 
 impl Attempts {
-    /// Counts a failed attempt. Returns the number of consecutive ones.
+    /// Counts a failed attempt, and returns the number of consecutive ones.
     fn count(&mut self, session: &str, tool: &str, failed: bool) -> u32 {
         if !failed {
             self.succeed(session, tool);
@@ -158,7 +153,7 @@ impl<S> Layer<S> for AttemptLimit {
     }
 }
 
-/// A service with [`AttemptLimit`] around it.
+/// A service inside an [`AttemptLimit`].
 #[derive(Debug, Clone)]
 pub struct AttemptLimited<S> {
     inner: S,
@@ -179,7 +174,7 @@ where
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        // An unknown tool has no name to keep: any text may be one.
+        // Unknown tools are not counted: any text may be their name.
         let counted = call.definition().is_some().then(|| {
             let session = call.context.session().unwrap_or_default().to_owned();
             (session, call.qualified_name().to_owned())
@@ -223,7 +218,7 @@ mod tests {
         for session in 0..MAX_SESSIONS {
             attempts.count(&session.to_string(), "read", true);
         }
-        // Session 0 is not the oldest any more.
+        // Session 0 is no longer the oldest.
         assert_eq!(attempts.count("0", "read", true), 2);
         attempts.count("one more", "read", true);
         assert_eq!(
@@ -232,7 +227,7 @@ mod tests {
         );
         assert_eq!(attempts.count("0", "read", true), 3);
         assert_eq!(attempts.count("1", "read", true), 1);
-        // A successful call leaves nothing.
+        // A successful call removes its session.
         for session in 0..MAX_SESSIONS {
             attempts.count(&session.to_string(), "read", false);
         }

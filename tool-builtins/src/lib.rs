@@ -1,9 +1,9 @@
 //! Ready-made tools for [`tool_runtime`]: ordinary annotated functions, one family to a file.
 //!
-//! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example of a tool to learn from.
-//! - [`offload`]: long results go to files and leave a pointer; by hand, as a tool, or around every call.
-//!   `ReadOffloaded` reads them back.
-//! - [`AttemptLimit`], a layer: after repeated calls of a tool without success, it asks the model to stop.
+//! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example for writing tools.
+//! - [`offload`]: moves long results to files and leaves a pointer; as a function, as a tool, or around every call.
+//!   `ReadOffloaded` reads the files.
+//! - [`AttemptLimit`], a layer: asks the model to stop after repeated failures of a tool.
 //!
 //! ```
 //! use tool_builtins::offload::{OffloadLayer, OffloadOptions};

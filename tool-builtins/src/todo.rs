@@ -32,8 +32,8 @@ use serde::{Deserialize, Serialize};
 use tool_runtime::issue::Code;
 use tool_runtime::{Issue, SessionState, tool};
 
-// 4. Schema definition. The model chooses a tool by its description and fills it in by its schema. Both are made from
-//    this code: the comments with three slashes are the descriptions, the types are the schema.
+// 4. Schema definition. The model chooses a tool by its description, and its arguments by its schema. Both come from
+//    this code: comments with three slashes are descriptions, types are the schema.
 
 /// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
 #[tool(name = "TodoWrite", idempotent, errors = the_first_in_its_own_words)]
@@ -44,7 +44,7 @@ pub async fn todo_write(
     list: SessionState<TodoList>,
 ) -> Written {
     let count = todos.len();
-    // One assignment: a reader sees one list or the other.
+    // A single assignment: a reader sees either the old list or the new one.
     *list.lock() = TodoList { todos };
     Written { success: true, count }
 }
@@ -52,15 +52,16 @@ pub async fn todo_write(
 /// Read the task list.
 #[tool(name = "TodoRead", read_only)]
 pub async fn todo_read(list: SessionState<TodoList>) -> TodoList {
-    // 5. Async execution. A tool is asynchronous, since most of them wait: for a disk, a database, a service. This one
-    //    waits for nothing; with a list in a database, it would have an `.await` here and no other change.
+    // 5. Async execution. A tool is asynchronous, since most tools wait: for a disk, a database, a service. This tool
+    //    waits
+    //    for nothing; a list in a database would only need an `.await` here.
     list.lock().clone()
 }
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-// The schema asks the model for these fields alone; other fields are dropped, with a warning.
+// The schema asks the model for these fields only; other fields are dropped, with a warning.
 #[schemars(extend("additionalProperties" = false))]
 pub struct Todo {
     /// Task as an imperative: "Run the tests".
@@ -96,7 +97,7 @@ pub struct Written {
 
 /// The task list, and the result of `TodoRead`: `{"todos":[..]}`.
 ///
-/// A session has one, in memory unless the host stores sessions; calls without a session share one.
+/// Each session has its own list, in memory unless the host stores sessions; calls without a session share a list.
 ///
 /// ```
 /// use tool_builtins::todo::{Status, TodoList, todo_write};
@@ -121,11 +122,12 @@ pub struct TodoList {
     pub todos: Vec<Todo>,
 }
 
-// 6. Parameter validation. The schema is enforced before the function runs: it receives a valid list, or it is not
-//    called and the list stays unchanged. Faults arrive here as a list of issues, in the order of the parameters. Most
-//    tools leave the messages to the registry; this one has its own, and reports the first fault only.
+// 6. Parameter validation. The schema is enforced before the function runs: an invalid list is rejected, and the
+//    function is not called. Faults arrive here as a list of issues, in the order of the parameters. Most tools leave
+//    the
+//    messages to the registry; this tool has its own messages, and reports only the first fault.
 
-// The texts are fixed by R-TODO-10 to R-TODO-14.
+// R-TODO-10 to R-TODO-14 specify the texts.
 fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     let Some(first) = errors.first() else {
         return String::new();
@@ -133,7 +135,7 @@ fn the_first_in_its_own_words(errors: &[Issue]) -> String {
     // An RFC 6901 pointer: `/todos/2/status`.
     let place: Vec<_> = first.path.split('/').skip(1).collect();
     match *place {
-        // The text is not JSON (because of a lone surrogate, for instance); this message is more useful than the
+        // The text is not JSON, for instance because of a lone surrogate; this message is more useful than the
         // tables.
         _ if first.code == Code::JsonParseError => first.to_string(),
         ["todos"] if first.code == Code::MissingRequired => "'todos' array is required".to_owned(),
@@ -145,7 +147,7 @@ fn the_first_in_its_own_words(errors: &[Issue]) -> String {
             )
         }
         ["todos", index, field @ ("content" | "activeForm")] => blank(index, field),
-        // A value that is no object has no content either.
+        // A value that is not an object has no content either.
         ["todos", index] => blank(index, "content"),
         _ => first.to_string(),
     }

@@ -1,4 +1,4 @@
-//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`; each key is checked alone.
+//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`; each key is checked separately.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) struct ToolAttr {
     pub(crate) options: ToolOptions,
 }
 
-/// Keys of a tool that its declaration takes unchanged.
+/// Keys of a tool that its declaration contains unchanged.
 #[derive(Default)]
 pub(crate) struct ToolOptions {
     pub(crate) title: Option<Text>,
@@ -125,7 +125,7 @@ pub(crate) struct ArgAttr {
     pub(crate) options: ParamOptions,
 }
 
-/// Keys of a parameter that its declaration takes unchanged.
+/// Keys of a parameter that its declaration contains unchanged.
 #[derive(Default)]
 pub(crate) struct ParamOptions {
     pub(crate) default: Option<Keyed<Expr>>,
@@ -190,7 +190,7 @@ impl ArgAttr {
     }
 }
 
-/// `#[tools(crate = path)]`.
+/// Parses `#[tools(crate = path)]`.
 pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     let mut krate = None;
     let parsed = (|input: ParseStream<'_>| {
@@ -207,7 +207,7 @@ pub(crate) fn tools_attr(tokens: TokenStream, errors: &Errors) -> Option<Path> {
     krate
 }
 
-/// Parses `default = value`. clap and serde have a bare `default`, too.
+/// Parses `default = value`. The bare `default` of clap and serde is an error.
 fn default(entry: &Entry<'_>) -> syn::Result<Expr> {
     if entry.input().is_empty() || entry.input().peek(Token![,]) {
         return Err(syn::Error::new(
@@ -257,7 +257,7 @@ fn array(entry: &Entry<'_>) -> syn::Result<ExprArray> {
     }
 }
 
-/// Parses `[{ "key": value }, ..]`: each an object in the syntax of `json!`.
+/// Parses `[{ "key": value }, ..]`: objects in the syntax of `json!`.
 fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     let form = "[{ \"key\": value }]";
     entry.equals(form)?;
@@ -293,7 +293,7 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     Ok(examples)
 }
 
-/// Reports a key without a value: an error of `json!` would be shown in `serde_json`'s source.
+/// Reports a key without a value: an error of `json!` would point to `serde_json`'s source.
 fn check_values(object: TokenStream) -> syn::Result<()> {
     let mut colon = None;
     for token in object.into_iter().map(Some).chain([None]) {

@@ -1,10 +1,10 @@
-//! `crate = path`: the path of the runtime, which the expansion names once.
+//! `crate = path`: path of the runtime, which occurs once in the expansion.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Path, parse_quote};
 
-/// The path of the runtime and its alias in the expansion.
+/// Path of the runtime, and its alias in the expansion.
 pub(crate) struct Runtime {
     path: Path,
     alias: &'static str,
@@ -19,7 +19,7 @@ impl Runtime {
         }
     }
 
-    /// Returns the alias; errors of paths that start with it are shown at `span`.
+    /// Returns the alias at `span`, where errors of paths with this alias are shown.
     pub(crate) fn at(&self, span: Span) -> Ident {
         Ident::new(self.alias, span)
     }

@@ -16,7 +16,7 @@ pub(crate) enum Text {
 /// A description in the attributes.
 pub(crate) enum Description {
     Text(Text),
-    /// Its mistake was reported.
+    /// An invalid description, whose mistake was reported.
     Invalid,
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn text(attrs: &[Attribute]) -> Option<Text> {
     Some(Text::Computed(quote!(::core::concat!(#text, #(#rest),*))))
 }
 
-/// Collects `doc` attributes, also those of a `cfg_attr`: rustc expands that one only on the item that a macro is on, and not on
-/// the methods in it.
+/// Collects `doc` attributes, including those in a `cfg_attr`: rustc expands a `cfg_attr` on the macro's own item,
+/// but not on the methods inside.
 fn collect(meta: &Meta, condition: Option<&TokenStream>, pieces: &mut Vec<Piece>) {
     if let Some((inner, attrs)) = cfg_attr(meta) {
         let condition = match condition {
@@ -123,7 +123,7 @@ fn is_comment(span: Span) -> bool {
 }
 
 struct Piece {
-    /// The predicate of its `cfg_attr`.
+    /// Predicate of the attribute's `cfg_attr`.
     condition: Option<TokenStream>,
     content: Content,
 }
@@ -135,7 +135,7 @@ enum Content {
 
 struct Line {
     text: String,
-    /// Whether it is part of a comment, in which a space follows the slashes.
+    /// Whether the text is part of a comment, with a space after the slashes.
     is_sugared: bool,
 }
 
@@ -177,8 +177,8 @@ fn without_stars(comment: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The indentation that all lines have in common, as rustdoc computes it: beside comments, `#[doc = ".."]` lacks the space that
-/// follows the slashes.
+/// Common indentation of all lines, computed as rustdoc does: beside comments, `#[doc = ".."]` lacks the space after
+/// the slashes.
 struct Indentation {
     shared: usize,
     is_mixed: bool,

@@ -53,7 +53,7 @@ pub(crate) fn implementation(function: &Function, rt: &Runtime, body: &TokenStre
     }
 }
 
-/// `impl .. for ..`; a conflict with another implementation is shown at `span`, not at the attribute.
+/// Emits `impl .. for ..`; a conflict with another implementation is shown at `span`, not at the attribute.
 pub(crate) fn implement(of: &TokenStream, ty: &impl ToTokens, span: Span, body: TokenStream) -> TokenStream {
     let span = Span::mixed_site().located_at(span);
     let word = Ident::new("impl", span);
@@ -77,7 +77,7 @@ pub(crate) fn allow_deprecated<'a>(functions: impl IntoIterator<Item = &'a Funct
         .then(|| quote!(#[allow(deprecated)]))
 }
 
-/// Returns the struct with the tool's name: types and functions have separate namespaces.
+/// Emits the struct with the tool's name: types and functions have separate namespaces.
 pub(crate) fn tool_struct(function: &Function) -> TokenStream {
     let cfgs = function.cfgs();
     let vis = &function.vis;
@@ -94,7 +94,8 @@ pub(crate) fn tool_struct(function: &Function) -> TokenStream {
     }
 }
 
-/// Returns the statements that declare a tool: its parameters, its declaration, and the closure that calls the function.
+/// Emits the statements that declare a tool: its parameters, its declaration, and the closure that calls the
+/// function.
 pub(crate) fn declared_tool(tool: &Tool, rt: &Runtime) -> TokenStream {
     let lines = tool.params.iter().map(|param| self::param(param, rt));
     let params = Ident::new("params", Span::mixed_site());
@@ -124,14 +125,15 @@ pub(crate) fn declared_tool(tool: &Tool, rt: &Runtime) -> TokenStream {
     }
 }
 
-/// Declares a parameter. Its type is named nowhere else, so that an unsuitable one is reported once, at its span.
+/// Emits the declaration of a parameter. The type occurs only here, so that an invalid type is reported once, at its
+/// span.
 pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
     let mut line = param_source(param, rt);
     line.extend(param_options(&param.options, rt));
     line
 }
 
-/// Returns the name and the description. The model supplies a parameter with a description, the host any other.
+/// Emits the name and the description. A parameter with a description comes from the model, any other from the host.
 fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;
@@ -145,7 +147,7 @@ fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     }
 }
 
-/// Returns the method calls that the keys of `#[arg(..)]` become.
+/// Emits the method calls for the keys of `#[arg(..)]`.
 fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     let ParamOptions {
         default,
@@ -197,7 +199,8 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     calls
 }
 
-/// Returns the function in `Default::default()`, whose type is the parameter's: a conversion from any type would leave that open.
+/// Returns the function in `Default::default()`, whose type is the parameter's: a conversion from any type would
+/// leave the type open.
 fn default_function(value: &Expr) -> Option<&Expr> {
     let Expr::Call(call) = value else { return None };
     let Expr::Path(function) = &*call.func else {
@@ -209,13 +212,13 @@ fn default_function(value: &Expr) -> Option<&Expr> {
     (is_default && call.args.is_empty()).then_some(&*call.func)
 }
 
-/// Converts an expression to the parameter's type.
+/// Emits the conversion of an expression to the parameter's type.
 fn convert(value: &Expr, rt: &Runtime) -> TokenStream {
     let rt = rt.at(value.span());
     quote_spanned!(value.span()=> #rt::IntoParam::into_param(#value))
 }
 
-/// `Declaration::new(..)` and the method calls that the keys of `#[tool(..)]` become.
+/// Emits `Declaration::new(..)` and the method calls for the keys of `#[tool(..)]`.
 fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
     let ToolOptions {
         title,
@@ -275,7 +278,7 @@ fn declaration(tool: &Tool, rt: &Runtime) -> TokenStream {
     declaration
 }
 
-/// Calls the function and responds with its output.
+/// Emits the call of the function and the response with its output.
 fn run(tool: &Tool, rt: &Runtime) -> TokenStream {
     let ident = &tool.function.sig.ident;
     let span = tool.output.ty.as_ref().map_or(ident.span(), types::name_span);
@@ -303,7 +306,7 @@ fn run(tool: &Tool, rt: &Runtime) -> TokenStream {
     }
 }
 
-/// Responds with a returned value; an unsuitable type is reported at `span`.
+/// Emits the response with a returned value; an invalid type is reported at `span`.
 pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Runtime) -> TokenStream {
     let rt = rt.at(span);
     let causes = output.causes.map(|key| {
@@ -313,10 +316,10 @@ pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Run
     quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
-/// Returns the parameter's name, hygienic: no code of the user can refer to it.
+/// Returns a hygienic variable with the parameter's name: users' code cannot refer to it.
 fn binding(param: &Ident) -> Ident {
     if param == "gen" {
-        // A keyword of this crate's edition, but maybe not of the user's.
+        // `gen` is a keyword of this crate's edition, but maybe not of the user's.
         return Ident::new_raw("gen", Span::mixed_site());
     }
     let mut binding = param.clone();
@@ -324,7 +327,7 @@ fn binding(param: &Ident) -> Ident {
     binding
 }
 
-/// Returns the variable that a method is called on; its name differs from every parameter's.
+/// Returns the variable for `self`; its name differs from every parameter's.
 fn self_ident(tool: &Tool) -> Ident {
     let mut name = "this".to_owned();
     while tool.params.iter().any(|param| param.ident == name) {

@@ -1,5 +1,5 @@
-//! Expands a rejected tool: the function and a stub, so that its mistakes cause no further errors, and an editor
-//! still knows the names.
+//! Expands a rejected tool: emits the function and a stub, so that its mistakes cause no further errors, and editors
+//! still know the names.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ use crate::validate::{Output, Parts, Rejected};
 
 pub(crate) fn fallback(rejected: &Rejected) -> TokenStream {
     let Rejected { parts, errors } = rejected;
-    // Within an `impl` block or beside a primitive type a struct is impossible.
+    // A struct is impossible in an `impl` block, or with the name of a primitive type.
     if !parts.has_struct {
         let function = compilable(&parts.function);
         return quote!(#function #errors);
@@ -36,7 +36,7 @@ pub(crate) fn fallback(rejected: &Rejected) -> TokenStream {
     }
 }
 
-/// Expressions that make the compiler check the types of the valid parts in the same build.
+/// Returns expressions for which the compiler checks the types of the valid parts in the same build.
 pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
     let params = parts.params.iter().map(|param| self::param(param, rt));
     let output = parts.output.as_ref();
@@ -45,7 +45,7 @@ pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Returns a closure that responds with a value of the output's type, if a closure can name that.
+/// Returns a closure that responds with a value of the output's type, if a closure can have that type.
 fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     let ty = output.ty.as_ref().filter(|ty| types::is_closed(ty))?;
     let span = types::name_span(ty);
@@ -54,7 +54,7 @@ fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     Some(quote!(|#value: #ty| #response))
 }
 
-/// Returns the function with the undeclared lifetimes of its parameters declared: their borrow was reported.
+/// Returns the function with declarations of undeclared lifetimes in its parameters: the borrows were reported.
 fn with_lifetimes(function: &Function) -> Function {
     let mut function = function.clone();
     for lifetime in function

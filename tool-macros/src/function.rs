@@ -1,4 +1,4 @@
-//! A function whose body is not parsed: the macros do not need it, and it may be incomplete.
+//! A function with an unparsed body: the macros do not need the body, and it may be incomplete.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -12,7 +12,7 @@ pub(crate) struct Function {
     pub(crate) sig: Signature,
     /// A block, or `;`.
     pub(crate) body: TokenTree,
-    /// Condition of a tool whose function is unconditional: that of the `cfg_attr` around `#[tool]`.
+    /// Condition of a conditional tool whose function is unconditional: the `cfg_attr` around `#[tool]`.
     pub(crate) tool_cfg: Option<Attribute>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn strip_param_docs(sig: &mut Signature) -> bool {
     stripped
 }
 
-/// Removes and returns the attributes of the macros, and those that rustc allows on no parameter.
+/// Removes and returns the macros' attributes, and attributes that rustc allows on no parameter.
 pub(crate) fn take_tool_attrs(input: &mut FnArg) -> Vec<Attribute> {
     attrs_of(input)
         .extract_if(.., |attr| {
@@ -153,9 +153,9 @@ fn with_empty_generics(sig: TokenStream) -> TokenStream {
     tokens
 }
 
-/// Empty generics `<>`, so that rustc reports an unknown type once. Without them it suggests a generic parameter at the
-/// type in the signature, which is wrong for a tool and makes that message differ from the one of the expansion, so
-/// that both are shown.
+/// Emits empty generics `<>`, so that rustc reports an unknown type once. Without them, rustc suggests a generic
+/// parameter in the signature. The suggestion is wrong for a tool, and makes the message differ from the expansion's,
+/// so that both are shown.
 pub(crate) fn empty_generics(tokens: &mut TokenStream) {
     tokens.extend(quote_spanned!(Span::mixed_site()=> <>));
 }

@@ -1,4 +1,4 @@
-//! Parses the `impl` block of `#[tools]`: functions are parsed, other items stay tokens.
+//! Parses the `impl` block of `#[tools]`: functions are parsed, other items remain tokens.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -72,7 +72,7 @@ impl Parse for Item {
             let token: TokenTree = input.parse()?;
             let last = match &token {
                 TokenTree::Punct(punct) => punct.as_char() == ';',
-                // The rest is parsed as another item and emitted after it.
+                // The rest is parsed as another item and emitted after the block.
                 TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
                 _ => false,
             };

@@ -1,5 +1,6 @@
-//! Parses an incomplete function, which an editor passes while the user types: as much of its signature as possible, so
-//! that the rest of the crate still knows it. rustc reports the syntax error before any macro is expanded.
+//! Parses an incomplete function, as an editor passes it while the user types. As much of the signature as possible
+//! is parsed, so that the rest of the crate still knows the function. rustc reports the syntax error before it
+//! expands any macro.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote};
@@ -9,7 +10,7 @@ use syn::{Attribute, FnArg, Ident, ReturnType, Signature, Token, parse_quote};
 
 use crate::function::Function;
 
-/// The error if rustc, unexpectedly, reports none.
+/// Error message in case rustc reports none.
 pub(crate) const INCOMPLETE: &str = "invalid signature of this tool";
 
 /// Parses an incomplete function; `None` if the item does not start like one.
@@ -52,7 +53,7 @@ fn qualifier(input: ParseStream<'_>) -> syn::Result<()> {
 
 const QUALIFIERS: [&str; 5] = ["const", "extern", "gen", "safe", "unsafe"];
 
-/// Parses the tokens after the name: parameters, return type, body. Each may be missing.
+/// Parses the tokens after the name: parameters, return type, body. Any of these may be missing.
 fn rest(sig: &mut Signature, tokens: TokenStream) -> syn::Result<Group> {
     let mut before_body = TokenStream::new();
     let mut body = None;
@@ -80,7 +81,7 @@ fn rest(sig: &mut Signature, tokens: TokenStream) -> syn::Result<Group> {
         .unwrap_or_else(|| Group::new(Delimiter::Brace, quote!(loop {}))))
 }
 
-/// Parses the parameters; returns whether all are complete. One without a type becomes `impl Sized`.
+/// Parses the parameters; returns whether all are complete. A parameter without a type becomes `impl Sized`.
 fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, bool)> {
     let mut params = Punctuated::new();
     let mut are_complete = true;
@@ -95,7 +96,7 @@ fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, 
             _ => {
                 are_complete = false;
                 if input.call(Attribute::parse_outer).is_err() || input.peek(Token![#]) {
-                    // An incomplete attribute.
+                    // Skips an incomplete attribute.
                     let _: Option<Token![#]> = input.parse()?;
                 }
                 if let Some(name) = skip_param(input) {
@@ -108,7 +109,7 @@ fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, 
     Ok((params, are_complete))
 }
 
-/// Returns whether another parameter starts here: the comma before it is missing.
+/// Returns whether another parameter starts here, without a comma before it.
 fn starts_param(input: ParseStream<'_>) -> bool {
     input.peek(Token![#]) || (input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]))
 }

@@ -1,4 +1,4 @@
-//! The keys of the attributes, and the grammar that they share: `key`, `key = value`, separated by commas.
+//! Keys of the attributes, and their common grammar: `key`, `key = value`, separated by commas.
 
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
@@ -10,7 +10,7 @@ use crate::doc::Text;
 use crate::errors::Errors;
 use crate::suggest;
 
-/// The keys of one attribute.
+/// Keys of an attribute.
 pub(crate) trait Key: Copy + PartialEq + 'static {
     const ATTRIBUTE: &'static str;
     /// Position of the attribute.
@@ -98,8 +98,8 @@ pub(crate) struct Entry<'a> {
     input: ParseStream<'a>,
 }
 
-/// Parses the entries of an attribute and passes each to `take`; a mistake in one does not hide mistakes in others.
-/// Returns whether a rejected entry may have been meant as the description.
+/// Parses the entries of an attribute and passes each to `take`; a mistake in one entry does not hide others. Returns
+/// whether a rejected entry may be meant as the description.
 pub(crate) fn parse_entries<K: Key>(
     input: ParseStream<'_>,
     errors: &Errors,
@@ -110,7 +110,7 @@ pub(crate) fn parse_entries<K: Key>(
     let mut rejected = false;
     while !input.is_empty() {
         if std::mem::take(&mut rejected) && input.peek(Lit) {
-            // More of the value that was rejected: `values = "a", "b"`.
+            // The rest of a rejected value: `values = "a", "b"`.
             skip_entry(input);
             let _: Option<Token![,]> = input.parse().ok();
             rejected = true;
@@ -122,7 +122,7 @@ pub(crate) fn parse_entries<K: Key>(
             skip_entry(input);
             rejected = true;
         }
-        // Here is the end or a comma.
+        // The end or a comma.
         let _: Option<Token![,]> = input.parse().ok();
     }
     describes
@@ -194,7 +194,7 @@ fn one_of(names: &[&str]) -> String {
     format!("{one_of}`{}`", names.join("`, `"))
 }
 
-/// Returns the attribute of a key, if it is a key of another attribute.
+/// Returns the attribute that supports a key, if another one does.
 fn belongs_to<K: Key, Other: Key>(key: &str) -> Option<String> {
     let is_other = K::ATTRIBUTE != Other::ATTRIBUTE && Other::from_name(key).is_some();
     is_other.then(|| format!("it belongs to `#[{}(..)]` on {}", Other::ATTRIBUTE, Other::PLACE))
@@ -303,7 +303,7 @@ impl Entry<'_> {
     }
 }
 
-/// Removes the invisible group around an `expr` that a `macro_rules!` macro passed on.
+/// Removes the invisible group around an `expr` from a `macro_rules!` macro.
 pub(crate) fn ungrouped(expr: Expr) -> Expr {
     match expr {
         Expr::Group(group) => ungrouped(*group.expr),

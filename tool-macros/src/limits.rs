@@ -1,4 +1,4 @@
-//! Checks literal values against the limits of their parameter; other expressions are checked at registration.
+//! Checks literal values against the limits of their parameter; registration checks other expressions.
 
 use quote::ToTokens;
 use syn::{Expr, ExprRange, Lit, LitInt, RangeLimits, UnOp};
@@ -13,9 +13,9 @@ pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
         length,
         values,
         example,
-        // Checked with each value.
+        // checked with each value
         not_blank: _,
-        // Checked where it is parsed.
+        // checked by its parser
         pattern: _,
         strict: _,
         case_sensitive: _,
@@ -119,7 +119,7 @@ fn check_values(options: &ParamOptions, name: &str, value: &Expr, errors: &Error
     }
 }
 
-/// Returns the end of a range that is an integer although the other is a float.
+/// Returns the end of a range that is an integer while the other end is a float.
 fn int_beside_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
     let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
     [(start, end), (end, start)].into_iter().find_map(|(one, other)| {
@@ -182,7 +182,7 @@ impl Literal {
     }
 }
 
-/// The literal ends of a range; an end that is not a literal is unlimited here.
+/// Literal ends of a range; other expressions count as unlimited.
 struct Limits {
     min: Option<f64>,
     max: Option<f64>,
@@ -206,12 +206,12 @@ impl Limits {
                 .is_none_or(|max| number < max || (self.includes_max && number <= max))
     }
 
-    /// Returns whether both ends have one value.
+    /// Returns whether both ends have the same value.
     fn is_single_value(&self) -> bool {
         self.min.is_some() && self.min == self.max
     }
 
-    /// Returns whether no value is in the range; `min` is the least value of all.
+    /// Returns whether the range is empty; `min` is the smallest possible value.
     fn is_empty(&self, min: f64) -> bool {
         match (self.min.unwrap_or(min), self.max) {
             (min, Some(max)) => max < min || (max <= min && !self.includes_max),

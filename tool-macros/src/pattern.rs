@@ -1,7 +1,7 @@
 //! Checks a literal `pattern` for common errors in regular expressions.
 //!
-//! Registration parses the pattern completely; a pattern that is rejected here is rejected there, too. It alone knows
-//! whether `\p{…}` is supported, which depends on a feature of the runtime.
+//! Registration parses the whole pattern, and also rejects every pattern that is rejected here. Only registration
+//! knows whether `\p{…}` is supported, which depends on a feature of the runtime.
 
 use std::str::Chars;
 
@@ -50,8 +50,8 @@ fn with_escape(problem: &str, c: char) -> String {
     format!("{problem} in this pattern; write `\\{c}` for a literal `{c}`")
 }
 
-/// Returns whether a full parser is needed. With the flag `x`, `#` starts a comment, in which no character is special;
-/// and after a `-` it depends on the context whether `[:` starts a named class.
+/// Returns whether a full parser is needed. With the flag `x`, `#` starts a comment without special characters. After
+/// a `-`, the context decides whether `[:` starts a named class.
 fn needs_full_parser(pattern: &str) -> bool {
     let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';
     let mut groups = pattern.split("(?").skip(1);
@@ -128,7 +128,7 @@ mod tests {
             "a|",
             "]",
             "[(]",
-            // Behind a feature.
+            // Supported with a feature.
             r"\p{L}",
         ] {
             assert_eq!(check(pattern), Ok(()), "{pattern}");

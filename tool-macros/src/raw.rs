@@ -1,4 +1,4 @@
-//! A tool with parsed, but not validated attributes and signature.
+//! A tool with parsed attributes and signature, before validation.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
@@ -20,13 +20,13 @@ pub(crate) enum Place {
 
 pub(crate) struct RawTool {
     pub(crate) place: Place,
-    /// The function without the attributes of the macros.
+    /// Function without the macros' attributes.
     pub(crate) function: Function,
     pub(crate) name: LitStr,
     pub(crate) description: Option<Description>,
     pub(crate) causes: Option<Span>,
     pub(crate) blocking: Option<Span>,
-    /// The runtime's path.
+    /// Path of the runtime.
     pub(crate) krate: Option<Path>,
     pub(crate) options: ToolOptions,
     pub(crate) receiver: Option<Receiver>,
@@ -38,11 +38,11 @@ pub(crate) struct RawParam {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
     pub(crate) name: LitStr,
-    /// Whether the name was given by `#[arg(name = ..)]`.
+    /// Whether `#[arg(name = ..)]` sets the name.
     pub(crate) is_renamed: bool,
     pub(crate) description: Option<Description>,
     pub(crate) options: ParamOptions,
-    /// Whether errors in its attributes were reported.
+    /// Whether errors in the attributes were reported.
     pub(crate) has_mistakes: bool,
 }
 
@@ -109,7 +109,7 @@ impl RawTool {
 }
 
 impl RawTool {
-    /// Returns the span of `self`, or of `Self` in the signature: either shows that this is a method.
+    /// Returns the span of `self`, or of `Self` in the signature: either marks a method.
     pub(crate) fn self_span(&self) -> Option<Span> {
         let receiver = self.receiver.as_ref().map(|this| this.self_token.span);
         let params = self.params.iter().map(|param| &param.ty);
@@ -159,7 +159,7 @@ impl RawParam {
     }
 }
 
-/// Returns a parameter that replaces a pattern. axum's handlers take `State(db): State<Db>`.
+/// Returns the suggested parameter for a pattern such as `State(db): State<Db>`, which axum's handlers allow.
 fn destructured(pattern: &Pat, ty: &Type) -> String {
     let name = match pattern {
         Pat::TupleStruct(tuple) if tuple.elems.len() == 1 => tuple.elems.first(),
@@ -182,7 +182,7 @@ fn allow_unused_async() -> Attribute {
     parse_quote!(#[allow(clippy::unused_async, reason = "a tool is `async`")])
 }
 
-/// Reports attributes that are not allowed on a parameter, and those of other crates.
+/// Reports attributes that are not allowed on a parameter, including attributes of other crates.
 fn check_param_attr(attr: &Attribute, errors: &Errors) {
     let Some(path) = attr.path().segments.last().map(|last| &last.ident) else {
         return;

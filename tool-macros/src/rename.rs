@@ -1,4 +1,4 @@
-//! `rename_all`: the case of the parameters' names in the schema.
+//! `rename_all`: case of the parameters' names in the schema.
 
 use syn::LitStr;
 

@@ -1,6 +1,6 @@
 //! Suggestions for unknown keys: the closest key, or an alternative.
 
-/// Keys of other crates, and their equivalents here.
+/// Keys of other crates, each with the equivalent key here.
 pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("desc", "description"),
     ("doc", "description"),
@@ -50,7 +50,7 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("spawn_blocking", "blocking"),
 ];
 
-/// Unknown keys whose purpose is achieved without a key: the attribute, the keys, and the alternative.
+/// Unknown keys with an alternative that is not a key: the attribute, the keys, and the alternative.
 const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     (
         "arg",
@@ -79,7 +79,7 @@ const ALTERNATIVES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Returns the alternative to an unknown key.
+/// Returns the alternative for an unknown key.
 pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
     ALTERNATIVES
         .iter()
@@ -87,7 +87,7 @@ pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
         .map(|(.., advice)| *advice)
 }
 
-/// Returns the known key that was most likely meant.
+/// Returns the known key that was probably meant.
 pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let synonym = SYNONYMS
         .iter()
@@ -96,7 +96,7 @@ pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(word) = synonym {
         return Some(word);
     }
-    // A prefix: the key is still being typed.
+    // A prefix: the key may be incomplete.
     let is_prefix = |word: &&&str| written.len() >= 3 && word.starts_with(written);
     if let Some(word) = known.iter().find(is_prefix) {
         return Some(word);

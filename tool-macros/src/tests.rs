@@ -36,7 +36,7 @@ fn expansions_are_as_reviewed() {
     assert!(cases >= 20);
 }
 
-/// Each key of an attribute has a case without mistakes.
+/// Every key of an attribute occurs in a valid case.
 #[test]
 fn every_key_is_expanded_somewhere() {
     let cases = cases_in("tests/expansion").filter(|path| !path.to_string_lossy().contains("mistakes"));
@@ -52,7 +52,7 @@ fn every_key_is_expanded_somewhere() {
     }
 }
 
-/// A synonym whose key was renamed would never be suggested.
+/// A synonym of a renamed key would never be suggested.
 #[test]
 fn every_synonym_is_of_a_key() {
     for (synonym, key) in crate::suggest::SYNONYMS {
@@ -149,7 +149,7 @@ fn keeps_the_function_with_an_incomplete_signature() {
     assert!(half > 60, "only {half}");
 }
 
-/// Callers get no error about a missing parameter that was already typed.
+/// Calls with a parameter that was already typed cause no error.
 #[test]
 fn keeps_the_parameters_of_an_incomplete_signature() {
     for (text, most) in [
@@ -275,7 +275,7 @@ fn cases_in(folder: &str) -> impl Iterator<Item = PathBuf> {
         .filter(is_case)
 }
 
-/// The file with each annotated item expanded.
+/// Returns the file with each annotated item expanded.
 fn expanded(path: &Path) -> String {
     let source = fs::read_to_string(path).unwrap();
     let file = syn::parse_file(&source).unwrap();

@@ -46,7 +46,7 @@ fn not_a_function(attr: TokenStream, item: &TokenStream, error: &syn::Error) -> 
     quote!(#item #error)
 }
 
-/// Returns the parsed part of an incomplete function, whose syntax error rustc has reported.
+/// Emits the parsed part of an incomplete function, whose syntax error rustc has reported.
 fn incomplete(attr: TokenStream, function: Function) -> TokenStream {
     let errors = Errors::new();
     errors.leave_to_rustc(INCOMPLETE);

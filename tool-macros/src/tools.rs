@@ -43,7 +43,7 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the tools, if there is no mistake in the whole block; otherwise the parts of each, and all mistakes.
+/// Returns the tools if the whole block is valid, otherwise the parts of each tool and all mistakes.
 fn all_valid(
     tools: Vec<Result<Tool, Box<Rejected>>>,
     errors: Errors,
@@ -65,7 +65,8 @@ fn all_valid(
     Err((all_parts, all_errors))
 }
 
-/// Returns the tools among the functions, each with its errors; they stay in the block, without the macros' attributes.
+/// Returns the tools among the functions, each with its errors. The functions stay in the block, without the macros'
+/// attributes.
 fn read_methods(block: &mut ImplBlock, errors: &Errors) -> Vec<(RawTool, Errors)> {
     let mut tools = Vec::new();
     for item in &mut block.items {
@@ -106,7 +107,8 @@ fn read_method(function: &mut Function, errors: &Errors) -> Option<(RawTool, Err
     Some((tool, errors))
 }
 
-/// Removes `#[tool]` from a method. rustc does not expand a `cfg_attr` around it, which makes the tool conditional.
+/// Removes `#[tool]` from a method. A `cfg_attr` around the attribute makes the tool conditional, since rustc does
+/// not expand it here.
 fn take_tool_attr(function: &mut Function) -> Option<Attribute> {
     if let Some(place) = function.attrs.iter().position(is_tool) {
         return Some(function.attrs.remove(place));
@@ -138,7 +140,7 @@ fn take_tool_attr(function: &mut Function) -> Option<Attribute> {
     None
 }
 
-/// Handles another item, or an incomplete function, of which the parsed part stays.
+/// Handles another item, or an incomplete function, whose parsed part is kept.
 fn other_item(item: &mut Item, errors: &Errors) {
     let Item::Other(attrs, other) = item else { return };
     let incomplete = match invalid_item::kind(other) {
@@ -174,7 +176,7 @@ fn report_macro_calls(block: &mut ImplBlock, errors: &Errors) {
     }
 }
 
-/// Returns whether the set can be implemented for the type, be it without tools.
+/// Returns whether the set can be implemented for the type, even without tools.
 fn check_block(block: &ImplBlock, tools: &[(RawTool, Errors)], errors: &Errors) -> bool {
     if let Some((of, _)) = &block.of_trait {
         errors.spanned(
@@ -203,7 +205,7 @@ fn check_block(block: &ImplBlock, tools: &[(RawTool, Errors)], errors: &Errors) 
     let mut idents = HashSet::new();
     let tools = tools.iter().map(|(tool, _)| tool);
     for tool in tools.filter(|tool| tool.function.cfgs().next().is_none()) {
-        // rustc reports two functions with one name.
+        // rustc reports duplicate function names.
         if idents.insert(&tool.function.sig.ident) && !names.insert(tool.name.value()) {
             errors.at(
                 tool.name.span(),

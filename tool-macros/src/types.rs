@@ -11,8 +11,8 @@ use syn::{
 
 use crate::errors::Errors;
 
-/// Checks the type of a parameter: it must be owned, concrete and sized. The compiler would report that in several
-/// messages.
+/// Checks the type of a parameter, which must be owned, concrete and sized. The compiler would report a fault in
+/// several messages.
 pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => {
@@ -29,19 +29,19 @@ pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
         Type::Paren(paren) => check_param(&paren.elem, is_described, errors),
         Type::Group(group) => check_param(&group.elem, is_described, errors),
         _ => {
-            // The traits judge a `State<&'static str>`. A parameter from the model is deserialized, for which rustc's
-            // own message is less clear.
+            // Traits check a `State<&'static str>`. A parameter from the model is deserialized, and rustc's message
+            // about that is less clear.
             let is_host_type = last_name(ty).is_some_and(|name| HOST_TYPES.iter().any(|known| name == known));
             check_owned(ty, !is_described || is_host_type, true, errors);
         }
     }
 }
 
-/// Types that hold a value of the host. For wording only.
+/// Types that contain a value of the host, for messages only.
 pub(crate) const HOST_TYPES: [&str; 3] = ["State", "SessionState", "Extension"];
 
-/// Reports references, lifetimes and `impl Trait` anywhere in the type; `'static` references only if they are the type, or the
-/// type may hold none.
+/// Reports references, lifetimes and `impl Trait` anywhere in the type; `'static` references only as the whole type,
+/// or in types that may contain none.
 fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors) {
     let is_static = |reference: &TypeReference| reference.lifetime.as_ref().is_some_and(is_static);
     match ty {
@@ -71,7 +71,7 @@ fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors
     }
 }
 
-/// Returns the owned equivalent of an unsized type of the standard library. For wording only.
+/// Returns the owned equivalent of an unsized type of the standard library, for messages only.
 fn owned(path: &Path) -> Option<&'static str> {
     let last = path.segments.last().filter(|last| last.arguments.is_none())?;
     let (_, instead) = OWNED.iter().find(|(borrowed, _)| last.ident == borrowed)?;
@@ -84,7 +84,7 @@ const OWNED: [(&str, &str); 3] = [
     ("OsStr", "take a `String`, or a `PathBuf` for a path"),
 ];
 
-/// Checks the type of a `#[tools]` block: it must be owned, since calls share its value and may outlive a borrow.
+/// Checks the type of a `#[tools]` block, which must be owned, since calls share its value and may outlive a borrow.
 pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
     for lifetime in lifetimes(ty) {
         errors.at(
@@ -94,7 +94,8 @@ pub(crate) fn check_self_type(ty: &Type, errors: &Errors) {
     }
 }
 
-/// Checks a returned value: it must be owned, as it outlives the call. `is_method`: it could borrow from `self`.
+/// Checks the type of a returned value, which must be owned, since it outlives the call. With `is_method`, the value
+/// could borrow from `self`.
 pub(crate) fn check_output(ty: &Type, is_method: bool, is_blocking: bool, errors: &Errors) {
     match ty {
         Type::Never(never) => errors.at(
@@ -134,7 +135,7 @@ fn report_borrowed(span: Span, is_method: bool, errors: &Errors) {
     }
 }
 
-/// Returns whether the type looks like a future. For wording only.
+/// Returns whether the type looks like a future, for messages only.
 pub(crate) fn is_future(ty: &Type) -> bool {
     let named = |path: &Path, names: &[&str]| {
         let last = path.segments.last();
@@ -153,14 +154,14 @@ pub(crate) fn is_future(ty: &Type) -> bool {
     }
 }
 
-/// Returns whether a closure parameter may have this type: it contains no `impl Trait`.
+/// Returns whether a closure parameter may have this type, which must not contain `impl Trait`.
 pub(crate) fn is_closed(ty: &Type) -> bool {
     let mut closed = !matches!(ty, Type::ImplTrait(_));
     inner_types(ty, &mut |ty| closed &= is_closed(ty));
     closed
 }
 
-/// Returns the span of `Self` in the type: then the function is in an `impl` block.
+/// Returns the span of `Self` in the type: if there is one, the function is in an `impl` block.
 pub(crate) fn self_type_span(ty: &Type) -> Option<Span> {
     if let Type::Path(path) = ty
         && let Some(first) = path.path.segments.first()
@@ -212,7 +213,7 @@ pub(crate) fn last_name(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// Returns a type in the usual spelling.
+/// Formats a type in the usual spelling.
 pub(crate) fn text(ty: &Type) -> String {
     let mut text = ty.to_token_stream().to_string();
     for (spaced, written) in [

@@ -1,6 +1,6 @@
-//! Validates a raw tool: the rules across its attributes and its signature.
+//! Validates a raw tool by the rules that span its attributes and its signature.
 //!
-//! Rules for one attribute alone are checked in `attr.rs`, rules for types by the runtime's traits.
+//! Rules for a single attribute are in `attr.rs`, rules for types in the runtime's traits.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -15,13 +15,13 @@ use crate::function::{Function, is_tool};
 use crate::raw::{Place, RawParam, RawTool};
 use crate::{limits, types};
 
-/// A valid tool. Only [`validate`] returns one, and only this is expanded.
+/// A valid tool. Only [`validate`] creates tools, and only tools are expanded.
 pub(crate) struct Tool {
     pub(crate) place: Place,
     pub(crate) function: Function,
     pub(crate) name: LitStr,
     pub(crate) description: Text,
-    /// The runtime's path.
+    /// Path of the runtime.
     pub(crate) krate: Option<Path>,
     pub(crate) options: ToolOptions,
     /// Whether the function blocks its thread.
@@ -42,17 +42,17 @@ pub(crate) struct Param {
 
 /// The return type of a tool.
 pub(crate) struct Output {
-    /// `None` if the function has no return type.
+    /// Return type of the function, if it has one.
     pub(crate) ty: Option<Type>,
-    /// The span of the key `causes`.
+    /// Span of the key `causes`.
     pub(crate) causes: Option<Span>,
 }
 
-/// The valid parts of a tool, which the compiler can still check.
+/// Valid parts of a tool, which the compiler can still check.
 pub(crate) struct Parts {
     pub(crate) function: Function,
     pub(crate) krate: Option<Path>,
-    /// Whether a struct of the function's name can stand beside it.
+    /// Whether a struct with the function's name can be declared beside the function.
     pub(crate) has_struct: bool,
     pub(crate) params: Vec<Param>,
     pub(crate) output: Option<Output>,
@@ -137,7 +137,8 @@ pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Reject
     }
 }
 
-/// Returns the span of a method that `#[async_trait]` has rewritten: it is not `async` any more, and has a generated lifetime.
+/// Returns the span of a method that `#[async_trait]` has rewritten, which is no longer `async` and has a generated
+/// lifetime.
 fn async_trait_span(tool: &RawTool) -> Option<Span> {
     let mut generics = tool.function.sig.generics.params.iter();
     let is_rewritten = generics.any(|generic| {
@@ -146,7 +147,7 @@ fn async_trait_span(tool: &RawTool) -> Option<Span> {
     is_rewritten.then(|| tool.function.sig.ident.span())
 }
 
-/// Rejects a function with an incomplete signature, which rustc reports. Only its output is validated.
+/// Rejects a function with an incomplete signature, which rustc reports. Only the return type is validated.
 pub(crate) fn reject_incomplete(tool: RawTool, errors: Errors) -> Rejected {
     let output = output(&tool, &errors);
     let parts = Parts {
@@ -163,7 +164,7 @@ pub(crate) fn reject_incomplete(tool: RawTool, errors: Errors) -> Rejected {
 }
 
 impl Parts {
-    /// Removes types that may name generics: they cannot be checked outside of the function.
+    /// Removes types that may contain generics, which cannot be checked outside the function.
     fn without_generics(mut self) -> Self {
         if !self.function.sig.generics.params.is_empty() {
             self.params.clear();
@@ -189,7 +190,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// Returns the output of a tool; `None` also if the function is neither `async` nor blocking.
+/// Returns the output of a tool; `None` if the function is neither `async` nor blocking, too.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
     if sig.asyncness.is_none() && tool.blocking.is_none() {
@@ -287,7 +288,7 @@ fn generics(tool: &RawTool, errors: &Errors) {
         .iter()
         .flat_map(|param| types::named_lifetimes(&param.ty))
         .collect();
-    // The lifetime is reported where it is used.
+    // The lifetime is reported at its use.
     let is_used_by_param = |generic: &&GenericParam| match generic {
         GenericParam::Lifetime(lifetime) => borrowed.contains(&lifetime.lifetime),
         _ => false,
@@ -313,7 +314,7 @@ pub(crate) fn generic_span(generic: &GenericParam) -> Span {
     }
 }
 
-/// Reports a function in a place that its attribute does not support: `self`, `Self` or a missing body show it.
+/// Reports a function at a place that its attribute does not support, recognised by `self`, `Self` or a missing body.
 fn place(tool: &RawTool, errors: &Errors) {
     if tool.place == Place::Free
         && let Some(span) = tool.self_span()
@@ -389,7 +390,7 @@ fn unique_names(tool: &RawTool, errors: &Errors) {
     let mut names = HashSet::new();
     for param in &tool.params {
         if !idents.insert(&param.ident) {
-            // rustc does not report it if a macro wrote one of them.
+            // rustc does not report a duplicate if a macro wrote one of the names.
             errors.leave_to_rustc("duplicate parameter name");
         } else if !names.insert(param.name.value()) {
             errors.at(
@@ -400,8 +401,8 @@ fn unique_names(tool: &RawTool, errors: &Errors) {
     }
 }
 
-/// Reports a name like `_x`, which marks an unused parameter, but which the model would read. Only described parameters
-/// are checked: a parameter from the host needs no description.
+/// Reports a name such as `_x`, which marks an unused parameter but would be shown to the model. Only described
+/// parameters are checked: a host parameter needs no description.
 fn leading_underscore(param: &RawParam, errors: &Errors) {
     let name = param.name.value();
     let without = match name.trim_start_matches(['_', '-']) {
@@ -419,7 +420,7 @@ fn leading_underscore(param: &RawParam, errors: &Errors) {
     }
 }
 
-/// Checks a name by the rule that the APIs of all models share.
+/// Checks a name by the rule that all APIs share.
 fn check_name(name: &LitStr, errors: &Errors) {
     let value = name.value();
     let reason = match value

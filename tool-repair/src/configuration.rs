@@ -1,4 +1,4 @@
-//! The configuration block `format_fixing`, as serde reads and writes it.
+//! The configuration block `format_fixing` in serde's data model.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ impl<'de> Deserialize<'de> for FormatFixing {
     }
 }
 
-/// Deserializes the keys. A derive on the type itself would also accept a list, and would name the Rust type in errors.
+/// Deserializes the keys. A derive on the type itself would also accept a list, and would name the Rust type in
+/// errors.
 #[derive(Deserialize)]
 #[serde(
     remote = "FormatFixing",
@@ -100,7 +101,7 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// Returns the reason why no tool can have this name, and advice.
+/// Returns why a name cannot be the name of a tool, and advice.
 fn no_name(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {

@@ -1,17 +1,16 @@
-//! Equality of JSON texts by value: numbers by their amount, strings by their characters, objects in any order of their
-//! keys.
+//! Equality of JSON texts by value: numbers by their amount, strings by their characters, objects in any order of
+//! their keys.
 //!
-//! Equal values get equal numbers, from the innermost outwards, so that nothing recurses and the time is linear but for
-//! the sorting of keys. (A hash of each value would be shorter, but two values may share one.)
+//! Equal values get equal numbers, innermost first. Nothing recurses, and apart from sorting keys the time is linear.
+//! A hash of each value would be shorter, but different values can have equal hashes.
 
 use std::collections::HashMap;
 
-/// A JSON text with which others are compared.
+/// A JSON text that copies are compared with.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// The numbers of all values so far, and that of the text itself; computed when a text with another spelling is
-    /// compared.
+    /// Numbers of all values so far and of the text itself; computed for the first copy with another spelling.
     numbered: Option<(Values, usize)>,
 }
 
@@ -28,7 +27,8 @@ impl Original {
         self.text.chars().next()
     }
 
-    /// Returns whether `copy`, a JSON text, has the same value. A text longer than `most` must have the same spelling.
+    /// Returns whether `copy`, a JSON text, has the same value. If the text is longer than `most`, the spelling must
+    /// be equal, too.
     pub(crate) fn equals(&mut self, copy: &str, most: usize) -> bool {
         let copy = copy.trim();
         if self.text == copy || self.text.len().max(copy.len()) > most {
@@ -43,7 +43,7 @@ impl Original {
     }
 }
 
-/// Every value that was seen, with its number.
+/// All values so far, with their numbers.
 #[derive(Debug, Default)]
 struct Values(HashMap<Value, usize>);
 
@@ -55,12 +55,12 @@ enum Value {
     /// A string in UTF-16, which can represent a lone surrogate.
     Text(Vec<u16>),
     Array(Vec<usize>),
-    /// Keys and values in turn, in the order of the keys' numbers; duplicate keys keep their order.
+    /// Keys and values, alternating, in the order of the keys' numbers; duplicate keys keep their order.
     Object(Vec<usize>),
 }
 
 impl Values {
-    /// Returns the number of the value of a text of JSON.
+    /// Returns the number of the value of a JSON text.
     fn number(&mut self, text: &str) -> usize {
         let mut open: Vec<Vec<usize>> = vec![Vec::new()];
         let mut rest = text;
@@ -110,7 +110,7 @@ fn string_len(text: &str) -> usize {
         .map_or(text.len(), |at| at + 2)
 }
 
-/// Sorts keys and values, in turn, by the keys.
+/// Sorts alternating keys and values by the keys.
 fn sorted(members: &[usize]) -> Vec<usize> {
     let (members, _) = members.as_chunks::<2>();
     let mut members = members.to_vec();
@@ -118,7 +118,7 @@ fn sorted(members: &[usize]) -> Vec<usize> {
     members.into_iter().flatten().collect()
 }
 
-/// Returns UTF-16 code units of a JSON string with these contents.
+/// Returns the UTF-16 code units of a JSON string with these contents.
 fn units(contents: &str) -> Vec<u16> {
     let mut units = Vec::new();
     let mut rest = contents;
@@ -146,8 +146,8 @@ fn units(contents: &str) -> Vec<u16> {
     units
 }
 
-/// Returns the canonical form of a JSON number: its digits without zeros around them, and a power of ten. `1.50` and `15e-1` become
-/// `15e-1`.
+/// Returns the canonical form of a JSON number: its digits without surrounding zeros, and a power of ten. `1.50`
+/// becomes `15e-1`.
 fn canonical(number: &str) -> String {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let sign = if mantissa.starts_with('-') { "-" } else { "" };

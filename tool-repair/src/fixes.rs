@@ -1,11 +1,11 @@
-//! Changes of a repair, and the reasons for which a text is not repaired.
+//! Changes of a repair, and reasons why a text is not repaired.
 
 use std::borrow::Cow;
 use std::{error, fmt, slice};
 
 use crate::limits::TOO_DEEP;
 
-/// One change: its kind, its offset and a message.
+/// A change: its kind, its offset and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -14,11 +14,11 @@ pub struct Fix {
     pub code: FixCode,
     /// Offset of the change, in bytes from the start of the original text.
     pub offset: usize,
-    /// Original and replacement in words; lower case, no full stop.
+    /// Description of the original and the replacement; lower case, no full stop.
     pub message: Cow<'static, str>,
 }
 
-/// The changes of one repair: the first 64 in full, and the number of changes of each kind.
+/// Changes of a repair: the first 64 in full, and the number of changes of each kind.
 ///
 /// ```
 /// use tool_repair::{FixCode, repair};
@@ -37,7 +37,7 @@ pub struct Fix {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Fixes {
     first: Vec<Fix>,
-    /// In the order of [`FixCode::ALL`].
+    /// Counts in the order of [`FixCode::ALL`].
     counts: [usize; FixCode::ALL.len()],
 }
 
@@ -66,7 +66,7 @@ impl Fixes {
         self.counts.iter().sum()
     }
 
-    /// Returns whether nothing was changed.
+    /// Returns whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|count| *count == 0)
     }
@@ -99,7 +99,7 @@ impl Fixes {
 }
 
 impl Fixes {
-    /// Counts the offsets from the text as it came: one byte at `at` was inserted into it, or removed from it.
+    /// Adjusts the offsets to the original text: a byte at `at` was inserted or removed before parsing.
     pub(super) fn shift(&mut self, at: usize, inserted: bool) {
         for fix in self.first.iter_mut().filter(|fix| fix.offset >= at) {
             fix.offset = if inserted { fix.offset - 1 } else { fix.offset + 1 };
@@ -125,7 +125,7 @@ impl fmt::Debug for Fixes {
     }
 }
 
-/// The kinds of changes, each with its number.
+/// Kinds of changes with their counts.
 struct Counts<'a>(&'a Fixes);
 
 impl fmt::Debug for Counts<'_> {
@@ -135,7 +135,7 @@ impl fmt::Debug for Counts<'_> {
     }
 }
 
-/// The reason why a text was not changed.
+/// Reason why a text is unchanged.
 ///
 /// ```
 /// use tool_repair::repair;
@@ -147,7 +147,7 @@ impl fmt::Debug for Counts<'_> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Reason {
-    /// Offset of the first byte that could not be followed, from the start of the original text.
+    /// Offset of the first unexpected byte, from the start of the original text.
     pub offset: usize,
     /// Expected or unexpected input at the offset; lower case, no full stop.
     pub message: Cow<'static, str>,
@@ -185,7 +185,7 @@ impl error::Error for Reason {}
 /// Declares [`FixCode`] with the text and the message of each code.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $message:literal;)+) => {
-        /// The kinds of changes. Their texts are API.
+        /// Kinds of changes. Their texts are API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum FixCode {
@@ -224,20 +224,20 @@ codes! {
     Backticks = "backticks", "backticks became double quotes";
     /// A prefix of a Python string: `r`, `u`.
     StringPrefix = "string_prefix", "the prefix of a string was removed";
-    /// Python's adjacent strings on several lines became one.
+    /// Adjacent Python strings on several lines became one.
     ConcatenatedStrings = "concatenated_strings", "adjacent strings became one";
-    /// An escape of Python that JSON does not know.
-    PythonEscape = "python_escape", "an escape of Python became its character, as JSON writes it";
-    /// A backslash that begins no escape was doubled; in a key, `\_` became `_`.
+    /// An escape of Python that JSON does not have.
+    PythonEscape = "python_escape", "a Python escape became its character in JSON";
+    /// A backslash that does not begin an escape was doubled; in a key, `\_` became `_`.
     UnknownEscape = "unknown_escape", "a backslash that begins no escape was doubled";
     /// A control character in a string was escaped.
     ControlCharacter = "control_character", "a control character in the string was escaped";
     /// A quote inside a string was escaped.
     InnerQuote = "inner_quote", "a quote inside the string was escaped";
     /// `True`, `False`, `None`, or a literal of JSON in capitals.
-    PythonLiteral = "python_literal", "a literal of Python became one of JSON";
-    /// A number as Python writes it: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
-    PythonNumber = "python_number", "a number as Python writes it became one as JSON writes it";
+    PythonLiteral = "python_literal", "a Python literal became a JSON literal";
+    /// A number in Python syntax: `1_000`, `0x1F`, `.5`, `5.`, `+1`.
+    PythonNumber = "python_number", "a Python number became a JSON number";
     /// A tuple became an array.
     Tuple = "tuple", "a tuple became an array";
     /// Parentheses around one value were removed.
@@ -253,29 +253,29 @@ codes! {
     /// A comment was removed.
     Comment = "comment", "a comment was removed";
     /// A key without quotes.
-    UnquotedKey = "unquoted_key", "a key without quotes got them";
+    UnquotedKey = "unquoted_key", "an unquoted key was quoted";
     /// A key that is a number.
     NumberKey = "number_key", "a key that is a number became a string";
     /// A fence, tags, special tokens, labels or thoughts around the value were removed.
-    Packaging = "packaging", "what stood around the value was removed";
+    Packaging = "packaging", "the packaging of the value was removed";
     /// Sentences before the value were removed, with any packaging there.
     TextBefore = "text_before", "text before the value was removed";
     /// Sentences after the value were removed, with any packaging there.
     TextAfter = "text_after", "text after the value was removed";
     /// A redundant bracket was removed.
-    ExtraClosers = "extra_closers", "a bracket too many was removed";
+    ExtraClosers = "extra_closers", "a redundant bracket was removed";
     /// A bracket was inserted.
     MissingBracket = "missing_bracket", "a bracket was inserted";
-    /// Braces around the whole text that were doubled.
+    /// Doubled braces around the whole text.
     DoubledBraces = "doubled_braces", "the second of two braces was removed";
     /// An empty object before the real one was removed.
     EmptyPrefix = "empty_prefix", "an empty object before the real one was removed";
     /// A repetition of the value was removed.
-    Doubled = "doubled", "the same value came again and was removed";
+    Doubled = "doubled", "a repeated value was removed";
     /// The whole text was escaped like the contents of a string.
     EscapedWhole = "escaped_whole", "the whole text was escaped; the escapes were removed";
-    /// White space that JSON does not know, or that was escaped, became a space.
-    OddSpace = "odd_space", "white space that JSON does not know, or that was escaped, became a space";
+    /// White space that JSON does not allow, or that was escaped, became a space.
+    OddSpace = "odd_space", "white space that JSON does not allow, or that was escaped, became a space";
 }
 
 #[cfg(feature = "serde")]

@@ -1,8 +1,8 @@
 //! The configuration block `format_fixing`: the tools whose arguments are repaired in a stream, and the treatment of
 //! arguments that cannot be repaired.
 
-/// Configuration of the repair of tool calls in streams. With the feature `serde` it can be deserialized: every key is
-/// optional; an unknown key is an error, and so is a name that no tool can have.
+/// Configuration of the repair of tool calls in streams. The feature `serde` makes it deserializable. Every key is
+/// optional; an unknown key is an error, and so is an invalid name of a tool.
 ///
 /// ```
 /// use tool_repair::FormatFixing;
@@ -18,15 +18,15 @@
     reason = "the keys of the configuration, each a switch of its own"
 )]
 pub struct FormatFixing {
-    /// Whether streams are repaired at all. Off, streams pass unread.
+    /// Whether streams are repaired. If off, streams pass unread.
     pub enabled: bool,
     /// Tools whose arguments are repaired. Calls of other tools pass unchanged.
     pub target_tools: TargetTools,
-    /// Whether the result of a repair is checked to be JSON before it is sent. Off, the record of the repair says that
-    /// it was not.
+    /// Whether the result of a repair is validated as JSON before it is sent. If off, the repair's record says that
+    /// it was not validated.
     pub strict_validation: bool,
-    /// Treatment of a call that cannot be repaired: on, its original arguments are sent; off, the stream ends with an
-    /// error in its own form.
+    /// Treatment of a call that cannot be repaired. If on, the original arguments are sent; if off, the stream ends
+    /// with an error in its own form.
     pub fallback_on_error: bool,
     /// Whether each fix is logged with `tracing` at debug level: its offset, never its text. Without the feature
     /// `tracing` nothing is logged.
@@ -70,12 +70,12 @@ impl FormatFixing {
 pub enum TargetTools {
     /// Every tool, whatever its name.
     All,
-    /// The tools with these names, compared letter by letter.
+    /// The tools with exactly these names.
     Named(Vec<String>),
 }
 
 impl TargetTools {
-    /// Creates a list of names; `"*"` among them means every tool.
+    /// Creates a list of names; a `"*"` among the names means every tool.
     pub fn named<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         if names.iter().any(|name| name == EVERY) {

@@ -1,7 +1,7 @@
-//! Repairs text that is almost JSON, where no guess is needed: a whole text, or the pieces that a model streams.
+//! Repairs text that is almost JSON, if no guess is needed: a whole text, or the pieces of a model's stream.
 //!
-//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces of
-//! any size and passes valid JSON on at once. Neither knows about tools.
+//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces
+//! of any size and passes valid JSON on at once. Neither has knowledge of tools.
 //!
 //! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`.
 //!
@@ -22,17 +22,17 @@
 //!
 //! # Guarantees
 //!
-//! * **Valid JSON passes byte for byte.** Valid means valid by RFC 8259; a reader of the values may still reject them,
-//!   for example because of a lone surrogate.
-//! * **Nothing is guessed.** A text is followed token by token, in the union of three grammars: JSON with raw control
+//! * **Valid JSON passes byte for byte.** Valid means valid by RFC 8259; a parser may still reject the values, for
+//!   example because of a lone surrogate.
+//! * **Nothing is guessed.** A text is read token by token, in the union of three grammars: JSON with raw control
 //!   characters in its strings, JSON5, and the literals of Python. If a token has two meanings, the rest of the text
-//!   decides, or the text is refused. If no grammar continues, one kind of slip is fixed, and only if it can be read in
-//!   one way. Every other text comes back unchanged, with the [`Reason`].
-//! * **Text stays text.** Numbers of JSON keep their digits; Python's numbers (`0x1F`, `5.`) become their JSON
-//!   equivalents. Objects keep the order of their keys, and duplicate keys.
+//!   decides, or the text is refused. If no grammar continues, one kind of slip is fixed, and only if it has a single
+//!   reading. Every other text is returned unchanged, with the [`Reason`].
+//! * **Values keep their text.** Numbers of JSON keep their digits; Python's numbers (`0x1F`, `5.`) become their
+//!   JSON equivalents. Objects keep the order of their keys, and duplicate keys.
 //! * **A truncated text is never completed.** Half a call must not be executed.
-//! * **A repaired text is JSON.** The result is read once more; if it is not JSON, the original comes back.
-//! * **Time is linear and memory bounded** for any input. Nothing recurses, nothing panics.
+//! * **A repaired text is JSON.** The result is validated; if it is not JSON, the original is returned.
+//! * **Time is linear and memory is bounded** for any input, without recursion or panics.
 //!
 //! # Outcomes
 //!
@@ -40,8 +40,8 @@
 //! |---|---|---|
 //! | `Valid` | is JSON | the text |
 //! | `Repaired` | was not JSON | JSON; the [`Fixes`] list the changes and their offsets |
-//! | `Truncated` | ended while all of it could be followed | the text, and the [`Reason`] |
-//! | `Refused` | could not be followed without guessing | the text, and the [`Reason`] |
+//! | `Truncated` | ended before its value, without an error so far | the text, and the [`Reason`] |
+//! | `Refused` | could not be read without guessing | the text, and the [`Reason`] |
 //!
 //! # Repairs
 //!
@@ -130,11 +130,15 @@
 //!
 //! # In pieces
 //!
-//! A [`Repairer`] passes valid JSON on as it arrives, except for the few bytes that a slip after them could still
-//! change: a closing quote or a comma until its successor is known (after a digit and a quote, the successor of the
-//! comma), an escape, a number or a literal until it is complete, the bracket of a list that is the whole text until
-//! the next byte, and all of a number or a literal that is the whole text. From the first byte that is not JSON,
-//! everything is held until [`Repairer::finish`], which repairs it.
+//! A [`Repairer`] passes valid JSON on as it arrives, except for the few bytes that a later slip could still change:
+//!
+//! * a closing quote or a comma, until its successor is known (after a digit and a quote, the successor of the
+//!   comma);
+//! * an escape, a number or a literal, until it is complete;
+//! * the opening bracket of a list that is the whole text, until the next byte;
+//! * a number or a literal that is the whole text.
+//!
+//! From the first byte that is not JSON, everything is held until [`Repairer::finish`], which repairs it.
 //!
 //! ```
 //! use tool_repair::{Repairer, Status};
@@ -149,9 +153,8 @@
 //! assert_eq!((finished.status, &*finished.rest), (Status::Repaired, "true}"));
 //! ```
 //!
-//! The result does not depend on the pieces, and bytes that were passed on are never taken back: therefore the
-//! [`Limits`] of held bytes apply to a whole text, too. [`stream`] finds the pieces of arguments in the response of a
-//! model's server.
+//! The result does not depend on the pieces, and passed bytes are never revoked. Therefore the [`Limits`] of held
+//! bytes apply to a whole text, too. [`stream`] finds the pieces of arguments in the response of a model's server.
 
 // Dependencies first: a module uses only modules declared before it.
 #[cfg(feature = "stream")]
@@ -170,7 +173,7 @@ mod configuration;
 #[cfg(feature = "stream")]
 pub mod stream;
 
-/// The examples of the README are tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

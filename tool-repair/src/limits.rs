@@ -1,9 +1,9 @@
-//! Limits on the bytes that a repair keeps and looks at. The limits are part of its meaning: a whole text and a text in
-//! pieces have the same limits, so both give the same result.
+//! Limits for the bytes that a repair keeps and reads. A whole text and a text in pieces have the same limits, so
+//! both give the same result.
 
-/// The limits of a repair.
+/// Limits of a repair.
 ///
-/// A text that exceeds a limit comes back unchanged. For valid JSON only [`depth`](Self::depth) matters: the other
+/// A text that exceeds a limit is returned unchanged. For valid JSON only [`depth`](Self::depth) matters: the other
 /// limits apply to bytes that a repair must still be able to change.
 ///
 /// ```
@@ -17,21 +17,21 @@
 pub struct Limits {
     /// Maximum number of nested arrays, objects and parentheses. Defaults to 1,024.
     pub depth: usize,
-    /// Maximum number of bytes from the first that is not JSON to the end. Defaults to 64 MiB.
+    /// Maximum number of bytes from the first byte that is not JSON to the end. Defaults to 64 MiB.
     pub held: usize,
-    /// Maximum number of passed bytes that are kept, in order to recognize an object that is repeated, and to judge
-    /// quotes, backslashes and control characters that were not escaped. A longer text is refused if its repair depends
-    /// on bytes that were dropped. Defaults to 1 MiB.
+    /// Maximum number of passed bytes that are kept, to recognize a repeated object, and to judge unescaped quotes,
+    /// backslashes and control characters. A longer text is refused if its repair depends on dropped bytes. Defaults
+    /// to 1 MiB.
     pub sent: usize,
-    /// Maximum number of bytes of white space that are held after a comma or a closing quote; neither can be changed
-    /// after more. Defaults to 1,024.
+    /// Maximum number of bytes of white space that are held after a comma or a closing quote, which can no longer be
+    /// changed after more. Defaults to 1,024.
     pub space: usize,
-    /// Maximum number of bytes of a number that are held; a longer number cannot be changed any more. Defaults to 64.
+    /// Maximum number of held bytes of a number; a longer number can no longer be changed. Defaults to 64.
     pub number: usize,
 }
 
-/// The message for a text that exceeds [`Limits::depth`].
-pub(crate) const TOO_DEEP: &str = "nested deeper than is followed";
+/// Message for a text that exceeds [`Limits::depth`].
+pub(crate) const TOO_DEEP: &str = "nested too deeply";
 
 impl Default for Limits {
     fn default() -> Self {

@@ -1,5 +1,5 @@
-//! The repair of one text, whole or in pieces: the scanner passes valid JSON on, and the rest is held and repaired
-//! once, at the end. [`repair`] takes the whole text as one piece.
+//! Repair of one text, whole or in pieces: the scanner passes valid JSON on, and the rest is held and repaired once,
+//! at the end. [`repair`] treats the whole text as a single piece.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,9 +23,9 @@ pub enum Status {
     Valid,
     /// The text was not JSON, and the result is.
     Repaired,
-    /// The text ended while all of it could be followed. Nothing was changed: half a call must not be executed.
+    /// The text ended before its value, without an error so far. It is unchanged: half a call must not be executed.
     Truncated,
-    /// The text could not be followed without guessing. Nothing was changed.
+    /// The text could not be read without guessing. It is unchanged.
     Refused,
 }
 
@@ -54,21 +54,21 @@ impl serde::Serialize for Status {
     }
 }
 
-/// A text after its repair.
+/// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the text that was given is unchanged; the result is in `text`"]
 #[non_exhaustive]
 pub struct Repaired<'a> {
-    /// The result; the original text, borrowed, unless the status is [`Repaired`](Status::Repaired).
+    /// Resulting text: the original, borrowed, unless the status is [`Repaired`](Status::Repaired).
     pub text: Cow<'a, str>,
     /// Outcome of the repair.
     pub status: Status,
-    /// The changes; empty unless the status is [`Repaired`](Status::Repaired).
+    /// Changes; empty unless the status is [`Repaired`](Status::Repaired).
     pub fixes: Fixes,
-    /// The reason why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    /// Reason why the text is unchanged, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
-    /// Name of the tool in the packaging that was removed; `None` if the packaging has none. Arguments of a call of
-    /// another tool must not be used for this one.
+    /// Name of the tool in the removed packaging; `None` if the packaging has no name. Arguments for another tool
+    /// must not be used for the called one.
     ///
     /// ```
     /// use tool_repair::repair;
@@ -81,7 +81,7 @@ pub struct Repaired<'a> {
 }
 
 impl Repaired<'_> {
-    /// Returns whether the packaging that was removed names another tool than `tool`. Case and separators are ignored.
+    /// Returns whether the removed packaging names another tool than `tool`. Case and separators are ignored.
     ///
     /// ```
     /// use tool_repair::repair;
@@ -105,9 +105,9 @@ fn is_other_tool(name: Option<&str>, tool: &str) -> bool {
     name.is_some_and(|name| !letters(name).eq(letters(tool)))
 }
 
-/// Repairs a whole text. Valid JSON comes back unchanged, and so does a text that cannot be repaired without guessing.
+/// Repairs a whole text. Valid JSON is returned unchanged, and so is a text that cannot be repaired without guessing.
 ///
-/// Takes time linear in the text and never recurses. The [module](super) describes the repairs.
+/// Takes time linear in the text, without recursion. The [module](super) describes the repairs.
 ///
 /// ```
 /// use tool_repair::{Status, repair};
@@ -152,7 +152,7 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
             fixes,
             tool,
         }) => {
-            text.insert_str(0, sent); // a byte or two, as a rule: moved, not copied to another place
+            text.insert_str(0, sent); // usually one or two bytes: moved, not copied to another place
             Repaired {
                 text: Cow::Owned(text),
                 status: Status::Repaired,
@@ -166,11 +166,11 @@ fn repair_by(text: &str, limits: Limits, parse: impl Parse) -> Repaired<'_> {
     }
 }
 
-/// The repair of a text that comes in pieces.
+/// Repairs a text that is received in pieces.
 ///
-/// The texts that [`push`](Self::push) and [`finish`](Self::finish) return are, put together, the result of [`repair`]
-/// for the whole text, whatever the pieces; returned text is never taken back. The [module](super) describes the bytes
-/// that are held. [`finish`](Self::finish) is required: without it, held bytes are lost. At most [`Limits::sent`] and
+/// The texts returned by [`push`](Self::push) and [`finish`](Self::finish), joined, are the result of [`repair`] for
+/// the whole text, however it is split; returned text is never revoked. The [module](super) describes which bytes are
+/// held. Call [`finish`](Self::finish): without it, held bytes are lost. At most [`Limits::sent`] and
 /// [`Limits::held`] bytes are kept.
 ///
 /// ```
@@ -191,39 +191,39 @@ pub struct Repairer {
     validate: bool,
     tool: Option<String>,
     state: RepairState,
-    /// The original text from `dropped` on: passed bytes, as far as they are kept, and held bytes.
+    /// Original text from `dropped` on: kept passed bytes, and held bytes.
     text: String,
-    /// Number of bytes of the text that are not kept any more.
+    /// Number of dropped bytes at the start of the text.
     dropped: usize,
-    /// Number of bytes that were passed on.
+    /// Number of passed bytes.
     sent: usize,
-    /// Number of bytes that are only to be kept: nothing is passed on, and no limit is met before.
+    /// Number of bytes that can be added before anything else happens: they are only kept.
     room: usize,
 }
 
 #[derive(Debug, Clone)]
 enum RepairState {
     Scanning(Scanner),
-    /// Everything from here on is held.
+    /// The text stopped being JSON; everything from the deviation on is held.
     Deviated(Box<Deviation>),
-    /// A limit was exceeded: everything passes unchanged.
+    /// A limit was exceeded; everything passes unchanged.
     GivenUp(Reason),
 }
 
-/// The end of a text that came in pieces.
+/// End of a text that was received in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "`rest` is the end of the text, and is lost otherwise"]
 #[non_exhaustive]
 pub struct Finished {
-    /// The text that has not been passed on yet.
+    /// Text that was not passed on yet.
     pub rest: String,
     /// Outcome of the repair.
     pub status: Status,
-    /// The changes; empty unless the status is [`Repaired`](Status::Repaired).
+    /// Changes; empty unless the status is [`Repaired`](Status::Repaired).
     pub fixes: Fixes,
-    /// The reason why nothing was changed, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
+    /// Reason why the text is unchanged, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
-    /// Name of the tool in the packaging that was removed, as in [`Repaired::tool_name`].
+    /// Name of the tool in the removed packaging, as in [`Repaired::tool_name`].
     pub tool_name: Option<String>,
 }
 
@@ -247,15 +247,15 @@ impl Repairer {
         }
     }
 
-    /// Sets whether the result of a repair is read once more, and refused if it is not JSON; on by default.
+    /// Sets whether the result of a repair is validated, and rejected if it is not JSON; on by default.
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;
         self
     }
 
-    /// Sets the tool that is called: a text whose packaging names another tool is refused, as the arguments of another
-    /// call.
+    /// Sets the name of the called tool: a text whose packaging names another tool is rejected, since its arguments
+    /// belong to another call.
     ///
     /// ```
     /// use tool_repair::{Repairer, Status};
@@ -272,7 +272,7 @@ impl Repairer {
         self
     }
 
-    /// Takes the next piece and returns the text that may be passed on now: no repair will change it.
+    /// Takes the next piece and returns the text that can be passed on: no repair will change it.
     #[must_use = "what may be passed on is lost otherwise"]
     #[inline]
     pub fn push(&mut self, piece: &str) -> &str {
@@ -293,7 +293,7 @@ impl Repairer {
             && let Err(deviation) = scanner.scan(piece)
         {
             self.state = RepairState::Deviated(deviation);
-            self.text.reserve(USUAL); // a small call is kept without growing six times
+            self.text.reserve(USUAL); // a small call needs no reallocation
         }
         self.room = 0;
         let safe = match &self.state {
@@ -303,7 +303,7 @@ impl Repairer {
                     self.state = RepairState::GivenUp(reason);
                     received
                 } else {
-                    // Only once `forget` has nothing left to drop.
+                    // Only after `forget` has dropped everything that it can.
                     if deviation.at <= self.limits.sent || deviation.at == self.dropped {
                         self.room = self.limits.held - (received - deviation.at);
                     }
@@ -317,18 +317,18 @@ impl Repairer {
         self.text.get(from..safe - self.dropped).unwrap_or_default()
     }
 
-    /// Returns whether the text stopped being JSON, so that all that follows is held until its end.
+    /// Returns whether the text stopped being JSON, so that the rest is held until the end.
     pub fn is_repairing(&self) -> bool {
         !matches!(self.state, RepairState::Scanning(_))
     }
 
-    /// Returns whether the text is JSON so far, and a complete object or list.
+    /// Returns whether the text so far is JSON, and a complete object or list.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
         matches!(&self.state, RepairState::Scanning(scanner) if scanner.closed())
     }
 
-    /// Ends the text: held bytes are repaired, or come back unchanged.
+    /// Ends the text and returns the held bytes, repaired or unchanged.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn finish(self) -> Finished {
         self.finish_by(parser::repair)
@@ -371,7 +371,7 @@ impl Repairer {
         self.unchanged(status, reason)
     }
 
-    /// Ends a text that was cut off (`finish_reason: "length"`): its status is truncated, and held bytes come back
+    /// Ends a text that was cut off (`finish_reason: "length"`): its status is truncated, and held bytes are returned
     /// unchanged.
     #[must_use = "`rest` is the end of the text, and is lost otherwise"]
     pub fn cut_off(self) -> Finished {
@@ -394,11 +394,11 @@ impl Repairer {
         }
     }
 
-    /// Drops bytes that were passed on, once there are more than the limit or they are not needed again.
+    /// Drops passed bytes if they exceed the limit or are not needed again.
     fn forget(&mut self) {
         let given_up = matches!(self.state, RepairState::GivenUp(_));
         if given_up || self.sent > self.limits.sent {
-            // The rest is held while the text is JSON, a gap or a number: no byte is moved often.
+            // While the text is JSON, only a gap or a number is held, so few bytes are moved.
             self.text.drain(..self.sent - self.dropped);
             self.dropped = self.sent;
         }
@@ -417,7 +417,7 @@ impl Default for Repairer {
     }
 }
 
-/// The repair of the rest of a text: [`parser::repair`], or one with a mistake, to test that the mistake is noticed.
+/// A repair of the rest of a text: [`parser::repair`], or a faulty one in tests of the final check.
 trait Parse: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
 
 impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Parse for F {}
@@ -435,23 +435,23 @@ fn finalize(
         return Err(Failure::Refused(reason));
     }
     let repaired = parse(rest, sent, deviation, limits)?;
-    if validate && let Err(found) = goes_on_as_json(&repaired.text, deviation, limits) {
+    if validate && let Err(found) = continues_as_json(&repaired.text, deviation, limits) {
         let message = format!("the repair was no JSON at byte {found} of its result");
         return Err(Failure::Refused(Reason::new(deviation.found, message)));
     }
     Ok(repaired)
 }
 
-/// Returns whether the text is JSON if this replaces the rest; otherwise the reason. No repair is known that fails this
-/// check: it keeps the result of a faulty one from being sent.
-fn goes_on_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
+/// Returns whether the text is JSON after replacing the rest, otherwise the offset of the fault. No repair is known
+/// to fail this check, which keeps a faulty result from being sent.
+fn continues_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
     let mut scanner = Scanner::resumed(limits, deviation);
     scanner.scan(text).map_err(|wrong| wrong.found)?;
     scanner.finish().map_err(|reason| reason.offset)
 }
 
 impl Deviation {
-    /// Returns the reason why a text cannot be repaired any more, if a limit was exceeded.
+    /// Returns the reason why a text can no longer be repaired, if a limit was exceeded.
     fn too_late(&self, received: usize, limits: Limits) -> Option<Reason> {
         if let Some(limit) = self.over_limit {
             return Some(Reason::new(self.found, limit));
@@ -472,11 +472,11 @@ mod tests {
         let limits = Limits::default();
         let deviation = Scanner::new(limits).scan("[{'a': 1}]").unwrap_err();
         assert_eq!(deviation.at, 2);
-        assert_eq!(goes_on_as_json(r#""a": 1}]"#, &deviation, limits), Ok(()));
-        assert_eq!(goes_on_as_json(r#""a": 1]"#, &deviation, limits), Err(8));
-        assert_eq!(goes_on_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
-        assert_eq!(goes_on_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
-        assert_eq!(goes_on_as_json(r#""a": 1}] x"#, &deviation, limits), Err(11));
+        assert_eq!(continues_as_json(r#""a": 1}]"#, &deviation, limits), Ok(()));
+        assert_eq!(continues_as_json(r#""a": 1]"#, &deviation, limits), Err(8));
+        assert_eq!(continues_as_json(r#""a": 01}]"#, &deviation, limits), Err(8));
+        assert_eq!(continues_as_json(r#""a": 1}"#, &deviation, limits), Err(9));
+        assert_eq!(continues_as_json(r#""a": 1}] x"#, &deviation, limits), Err(11));
     }
 
     const MISTAKEN: &str = r#""a": 01}"#;

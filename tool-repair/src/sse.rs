@@ -1,7 +1,7 @@
-//! Decodes server-sent events from bytes: pieces of any size become whole events, each with its raw bytes.
+//! Decodes server-sent events from bytes: pieces of any size become whole events with their raw bytes.
 //!
-//! An [`SseDecoder`] needs no runtime and no connection. The raw bytes of all frames, put together, are the bytes that
-//! were pushed; so a proxy that passes unknown frames on changes nothing.
+//! An [`SseDecoder`] needs no runtime and no connection. The raw bytes of all frames, joined, are the pushed bytes,
+//! so a proxy that passes unknown frames on changes nothing.
 //!
 //! ```
 //! use tool_repair::sse::{Frame, SseDecoder};
@@ -25,11 +25,11 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 ///
-/// [`push`](Self::push) received bytes, then take frames until there is none; at the end, call [`finish`](Self::finish)
-/// and take the remaining frames. Takes time linear in the bytes, and keeps at most one event of the
-/// [`limit`](Self::with_limit)'s size (and the last piece that was pushed).
+/// [`push`](Self::push) received bytes, then take frames until there are no more; at the end, call
+/// [`finish`](Self::finish) and take the remaining frames. Takes time linear in the bytes, and keeps at most one
+/// event of the [`limit`](Self::with_limit)'s size, and the last pushed piece.
 #[derive(Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -40,22 +40,22 @@ pub struct SseDecoder {
     buffer: Vec<u8>,
     /// Start of the current frame.
     start: usize,
-    /// Start of its current line.
+    /// Start of the frame's current line.
     line: usize,
-    /// Position up to which its current line was searched.
+    /// Position up to which the line was searched.
     at: usize,
-    /// Whether a part of the current line has already left.
+    /// Whether a part of the line was already returned.
     line_left: bool,
     kind: FrameKind,
-    /// The line before this one ended in a carriage return alone.
+    /// Whether the previous line ended in a carriage return only.
     bare_return: bool,
-    /// The current frame is over the limit, and a part of it has already left.
+    /// Whether the current frame exceeds the limit, and a part of it was already returned.
     oversized: bool,
     begun: bool,
     finished: bool,
 }
 
-/// Kind of the current frame, known from its first byte.
+/// Kind of the current frame, decided by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FrameKind {
     Unknown,
@@ -64,17 +64,17 @@ enum FrameKind {
     Event,
 }
 
-/// A part of the stream that belongs together.
+/// An event, a part of one, or bytes between events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frame<'a> {
     /// An event, with its blank line.
     Event(Event<'a>),
-    /// Bytes that belong to no event: a byte order mark, a comment, or a blank line before an event.
+    /// Bytes outside of events: a byte order mark, a comment, or a blank line before an event.
     Ignored(&'a [u8]),
-    /// A part of an event that is over the limit.
+    /// A part of an event that exceeds the limit.
     Oversized {
-        /// The part.
+        /// Bytes of the part.
         raw: &'a [u8],
         /// Whether this is the last part of the event.
         last: bool,
@@ -92,7 +92,7 @@ impl<'a> Frame<'a> {
 }
 
 impl SseDecoder {
-    /// Default [limit](Self::with_limit) of the size of an event, above which it leaves in parts: 16 MiB.
+    /// Default [limit](Self::with_limit) for the size of an event, above which it is returned in parts: 16 MiB.
     pub const LIMIT: usize = 16 << 20;
 
     /// Creates a decoder for events of up to [`LIMIT`](Self::LIMIT) bytes.
@@ -100,8 +100,8 @@ impl SseDecoder {
         Self::with_limit(Self::LIMIT)
     }
 
-    /// Creates a decoder for events of up to `limit` bytes, counted with field names and line ends. A larger event
-    /// leaves as [`Frame::Oversized`], whatever the pieces.
+    /// Creates a decoder for events of up to `limit` bytes, including field names and line ends. A larger event is
+    /// returned as [`Frame::Oversized`], however it was split.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit,
@@ -129,22 +129,22 @@ impl SseDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Ends the stream, so that [`next_frame`](Self::next_frame) returns the bytes that are left.
+    /// Ends the stream, so that [`next_frame`](Self::next_frame) returns the remaining bytes.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// Returns the bytes that no frame has returned yet: for a caller that needs no more frames.
+    /// Returns the bytes that no frame has contained yet, for a caller that needs no more frames.
     pub fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
-    /// Returns whether a part of the next line has already left.
+    /// Returns whether a part of the next line was already returned.
     pub(crate) fn line_left(&self) -> bool {
         self.line_left
     }
 
-    /// Returns the next frame, or `None` if more bytes are needed (or nothing is left).
+    /// Returns the next frame, or `None` if more bytes are needed or none are left.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.begun {
             match self.buffer.get(..BYTE_ORDER_MARK.len()) {
@@ -178,7 +178,7 @@ impl SseDecoder {
             .then(|| self.leave(self.at, false))
     }
 
-    /// Returns the end of the contents of the current line, and start of the next line.
+    /// Returns the end of the contents of the current line, and the start of the next line.
     fn line_end(&mut self) -> Option<(usize, usize)> {
         let unsearched = self.buffer.get(self.at..)?;
         let Some(found) = memchr2(b'\n', b'\r', unsearched) else {
@@ -190,8 +190,8 @@ impl SseDecoder {
         if self.buffer.get(self.at) == Some(&b'\n') {
             return Some((self.at, end));
         }
-        // A blank line after a bare return is a bare return, too: its event leaves at once. Otherwise a line feed may
-        // follow, and belongs to it.
+        // A blank line after a bare return ends in a bare return, too: its event is returned at once. Otherwise a
+        // line feed may follow, which belongs to the line.
         let blank = self.at == self.line && !self.line_left;
         if blank && self.bare_return {
             return Some((self.at, end));
@@ -211,7 +211,7 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the current frame up to `end`: the whole of it, its last part, or an earlier part.
+    /// Returns the current frame up to `end`: all of it, its last part, or an earlier part.
     fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
         let complete = last && !self.oversized && end - self.start <= self.limit;
         if self.kind == FrameKind::Unknown {
@@ -236,7 +236,7 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the bytes that are left when the stream ends inside a frame.
+    /// Returns the remaining bytes if the stream ends inside a frame.
     fn leave_unended(&mut self, end: usize) -> Frame<'_> {
         match self.leave(end, true) {
             Frame::Event(event) => Frame::Event(Event {
@@ -254,7 +254,7 @@ impl Default for SseDecoder {
     }
 }
 
-/// One event. Its fields are read on demand.
+/// An event. Its fields are parsed on demand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     raw: &'a [u8],
@@ -281,7 +281,7 @@ impl<'a> Event<'a> {
         self.raw
     }
 
-    /// Returns whether its blank line was received; only the last event of a stream can be without.
+    /// Returns whether the event has its blank line; only the last event of a stream can lack it.
     pub fn ended(&self) -> bool {
         self.ended
     }
@@ -301,7 +301,7 @@ impl<'a> Event<'a> {
         self.last(b"retry")?.parse().ok()
     }
 
-    /// Values of the `data:` lines, joined by line feeds; `None` without such a line.
+    /// Returns the values of the `data:` lines, joined by line feeds; `None` without such a line.
     pub fn data(&self) -> Option<Cow<'a, [u8]>> {
         let mut lines = self.fields().filter(|field| field.name == b"data");
         let first = Cow::Borrowed(lines.next()?.value);
@@ -312,7 +312,7 @@ impl<'a> Event<'a> {
         }))
     }
 
-    /// Returns all fields, in their order; comments are left out.
+    /// Returns all fields in order, without comments.
     pub fn fields(&self) -> Fields<'a> {
         Fields { raw: self.raw, at: 0 }
     }
@@ -323,19 +323,19 @@ impl<'a> Event<'a> {
     }
 }
 
-/// One line of an event.
+/// A line of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field<'a> {
-    /// Name of the field, before the colon; the whole line without a colon.
+    /// Name of the field, before the colon; a line without a colon is only a name.
     pub name: &'a [u8],
-    /// Value after the colon, without the one space that may follow it.
+    /// Value after the colon, without an optional leading space.
     pub value: &'a [u8],
     /// Position of the value in the raw bytes of the event.
     pub span: Range<usize>,
 }
 
-/// The fields of an event.
+/// Iterator over the fields of an event.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     raw: &'a [u8],
@@ -381,8 +381,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 mod tests {
     use super::*;
 
-    /// Every frame in short: `E` and `e` for an event with and without its end, `-` for ignored bytes, `o` and `O` for
-    /// a part and the last part of an event over the limit.
+    /// Returns every frame in short form: `E` and `e` for an event with and without its end, `-` for ignored bytes,
+    /// `o` and `O` for a part and the last part of an oversized event.
     fn frames(pieces: &[&[u8]], limit: usize) -> Vec<(char, Vec<u8>)> {
         let mut decoder = SseDecoder::with_limit(limit);
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The stack of open containers: one bit a level.
+//! Stack of open containers, one bit per level.
 
 /// Kind of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub(super) enum Container {
     Object,
 }
 
-/// The open containers, the innermost last.
+/// Open containers, innermost last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stack {
     depth: usize,
-    /// The inner levels, up to 64: one bit each, set for an object; the innermost is the lowest.
+    /// Inner levels, up to 64: one bit each, set for an object; the innermost is the lowest.
     word: u64,
-    /// The outer levels, 64 in each word.
+    /// Outer levels, 64 in each word.
     outer: Vec<u64>,
 }
 

@@ -40,7 +40,7 @@ macro_rules! tool_set {
     };
 }
 
-// The public modules, without the folders that they are in.
+// Public modules, re-exported without their folders.
 #[doc(inline)]
 pub use arguments::policy;
 #[doc(inline)]
@@ -50,7 +50,7 @@ pub use host::{context, session_values, state};
 #[doc(inline)]
 pub use wire::{definition, issue, message, result};
 
-// Re-exported, so that they are on the first page of the documentation.
+// Re-exported for the first page of the documentation.
 #[doc(inline)]
 pub use arguments::policy::Policy;
 #[doc(inline)]

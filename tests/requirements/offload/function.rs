@@ -207,5 +207,5 @@ async fn offload_is_a_tool_whose_host_chooses_the_directory() {
         json!({ "message": { "role": "user", "content": "just text" } }),
     )
     .await
-    .assert_error("the message has no `tool_result` block, one is needed");
+    .assert_error("missing `tool_result` block in the message");
 }

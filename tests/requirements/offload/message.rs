@@ -44,10 +44,7 @@ async fn message_needs_exactly_one_result() {
         let error = offload_to(memory.clone(), &message_of(blocks), somewhere())
             .await
             .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the message has no `tool_result` block, one is needed"
-        );
+        assert_eq!(error.to_string(), "missing `tool_result` block in the message");
     }
     let several = message_of(vec![result_block("toolu_a", "x"), result_block("toolu_b", "y")]);
     let error = offload_to(memory.clone(), &several, somewhere())
@@ -55,7 +52,7 @@ async fn message_needs_exactly_one_result() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the message has 2 `tool_result` blocks (toolu_a, toolu_b), exactly one is needed",
+        "expected one `tool_result` block, got 2 (toolu_a, toolu_b)",
     );
     assert!(memory.files().is_empty());
 }

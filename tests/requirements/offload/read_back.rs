@@ -53,10 +53,10 @@ async fn memory(files: &[(&str, &str)]) -> MemoryWriter {
     memory
 }
 
-/// Returns the offset after `go on with offset`, if there is one.
+/// Returns the offset after `continue with offset`, if there is one.
 fn next_offset(answer: &str) -> Option<u64> {
     let (first, _) = answer.split_once(']').unwrap();
-    let (_, offset) = first.split_once("go on with offset ")?;
+    let (_, offset) = first.split_once("continue with offset ")?;
     Some(offset.parse().unwrap())
 }
 
@@ -70,12 +70,12 @@ async fn a_part_says_which_of_how_much_it_is() {
     for (input, header, expected) in [
         (
             json!({}),
-            "[characters 0 to 800 of 300001; go on with offset 800]",
+            "[characters 0 to 800 of 300001; continue with offset 800]",
             part(0, 800),
         ),
         (
             json!({ "offset": 800, "limit": 5 }),
-            "[characters 800 to 805 of 300001; go on with offset 805]",
+            "[characters 800 to 805 of 300001; continue with offset 805]",
             part(800, 5),
         ),
         (
@@ -351,8 +351,7 @@ async fn ids_lead_nowhere_else() {
     for id in ["of_t", "outside", "of_s.md", &"x".repeat(252)] {
         let missing = error(&registry, json!({ "id": id })).await;
         assert!(
-            missing.starts_with("there is no offloaded result ")
-                && missing.ends_with("; the ids are \"of_s\""),
+            missing.starts_with("unknown id ") && missing.ends_with("; expected one of \"of_s\""),
             "{missing}"
         );
         assert!(missing.len() < 200, "{missing}");
@@ -396,7 +395,7 @@ async fn links_are_not_followed() {
         assert_eq!(
             outcome.result.text(),
             Some(&*format!(
-                "the offloaded result {id:?} cannot be read; go on without it"
+                "the offloaded result {id:?} cannot be read; continue without it"
             ))
         );
         assert!(outcome.result.is_error);
@@ -492,7 +491,7 @@ async fn layer_leaves_results_of_excluded_tools_whole() {
         .await;
     assert_eq!(
         read.result.text().unwrap().len(),
-        4_000 + "[characters 0 to 4000 of 5000; go on with offset 4000]\n".len()
+        4_000 + "[characters 0 to 4000 of 5000; continue with offset 4000]\n".len()
     );
     let excluded = registry.call(call("Read", json!({}))).await;
     assert_eq!(excluded.result.text().unwrap().len(), 5_000);

@@ -1,4 +1,4 @@
-//! Reads the text of a file in chunks: no file is ever in memory as a whole.
+//! Reads the text of a file in chunks, so that no file is in memory as a whole.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ pub(super) struct Chunks<'r, R> {
     reader: &'r R,
     file: &'r Path,
     position: u64,
-    /// Size of the file, once a part of it was read.
+    /// Size of the file, once a part was read.
     size: Option<u64>,
-    /// Bytes of a character that continues in the next chunk.
+    /// First bytes of a character that continues in the next chunk.
     carry: Vec<u8>,
 }
 
-/// The reason why there is no next chunk.
+/// Reason why there is no next chunk.
 #[derive(Debug)]
 pub(super) enum ChunkError {
     Missing,
@@ -38,7 +38,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
         }
     }
 
-    /// Reads the next piece, cut between characters; `None` at the end of the file.
+    /// Reads the next chunk, which ends between characters; `None` at the end of the file.
     pub(super) async fn next(&mut self) -> Result<Option<String>, ChunkError> {
         loop {
             if self.size.is_some_and(|size| self.position >= size) {
@@ -60,7 +60,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
             bytes.extend(part.bytes);
             let whole = match std::str::from_utf8(&bytes) {
                 Ok(_) => bytes.len(),
-                // The rest of the character may follow.
+                // The next chunk may have the rest of the character.
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 Err(_) => return Err(ChunkError::NotText),
             };

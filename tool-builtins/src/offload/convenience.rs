@@ -1,4 +1,4 @@
-//! Offloads to local files, without a choice of the writer.
+//! Offloads to local files, without choosing a writer.
 
 use std::borrow::Borrow;
 
@@ -9,12 +9,12 @@ use super::local::LocalWriter;
 
 /// Offloads the only `tool_result` of a message to a local file. Both arguments are accepted by value or by reference.
 ///
-/// The content may have any length, since the caller has decided that it is too long. A second content of one
+/// The content may have any length, since the caller decides that it is too long. A second content with the same
 /// `tool_use_id` overwrites the first.
 ///
 /// # Errors
 ///
-/// The message has no result or several, an id is not a plain name, the file cannot be written.
+/// If the message has no result or several, an id is not a plain name, or the file cannot be written.
 // R-OFF-4, R-OFF-8, R-OFF-14.
 pub async fn offload_to_files(
     message: impl Borrow<Message>,

@@ -1,4 +1,4 @@
-//! Limits the time of a store to the time of the call, and catches its panics.
+//! Limits the time of a store to the time of the call, and catches panics of the store.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use tool_runtime::{CancellationToken, Context};
 
 use super::writer::{FileWriter, WriteError, Writer, Writing};
 
-/// A writer that returns in time when the call ends: a result that cannot be stored can then still be returned.
+/// A writer that returns before the call ends, so that a result that cannot be stored is still returned.
 #[derive(Debug)]
 pub(super) struct DeadlineWriter {
     pub(super) writer: Writer,
@@ -41,11 +41,11 @@ impl DeadlineWriter {
             polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
         })
         .await;
-        // An aborted write may panic as well, and finished writes stay.
+        // Dropping an aborted write may panic as well; a finished write is kept.
         caught(|| drop(writing)).and(written)
     }
 
-    /// Waits until the call is over and the store's grace period, too.
+    /// Waits until the call and the store's grace period are over.
     async fn ended(&self) {
         let token = self.context.cancellation();
         match self.context.deadline() {
@@ -73,10 +73,10 @@ fn text_of(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-const TOO_LATE: &str = "the store had no answer when the call had to end";
+const TOO_LATE: &str = "the store did not answer before the end of the call";
 
-/// Time that a store has after the end of the call: less than one grace period. A function may answer until the end of
-/// its grace period, the layers are dropped after a second one; a result that could not be stored is still returned
-/// before that.
+/// Grace period of a store after the end of the call, shorter than one grace period. A function may answer until the
+/// end of its grace period, and the layers are dropped after a second one; a result that could not be stored is still
+/// returned before that.
 const STORE_GRACE_PERIOD: Duration =
     CancellationToken::GRACE_PERIOD.saturating_sub(Duration::from_millis(10));

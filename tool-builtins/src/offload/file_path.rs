@@ -1,12 +1,12 @@
-//! The path of an offloaded content: `<outputDir>/<sessionId>/<tool_use_id>.md`, and no other.
+//! Path of an offloaded content: always `<outputDir>/<sessionId>/<tool_use_id>.md`.
 //!
-//! R-OFF-21: the caller is trusted with the directory. The ids are sent by a model's API, though, and become names of
-//! files: an id that is not a plain name would let its author choose the path.
+//! R-OFF-21: the directory from the caller is trusted. The ids come from a model's API and become file names: an id
+//! that is not a plain name would choose the path.
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path for one result; both ids are checked first, and used unchanged. Further files of one id have their number
-/// at the end: `call_0.md`, `call_0-2.md`.
+/// Returns the path of a result; both ids are validated first, and used unchanged. Further files with the same id
+/// have a number at the end: `call_0.md`, `call_0-2.md`.
 pub(super) fn file(
     output_dir: &Path,
     session_id: &str,
@@ -28,18 +28,18 @@ pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, 
     Ok(output_dir.join(session_id))
 }
 
-/// Returns the path for this name, which may include a number: `call_0` or `call_0-2`.
+/// Returns the path for a file name without extension, which may include a number: `call_0` or `call_0-2`.
 pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
     check("name", name, LONGEST_NAME - EXTENSION.len())?;
     Ok(directory.join(format!("{name}{EXTENSION}")))
 }
 
-/// Returns the name without the extension; `None` if the extension is not that of offloaded contents.
+/// Returns the name without the extension; `None` for another extension than that of offloaded contents.
 pub(super) fn name_of(file_name: &str) -> Option<&str> {
     file_name.strip_suffix(EXTENSION)
 }
 
-/// An error for an id that is not one plain component of a path. Nothing was written.
+/// Error for an id that is not a single plain component of a path. No file was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
 pub struct InvalidComponent {
@@ -60,15 +60,16 @@ impl InvalidComponent {
     }
 }
 
-/// Checks an id by the rules of all systems, so that a session can move; except for `:`, which is in every id of some
-/// models (`functions.search:0`): it is a plain character everywhere but on Windows, so it is refused only there.
+/// Checks an id by the rules of all systems, so that a session can move between them. The exception is `:`, which
+/// every id of some models has (`functions.search:0`): it is a plain character except on Windows, so only Windows
+/// rejects it.
 fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
     let reason = if id.is_empty() {
         "it is empty".to_owned()
     } else if let Some(c) = id.chars().find(|&c| is_refused(c, cfg!(windows))) {
         format!("{c:?} is not allowed")
     } else if id.ends_with(['.', ' ']) {
-        // `.` and `..`, and all names that Windows treats as these or without their end.
+        // Rejects `.` and `..`, and names that Windows shortens or reads as these.
         "it ends in a dot or a space".to_owned()
     } else if id.len() > longest {
         format!("it has {} bytes, {longest} are allowed", id.len())
@@ -84,13 +85,14 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
     })
 }
 
-/// On Windows, `:` follows the letter of a drive (`C:x` leads there), or precedes the name of a hidden stream.
+/// Returns whether a character is rejected. On Windows, `:` follows a drive letter (`C:x` is a path on that drive),
+/// or precedes the name of a hidden stream.
 fn is_refused(c: char, on_windows: bool) -> bool {
     matches!(c, '/' | '\\') || c.is_control() || (on_windows && c == ':')
 }
 
-/// Returns whether this is a device, `CON`, `nul.txt`, `com1` …: bytes that are written to a device are lost, and only
-/// the name before the first dot counts.
+/// Returns whether a name is a Windows device, such as `CON`, `nul.txt` or `com1`: data written to a device are lost.
+/// Only the name before the first dot matters.
 fn is_device(id: &str) -> bool {
     let stem = id
         .split('.')
@@ -112,7 +114,7 @@ const EXTENSION: &str = ".md";
 /// Maximum length of a name on the file systems in use, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Maximum number of characters of a refused id that are shown.
+/// Maximum number of characters of a rejected id in a message.
 const SHOWN: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The core: takes a message, stores its long result with a writer, and returns the message with a pointer.
+//! Stores the long result of a message with a writer, and returns the message with a pointer.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ pub async fn offload(
     offload_message(&message, &options, &*writer).await
 }
 
-/// Destination of offloaded contents. The host decides it, never the model.
+/// Destination of offloaded contents. The host chooses it, never the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffloadOptions {
-    /// The session: one directory of files.
+    /// The session, whose files are in one directory.
     pub session_id: String,
-    /// The directory of all sessions; relative to the current directory unless it is absolute.
+    /// Directory of all sessions; relative to the current directory unless it is absolute.
     pub output_dir: PathBuf,
 }
 
@@ -41,57 +41,57 @@ impl OffloadOptions {
     }
 }
 
-/// Result of offloading. In JSON its fields are `message`, `freedChars` and `file`.
+/// Result of offloading. The JSON fields are `message`, `freedChars` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OffloadResult {
     /// The message, with the pointer in place of the result's content.
     pub message: Message,
-    /// Number of characters (Unicode scalar values) of the content, less that of the pointer; negative for a short
+    /// Number of characters (Unicode scalar values) of the content, minus those of the pointer; negative for a short
     /// content.
     pub freed_chars: i64,
-    /// The file that has the content; an absolute path.
+    /// Absolute path of the file with the content.
     pub file: PathBuf,
 }
 
-/// The reason why nothing was offloaded. The message is unchanged.
+/// Reason why the result was not offloaded. The message is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffloadError {
     /// The message has no `tool_result`.
-    #[error("the message has no `tool_result` block, one is needed")]
+    #[error("missing `tool_result` block in the message")]
     NoToolResult,
     /// The message has several `tool_result` blocks.
-    #[error("the message has {} `tool_result` blocks ({}), exactly one is needed", ids.len(), ids.join(", "))]
+    #[error("expected one `tool_result` block, got {} ({})", ids.len(), ids.join(", "))]
     SeveralToolResults {
-        /// The `tool_use_id` of each.
+        /// The `tool_use_id` of each block.
         ids: Vec<String>,
     },
-    /// The `tool_result` has no id, which would name the file.
-    #[error("the `tool_result` block has no `tool_use_id`, a string is needed")]
+    /// The `tool_result` has no id, which is the file's name.
+    #[error("missing `tool_use_id` of the `tool_result` block; expected a string")]
     NoToolUseId,
     /// The content is neither a string nor a list of blocks.
-    #[error("the content of the result {tool_use_id:?} is neither a string nor an array of content blocks")]
+    #[error("invalid content of the result {tool_use_id:?}; expected a string or an array of content blocks")]
     NoContent {
-        /// The id of the result.
+        /// Id of the result.
         tool_use_id: String,
     },
-    /// An id is not one plain component of a path.
+    /// An id is not a single plain component of a path.
     #[error(transparent)]
     InvalidComponent(#[from] InvalidComponent),
-    /// The directory is not UTF-8, as the text of the pointer has to be.
-    #[error("the output directory {} has no absolute path that is text; give it as an absolute one", output_dir.display())]
+    /// The directory is not UTF-8, as the text of the pointer must be.
+    #[error("the output directory {} has no absolute path in UTF-8; use an absolute one", output_dir.display())]
     OutputDir {
-        /// The directory.
+        /// Path of the directory.
         output_dir: PathBuf,
     },
     /// The writer failed; [`source`](std::error::Error::source) is its error.
     #[error("the content was not written to {}: {source}", file.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// The writer's error.
+        /// Error of the writer.
         source: WriteError,
     },
 }
@@ -135,14 +135,14 @@ pub(super) async fn offload_message(
     })
 }
 
-/// The text that replaces a content.
+/// Text that replaces a content.
 #[derive(Debug)]
 pub(super) struct Pointer {
     pub(super) text: String,
     pub(super) file: PathBuf,
 }
 
-/// Writes a content, over an earlier one of this id, and returns the pointer.
+/// Writes a content, replacing an earlier one with the same id, and returns the pointer.
 pub(super) async fn put(
     content: &str,
     tool_use_id: &str,
@@ -156,7 +156,7 @@ pub(super) async fn put(
     }
 }
 
-/// Writes a content, beside the earlier ones of this id, and returns the pointer.
+/// Writes a content, keeping earlier ones with the same id, and returns the pointer.
 pub(super) async fn put_beside(
     content: &str,
     tool_use_id: &str,
@@ -175,14 +175,14 @@ pub(super) async fn put_beside(
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
-/// Maximum number of names that are tried; a store that refuses so many would refuse them all.
+/// Maximum number of tried names; a store that rejects this many would reject all.
 const MOST_OF_ONE_ID: u32 = 10_000;
 
 fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
     OffloadError::Write { file, source }
 }
 
-/// Creates a pointer to the file of this number, which need not exist.
+/// Creates a pointer to the file with this number, which need not exist.
 fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<Pointer, OffloadError> {
     let OffloadOptions {
         session_id,

@@ -17,27 +17,27 @@ use super::local::LocalWriter;
 use super::read_back;
 use super::writer::{FileWriter, Writer};
 
-/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters: of the
-/// text, or of the content blocks as compact JSON. Failures are results too, and images are content: put tools whose
-/// images the model has to see into a registry without this layer.
+/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters: of
+/// the text, or of the content blocks as compact JSON. Failures are results, too, and images are content: register
+/// tools with images for the model in a registry without this layer.
 ///
-/// A file contains the tool's content alone: [notes](ToolOutcome::notes) stay after the pointer, where the model reads
-/// them.
+/// A file contains only the tool's content: [notes](ToolOutcome::notes) remain after the pointer, where the model
+/// reads them.
 ///
 /// Files are in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
-/// `session_id` of the options is for calls without one.
+/// `session_id` of the options applies to calls without a session.
 ///
-/// If a content cannot be written, the result is returned unchanged, and a warning goes to [`tracing`]: also when the
-/// writer panics, and when it has not returned by the call's deadline or cancellation. Without a deadline its time is
-/// not limited.
+/// If a content cannot be written, the result is returned unchanged, and a warning goes to [`tracing`]. This includes
+/// panics of the writer, and a writer that has not returned by the call's deadline or cancellation. Without a
+/// deadline the writer's time is not limited.
 ///
-/// **Nothing is overwritten**: the name of a file is its `tool_use_id`, and a later result with this id in this session
-/// gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first. Some servers repeat ids
-/// in every turn. [`overwriting`](Self::overwriting) changes this.
+/// **No file is overwritten**: a file has the name of its `tool_use_id`, and a later result with the same id in the
+/// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first file. Some
+/// servers repeat ids in every turn. [`overwriting`](Self::overwriting) changes this.
 ///
 /// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with
-/// another tool. Results of `ReadOffloaded` are never offloaded, whatever its prefix, nor results of the tools in
-/// [`excluding`](Self::excluding), nor results of calls with [`WithoutOffload`].
+/// another tool. Never offloaded are results of `ReadOffloaded`, whatever its prefix, results of the tools in
+/// [`excluding`](Self::excluding), and results of calls with [`WithoutOffload`].
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -82,16 +82,17 @@ impl OffloadLayer {
         self
     }
 
-    /// Keeps one file for each id, always `<tool_use_id>.md`: a later result with this id overwrites the earlier one.
+    /// Keeps a single file for each id, always `<tool_use_id>.md`: a later result overwrites the earlier one.
     #[must_use]
     pub fn overwriting(mut self) -> Self {
         self.overwrites = true;
         self
     }
 
-    /// Never offloads the results of these tools: for example of a tool that reads files, whose result would only
-    /// become another file. A tool of a nested registry has the name that the model calls it by, or its name in the
-    /// registry of this layer.
+    /// Never offloads the results of these tools, for example of a tool that reads files, whose result would only
+    /// become another file. A tool of a nested registry can be given by the model's name for it, or by its name in
+    /// the registry of this layer.
+    ///
     ///
     /// ```
     /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -107,7 +108,7 @@ impl OffloadLayer {
 
     fn applies_to(&self, call: &ToolCall) -> bool {
         let names = [call.qualified_name(), &call.name];
-        // The name is compared first, since a comparison of functions needs a declaration.
+        // The name is compared first, since comparing functions needs a declaration.
         let reads_back =
             call.name.ends_with(read_back::NAME) && call.is_call_of::<read_back::read_offloaded>();
         !reads_back
@@ -155,8 +156,8 @@ impl<S> Layer<S> for OffloadLayer {
     }
 }
 
-/// Excludes a call from offloading, as an extension of its [`Context`](tool_runtime::Context): for example if the model
-/// has no tool to read the file.
+/// Excludes a call from offloading, as an extension of its [`Context`](tool_runtime::Context): for example if the
+/// model has no tool to read the file.
 ///
 /// ```
 /// use tool_builtins::offload::WithoutOffload;
@@ -168,7 +169,7 @@ impl<S> Layer<S> for OffloadLayer {
 #[derive(Debug, Clone, Copy)]
 pub struct WithoutOffload;
 
-/// A service with [`OffloadLayer`] around it.
+/// A service inside an [`OffloadLayer`].
 #[derive(Debug, Clone)]
 pub struct Offloading<S> {
     inner: S,
@@ -202,7 +203,7 @@ where
                 tracing::warn!(
                     gen_ai.tool.call.id = %outcome.result.tool_use_id,
                     error = %error,
-                    "a long result was not offloaded and goes back whole",
+                    "a long result was not offloaded and is returned unchanged",
                 );
             }
             Ok(outcome)

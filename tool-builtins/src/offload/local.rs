@@ -1,4 +1,4 @@
-//! Writes local files atomically: with the permissions of the process, or for its owner alone.
+//! Writes local files atomically, with the permissions of the process, or only for its owner.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,14 +9,14 @@ use tokio::runtime::Handle;
 
 use super::writer::{FileWriter, Writing};
 
-/// Writes local files: first a temporary file in the directory, which is then renamed. A reader sees the old content or
-/// the new one, never a part, also when two processes write one file. Needs a tokio runtime; without one, or when it is
-/// shut down before the write began, the result is an error.
+/// Writes local files: first a temporary file in the same directory, which is then renamed. A reader sees either the
+/// old content or the new one, even if two processes write the same file. Needs a tokio runtime; without one, or if
+/// it is shut down before the write begins, the result is an error.
 ///
 /// A hard link decides whether a name is free ([`create_new`](FileWriter::create_new)). On a disk without hard links
-/// (FAT, some network disks), an empty file reserves the name until the content is in its place.
+/// (FAT, some network disks), an empty file reserves the name until it is replaced by the content.
 ///
-/// The content is not forced onto the disk (`fsync`): after a power failure a file may be gone.
+/// The content is not synced to the disk (`fsync`): after a power failure a file may be missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalWriter;
 
@@ -30,8 +30,8 @@ impl FileWriter for LocalWriter {
     }
 }
 
-/// Writes local files like [`LocalWriter`], for the owner of the process alone: on Unix, files have the mode 0600, and
-/// new directories 0700. Existing directories keep their mode.
+/// Writes local files as [`LocalWriter`] does, but only for the owner of the process: on Unix, files have the mode
+/// 0600, and new directories 0700. Existing directories keep their mode.
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions, PrivateWriter};
@@ -55,7 +55,7 @@ impl FileWriter for PrivateWriter {
 /// Permissions of new files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// Permissions by the `umask` of the process.
+    /// Permissions from the `umask` of the process.
     Process,
     Owner,
 }
@@ -70,7 +70,7 @@ fn write_new<'a>(file: &Path, content: &str, access: Access) -> Writing<'a, bool
     on_another_thread(move || create_new(&file, content.as_bytes(), access))
 }
 
-/// Runs in one piece on another thread: a caller who stops waiting does not leave a half-written file.
+/// Runs to completion on another thread: a dropped future does not leave a partial file.
 fn on_another_thread<'a, T: Send + 'static>(
     write: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Writing<'a, T> {
@@ -91,7 +91,7 @@ fn replace(file: &Path, content: &[u8], access: Access) -> io::Result<()> {
 }
 
 fn create_new(file: &Path, content: &[u8], access: Access) -> io::Result<bool> {
-    // Saves writing the content once for each name that exists; `persist_new` decides.
+    // Avoids writing the content for each existing name; `persist_new` decides.
     if fs::symlink_metadata(file).is_ok() {
         return Ok(false);
     }
@@ -112,7 +112,7 @@ fn create_directories(directory: &Path, access: Access) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Options for a file that is not there yet.
+/// Returns options that create a new file.
 fn new_file(access: Access) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -129,12 +129,12 @@ fn new_file(access: Access) -> OpenOptions {
 const TEMPORARY_START: &str = ".offload-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Returns whether a file with this name is a temporary file, of a process that writes or has ended.
+/// Returns whether a file name is that of a temporary file, of a running process or of one that has ended.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_START) && name.ends_with(TEMPORARY_END)
 }
 
-/// A file that is removed unless it was renamed.
+/// A file that is removed on drop unless it was renamed.
 struct Temporary {
     path: PathBuf,
     persisted: bool,
@@ -155,7 +155,7 @@ impl Temporary {
     fn create(directory: &Path, access: Access) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
-            // Short, whatever the id's length; no result has this name, since results end in `.md`.
+            // Short, whatever the id's length; results end in `.md`, so no result has this name.
             let path = directory.join(format!(
                 "{TEMPORARY_START}{}-{number}{TEMPORARY_END}",
                 std::process::id()
@@ -170,7 +170,8 @@ impl Temporary {
                         handle,
                     ));
                 }
-                // A process with this id on another machine, on a shared disk, or one that was killed.
+                // The file may belong to a process with this id on another machine with the same disk, or to a killed
+                // process.
                 Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -183,23 +184,23 @@ impl Temporary {
         Ok(())
     }
 
-    /// Renames the file unless the name exists. Returns whether it was renamed.
+    /// Renames the file unless the new name exists; returns whether it was renamed.
     fn persist_new(self, file: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<bool> {
         let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
         match link(&self.path, file) {
             Ok(()) => return Ok(true),
             Err(error) if is_taken(&error) => return Ok(false),
-            // Not every disk has links: the error for that differs between systems.
+            // Some disks have no links; the error differs between systems.
             Err(_) => {}
         }
-        // Empty, and soon replaced.
+        // Empty until the rename below replaces it.
         match new_file(Access::Owner).open(file) {
             Ok(_) => {}
             Err(error) if is_taken(&error) => return Ok(false),
             Err(error) => return Err(error),
         }
         self.persist(file).map(|()| true).inspect_err(|_| {
-            // Only its name was reserved. The first error is the one to report.
+            // The name was only reserved. The first error is returned.
             let _ = fs::remove_file(file);
         })
     }
@@ -208,13 +209,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.persisted {
-            // The first error is the one to report.
+            // The first error is returned.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Numbers temporary files, so that two writes of one process never share one.
+/// Counter for the names of temporary files, so that two writes of a process never share one.
 static CREATED: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(test)]
@@ -250,7 +251,7 @@ mod tests {
     #[test]
     fn existing_temporary_files_are_kept() {
         let directory = directory("taken");
-        // Files that processes with this id on other machines may have left.
+        // Processes with this id on other machines may have left these files.
         let next = CREATED.load(Ordering::Relaxed);
         for number in next..next + 50 {
             let name = format!(".offload-{}-{number}.tmp", std::process::id());

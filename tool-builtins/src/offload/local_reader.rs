@@ -1,4 +1,4 @@
-//! Reads local files, and follows no links.
+//! Reads local files without following links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -45,7 +45,7 @@ fn none_if_missing<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 
 fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
     check_directory(path.parent().unwrap_or(path))?;
-    // Before the file is opened, since opening a pipe waits for a writer.
+    // Checked before the file is opened, since opening a pipe waits for a writer.
     let expected = fs::symlink_metadata(path)?;
     if !expected.is_file() {
         return Err(io::Error::other("it is a link or no file"));
@@ -56,7 +56,7 @@ fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     let mut bytes = Vec::new();
-    // Beyond the end, some systems do not allow to seek.
+    // Some systems do not allow seeking beyond the end.
     if offset < metadata.len() {
         file.seek(SeekFrom::Start(offset))?;
         file.take(limit as u64).read_to_end(&mut bytes)?;
@@ -70,7 +70,7 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            // Bytes that are not UTF-8 were not written by offloading.
+            // Offloading only writes names in UTF-8.
             names.extend(entry.file_name().into_string());
         }
     }
@@ -86,7 +86,7 @@ fn check_directory(directory: &Path) -> io::Result<()> {
     ))
 }
 
-/// Returns whether the opened file is the checked one: no link has replaced it between.
+/// Returns whether the opened file is the checked one, and not a link that has replaced it.
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

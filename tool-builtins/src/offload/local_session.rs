@@ -7,10 +7,10 @@ use std::path::Path;
 use super::file_path;
 use super::local::is_temporary;
 
-/// Removes the files of a session below the output directory, also temporary files of processes that have ended, and
-/// then the session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
+/// Removes the files of a session below the output directory, including temporary files of processes that have ended,
+/// and then the session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
 ///
-/// Links are not followed. Files that offloading did not write stay, and the error says that the directory is not
+/// Links are not followed. Files that offloading did not write are kept, and the error says that the directory is not
 /// empty.
 ///
 /// ```
@@ -29,7 +29,8 @@ use super::local::is_temporary;
 ///
 /// # Errors
 ///
-/// The id is not a plain name, the directory does not exist or is a link, it has other files, or they cannot be removed.
+/// If the id is not a plain name, if the directory does not exist, is a link or has other files, or if the files
+/// cannot be removed.
 pub fn remove_session(output_dir: &Path, session_id: &str) -> io::Result<()> {
     let directory = file_path::directory(output_dir, session_id)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;

@@ -1,4 +1,4 @@
-//! A store in memory, for tests: it writes and reads without a disk.
+//! A store in memory, for tests without a disk.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::reader::{FilePart, FileReader, Reading};
 use super::writer::{FileWriter, Writing};
 
-/// Keeps contents in memory, and reads them; clones share them.
+/// Keeps contents in memory, and reads them; clones share the contents.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryWriter {
     files: Arc<Mutex<BTreeMap<PathBuf, String>>>,
@@ -20,18 +20,18 @@ impl MemoryWriter {
         Self::default()
     }
 
-    /// Returns content that was written to `file`.
+    /// Returns the content of `file`.
     pub fn read(&self, file: impl AsRef<Path>) -> Option<String> {
         self.lock().get(file.as_ref()).cloned()
     }
 
-    /// Returns all contents, by their files.
+    /// Returns all contents by file.
     pub fn files(&self) -> BTreeMap<PathBuf, String> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
-        // A panic cannot have happened between two halves of a change: there are none.
+        // A change is a single step, so no panic leaves it half done.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Moves long tool results to files: the model gets a pointer, which takes fewer tokens.
 //!
-//! Three APIs offload, and one reads back:
+//! There are three ways to offload, and a tool that reads the files:
 //!
 //! - [`offload_to_files`]: a function that takes a message, writes the content to a local file, and returns the message
 //!   with a pointer.
@@ -32,7 +32,7 @@
 //! ```
 
 // Dependencies first: a module uses only modules declared before it. The core, `function` and `read_back`, uses the
-// traits of the stores and no store.
+// traits of stores and no store.
 mod file_path;
 mod writer;
 mod reader;

@@ -1,4 +1,4 @@
-//! `ReadOffloaded`: the model reads and searches offloaded results of its session.
+//! `ReadOffloaded`: reads and searches offloaded results of the session, for the model.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::function::OffloadOptions;
 use super::reader::{FileReader, ReadError, Reader};
 use super::search::{self, Matches, SearchError};
 
-/// The name of the tool.
+/// Name of the tool.
 pub(super) const NAME: &str = "ReadOffloaded";
 
 /// Read or search a tool result that was moved to a file. In its place stands a pointer such as
@@ -52,10 +52,10 @@ pub async fn read_offloaded(
     }
 }
 
-/// Less than the threshold of a layer, which counts the first line, too (R-OFF-26).
+/// Below the threshold of a layer, which includes the first line (R-OFF-26).
 const LIMIT: u32 = 800;
 
-/// The reason why nothing was read; the model can act on it.
+/// Reason why a file was not read, as a message for the model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadOffloadedError {
@@ -69,9 +69,9 @@ pub enum ReadOffloadedError {
     #[error("this session has no offloaded results")]
     NoDirectory,
     /// The file does not exist.
-    #[error("there is no offloaded result {id:?}; {}", known_ids(.known, *.more))]
+    #[error("unknown id {id:?}; {}", known_ids(.known, *.more))]
     Missing {
-        /// The id, shortened.
+        /// Shortened id.
         id: String,
         /// Ids of some existing files.
         known: Vec<String>,
@@ -81,36 +81,36 @@ pub enum ReadOffloadedError {
     /// The offset is beyond the end of the file.
     #[error("the offset {offset} is beyond the end of {id:?}; expected 0 to {characters}")]
     BeyondEnd {
-        /// The id.
+        /// Shortened id.
         id: String,
-        /// The offset.
+        /// Offset in characters.
         offset: u64,
         /// Number of characters of the file.
         characters: u64,
     },
     /// The pattern is not a regular expression, or too large.
     #[error(
-        "invalid pattern: {0}; expected a regular expression of limited size, with a backslash before characters that are meant as themselves"
+        "invalid pattern: {0}; expected a regular expression of limited size, with a backslash before literal special characters"
     )]
     Pattern(String),
     /// The file is not UTF-8.
     #[error("the offloaded result {id:?} is not text")]
     NotText {
-        /// The id.
+        /// Shortened id.
         id: String,
     },
     /// The file was overwritten during the call.
     #[error("the offloaded result {id:?} was overwritten while it was read; call again")]
     Changed {
-        /// The id.
+        /// Shortened id.
         id: String,
     },
     /// The reader failed; [`source`](std::error::Error::source) is its error.
-    #[error("the offloaded result {id:?} cannot be read; go on without it")]
+    #[error("the offloaded result {id:?} cannot be read; continue without it")]
     Read {
-        /// The id.
+        /// Shortened id.
         id: String,
-        /// The reader's error.
+        /// Error of the reader.
         source: ReadError,
     },
 }
@@ -119,7 +119,7 @@ fn known_ids(known: &[String], more: usize) -> String {
     if known.is_empty() {
         return "expected the name of the file in the pointer, without directory and `.md`".to_owned();
     }
-    let mut text = "the ids are ".to_owned();
+    let mut text = "expected one of ".to_owned();
     for (place, id) in known.iter().enumerate() {
         let comma = if place == 0 { "" } else { ", " };
         let _ = write!(text, "{comma}{id:?}");
@@ -130,7 +130,7 @@ fn known_ids(known: &[String], more: usize) -> String {
     text
 }
 
-/// The file that is read, and its neighbours.
+/// The file with its directory and its reader.
 struct Source<'c> {
     id: &'c str,
     directory: &'c Path,
@@ -155,7 +155,7 @@ impl Source<'_> {
             let before = part.len();
             part.extend(chunk.chars().skip(skipped).take(wanted));
             wanted -= part.get(before..).unwrap_or_default().chars().count();
-            // Up to the end of the file, in order to report its length.
+            // Counts to the end of the file, to report its length.
             characters += chunk.chars().count() as u64;
         }
         if offset > characters {
@@ -194,7 +194,7 @@ impl Source<'_> {
         let next = next_step(end, is_complete);
         let mut answer = format!("[{count} from offset {offset} to {end}{next}]");
         for found in found {
-            // As JSON, so that a match is a line.
+            // As JSON, so that a match is a single line.
             let excerpt = serde_json::to_string(&found.excerpt).unwrap_or_default();
             let _ = write!(answer, "\noffset {}: {excerpt}", found.offset);
         }
@@ -219,7 +219,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the error that lists the existing files; without a list if they cannot be read.
+    /// Returns the error with a list of the existing files; without the list if it cannot be read.
     async fn missing(&self) -> ReadOffloadedError {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
         let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();
@@ -246,7 +246,7 @@ fn next_step(end: u64, is_end: bool) -> String {
     if is_end {
         ", the end".to_owned()
     } else {
-        format!("; go on with offset {end}")
+        format!("; continue with offset {end}")
     }
 }
 

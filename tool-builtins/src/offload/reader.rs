@@ -1,4 +1,4 @@
-//! [`FileReader`]: the interface of a store that reads a part of a file, and the names of a session's files.
+//! [`FileReader`]: interface of a store that reads a part of a file, and lists the files of a session.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Reads files that a [`FileWriter`](super::FileWriter) has written: local files ([`LocalReader`](super::LocalReader)),
+/// Reads files that a [`FileWriter`](super::FileWriter) wrote: local files ([`LocalReader`](super::LocalReader)),
 /// files in memory ([`MemoryWriter`](super::MemoryWriter)), or files of another store.
 ///
 /// ```
@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileReader: Send + Sync + 'static {
-    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; less only at the end of the
+    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; fewer only at the end of the
     /// file. `None` if the file does not exist.
     ///
-    /// A file is `<directory>/<session>/<name>`. A link, or anything else that leads elsewhere, is an error.
+    /// A file is `<directory>/<session>/<name>`. A link, or any other redirection, is an error.
     fn read<'a>(&'a self, file: &'a Path, offset: u64, limit: usize) -> Reading<'a, Option<FilePart>>;
 
-    /// Returns names of the files in the directory of a session, in any order; for the error about a file that does not exist.
-    /// The default implementation returns none.
+    /// Returns the names of the files in the directory of a session, in any order, for the error about a missing
+    /// file. The default implementation returns no names.
     fn names<'a>(&'a self, directory: &'a Path) -> Reading<'a, Vec<String>> {
         let _ = directory;
         Box::pin(async { Ok(Vec::new()) })
@@ -41,7 +41,7 @@ pub trait FileReader: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilePart {
-    /// The bytes of the part.
+    /// Bytes of the part.
     pub bytes: Vec<u8>,
     /// Number of bytes of the whole file.
     pub size: u64,
@@ -64,10 +64,10 @@ impl FilePart {
     }
 }
 
-/// The future of a [`FileReader`]'s method.
+/// Future of a [`FileReader`]'s method.
 pub type Reading<'a, T> = Pin<Box<dyn Future<Output = Result<T, ReadError>> + Send + 'a>>;
 
-/// The error of a reader.
+/// Error of a reader.
 pub type ReadError = Box<dyn Error + Send + Sync>;
 
 /// Any [`FileReader`], as state of a registry: `.with_state(Reader::new(LocalReader))`.

@@ -1,7 +1,8 @@
-//! Searches a file window by window, so that neither its size nor the pattern determines the time.
+//! Searches a file in windows, so that neither its size nor the pattern determines the time.
 //!
-//! The time of a single search is linear in the text and in the pattern, and both are limited. The time of all searches
-//! together is not, so a search ends after a time limit, and the result states the offset at which to continue.
+//! A single search takes time linear in the text and in the pattern, and both are limited. The total time of all
+//! searches is not limited in this way, so a time limit ends the search, and the result states the offset at which to
+//! continue.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +11,16 @@ use regex_lite::{Regex, RegexBuilder};
 use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
 
-/// Maximum length in characters of the matches that are found, unless the result may be longer than that.
+/// Maximum length in characters of a found match, unless the result may be longer.
 const LONGEST_MATCH: usize = 4_096;
 
 /// Maximum length of a character in UTF-8.
 const LONGEST_CHARACTER: usize = 4;
 
-/// Number of bytes that are kept before the position at which the search continues: for `^`, `\b` and excerpts.
+/// Number of bytes that are kept before the search position: for `^`, `\b` and excerpts.
 const LOOKBACK: usize = 4 * CONTEXT;
 
-/// Number of characters of an excerpt before a match, and after it.
+/// Number of characters before and after a match in an excerpt.
 const CONTEXT: usize = 40;
 
 /// Maximum number of characters of a match in an excerpt.
@@ -31,7 +32,7 @@ const LARGEST_PATTERN: usize = 32 << 10;
 /// Time limit for all searches of one call.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Compiles a pattern; `^` and `$` match at lines.
+/// Compiles a pattern; `^` and `$` match at line boundaries.
 pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
     RegexBuilder::new(pattern)
         .multi_line(true)
@@ -42,9 +43,9 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
 /// A match.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Number of characters of the file before it.
+    /// Number of characters in the file before the match.
     pub(super) offset: u64,
-    /// The match, with the text around it.
+    /// Match with the text around it.
     pub(super) excerpt: String,
 }
 
@@ -52,17 +53,17 @@ pub(super) struct Found {
 #[derive(Debug)]
 pub(super) struct Matches {
     pub(super) found: Vec<Found>,
-    /// Number of characters of the file that were searched, or skipped before that.
+    /// Number of characters of the file that were searched or skipped.
     pub(super) end: u64,
-    /// Whether that is the end of the file.
+    /// Whether `end` is the end of the file.
     pub(super) is_complete: bool,
 }
 
-/// The reason why there are no [`Matches`].
+/// Reason why there are no [`Matches`].
 #[derive(Debug)]
 pub(super) enum SearchError {
     Chunk(ChunkError),
-    /// The offset is beyond the end; the number of characters of the file.
+    /// The offset is beyond the end; has the number of characters in the file.
     BeyondEnd(u64),
 }
 
@@ -72,8 +73,8 @@ impl From<ChunkError> for SearchError {
     }
 }
 
-/// Searches from the character `offset` on, until the excerpts have `room` characters. Matches that are longer than that, and than
-/// [`LONGEST_MATCH`], may be missed or cut.
+/// Searches from the character `offset` on, until the excerpts have `room` characters. Matches that are longer than
+/// `room` and [`LONGEST_MATCH`] may be missed or truncated.
 pub(super) async fn search<R: FileReader>(
     mut chunks: Chunks<'_, R>,
     regex: Regex,
@@ -107,17 +108,17 @@ pub(super) async fn search<R: FileReader>(
 
 struct Search {
     regex: Regex,
-    /// Part of the file: the text to search, and a little before it.
+    /// Part of the file: the text to search, and some text before it.
     text: String,
     /// Byte in the text at which the search continues.
     from: usize,
-    /// Number of characters of the file before that.
+    /// Number of characters in the file before that byte.
     from_offset: u64,
     /// End of the last match, in characters of the file.
     last_end: Option<u64>,
     found: Vec<Found>,
     room: usize,
-    /// Number of bytes at the end of a window that are searched with the next one: the maximum length of a match.
+    /// Number of bytes at the end of a window that the next window also searches: the maximum length of a match.
     overlap: usize,
     time: Duration,
     is_stopped: bool,
@@ -139,7 +140,7 @@ impl Search {
         }
     }
 
-    /// Skips up to `characters`. Returns their number.
+    /// Skips at most `characters`, and returns the number of skipped ones.
     fn skip(&mut self, characters: u64) -> u64 {
         let rest = self.text.get(self.from..).unwrap_or_default();
         let wanted = usize::try_from(characters).unwrap_or(usize::MAX);
@@ -155,14 +156,14 @@ impl Search {
         self.from = place;
     }
 
-    /// Searches the text as far as later text cannot change the matches.
+    /// Searches the part of the text whose matches later text cannot change.
     fn run(&mut self, is_last: bool) {
         let began = Instant::now();
         let mut is_first = true;
         loop {
             let window = floor(&self.text, self.from.saturating_add(2 * self.overlap));
             let is_end = is_last && window == self.text.len();
-            // Matches from here on belong to the next window, which has more of the text after them.
+            // Matches from this position on belong to the next window, which has more text after them.
             let next = if is_end {
                 window + 1
             } else {
@@ -171,7 +172,7 @@ impl Search {
             if next <= self.from {
                 break;
             }
-            // The first always, so that each call makes progress.
+            // The first match is always kept, so that each call makes progress.
             if !std::mem::take(&mut is_first) && began.elapsed() >= self.time {
                 self.is_stopped = true;
                 break;
@@ -186,8 +187,8 @@ impl Search {
                 continue;
             };
             let (start, end) = (found.start(), found.end());
-            // An empty match directly after another match belongs to it, as in `Regex::find_iter`: `.*` matches a line
-            // once.
+            // An empty match directly after another match is part of it, as in `Regex::find_iter`: `.*` matches a
+            // line once.
             if start == end && start == self.from && self.last_end == Some(self.from_offset) {
                 let after = ceil(&self.text, end + 1);
                 if after > self.text.len() {
@@ -225,7 +226,7 @@ impl Search {
         self.time = self.time.saturating_sub(began.elapsed());
     }
 
-    /// Removes text that is not needed any more.
+    /// Removes text that the search no longer needs.
     fn forget(&mut self) {
         let start = floor(&self.text, self.from.saturating_sub(LOOKBACK));
         self.text.drain(..start);
@@ -268,7 +269,7 @@ fn excerpt(text: &str, start: usize, end: usize) -> String {
     excerpt
 }
 
-/// Returns the last boundary of a character up to this byte.
+/// Returns the last character boundary up to a byte.
 fn floor(text: &str, mut place: usize) -> usize {
     place = place.min(text.len());
     while !text.is_char_boundary(place) {
@@ -277,7 +278,7 @@ fn floor(text: &str, mut place: usize) -> usize {
     place
 }
 
-/// Returns the first boundary of a character from this byte on; unchanged beyond the end.
+/// Returns the first character boundary from a byte on; unchanged beyond the end.
 fn ceil(text: &str, mut place: usize) -> usize {
     while place < text.len() && !text.is_char_boundary(place) {
         place += 1;
@@ -292,7 +293,7 @@ mod tests {
     use super::super::reader::{FilePart, Reading};
     use super::*;
 
-    /// Reads a text in parts of some bytes.
+    /// Reads a text in parts of a given size.
     struct InMemory(String, usize);
 
     impl FileReader for InMemory {
@@ -302,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Offsets of the matches, and of those that `Regex::find_iter` finds in the whole text.
+    /// Returns the offsets of the matches, and the offsets from `Regex::find_iter` in the whole text.
     async fn found_and_expected(
         content: &str,
         step: usize,

@@ -1,4 +1,4 @@
-//! [`FileWriter`]: the interface of a store that writes a file, over another one or beside it.
+//! [`FileWriter`]: interface of a store that writes a file, replacing another or not.
 
 use std::error::Error;
 use std::fmt;
@@ -22,21 +22,21 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileWriter: Send + Sync + 'static {
-    /// Writes `content` to `file`, an absolute path, and replaces an existing file; creates missing directories.
+    /// Writes `content` to `file`, an absolute path, replacing an existing file; creates missing directories.
     ///
-    /// The write is atomic: after an error there is no part of the content at `file`, and no reader ever sees one.
+    /// The write is atomic: after an error `file` has no part of the content, and a reader never sees a part.
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a>;
 
-    /// Creates `file` with `content`. Returns `false`, and leaves the file unchanged, if it already exists. Otherwise like
-    /// [`write`](Self::write).
+    /// Creates `file` with `content`. Returns `false` and leaves the file unchanged if it already exists. Otherwise
+    /// as [`write`](Self::write).
     ///
-    /// The operation is atomic: of concurrent calls for one `file`, also from several processes, exactly one returns `true`. A check
-    /// before the write is not enough; stores have an operation for it (`O_EXCL` or `link` on a disk, `If-None-Match: *` in an
-    /// object store).
+    /// The operation is atomic: if several calls create the same `file` concurrently, in one process or in several,
+    /// exactly one returns `true`. Checking before writing is not enough; stores have an operation for this (`O_EXCL`
+    /// or `link` on a disk, `If-None-Match: *` in an object store).
     ///
-    /// [`OffloadLayer`](super::OffloadLayer) needs it, unless it is [`overwriting`](super::OffloadLayer::overwriting).
-    /// The default implementation returns an error and writes nothing. A writer that wraps another one has to forward
-    /// it.
+    /// [`OffloadLayer`](super::OffloadLayer) calls this method, unless it is
+    /// [`overwriting`](super::OffloadLayer::overwriting). The default implementation returns an error and writes
+    /// nothing. A writer that wraps another writer has to forward the call.
     fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
         let _ = (file, content);
         Box::pin(async { Err(ONLY_OVERWRITES.into()) })
@@ -46,10 +46,10 @@ pub trait FileWriter: Send + Sync + 'static {
 const ONLY_OVERWRITES: &str =
     "this writer only overwrites; implement `FileWriter::create_new`, or let the layer be `overwriting()`";
 
-/// The future of a [`FileWriter`]'s method.
+/// Future of a [`FileWriter`]'s method.
 pub type Writing<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, WriteError>> + Send + 'a>>;
 
-/// The error of a writer.
+/// Error of a writer.
 pub type WriteError = Box<dyn Error + Send + Sync>;
 
 /// Any [`FileWriter`], as state of a registry: `.with_state(Writer::new(LocalWriter))`.

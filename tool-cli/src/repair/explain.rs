@@ -152,7 +152,7 @@ fn limit(reason: &str) -> Option<String> {
             limits.held,
             "bytes from the first one that is not JSON",
         ),
-        ("what came before is too long", limits.sent, BYTES_BEFORE),
+        ("the text before is too long", limits.sent, BYTES_BEFORE),
         ("something follows a value too long", limits.sent, BYTES_BEFORE),
     ];
     let (_, maximum, unit) = limits.iter().find(|(begins, ..)| reason.starts_with(begins))?;

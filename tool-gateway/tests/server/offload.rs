@@ -137,7 +137,7 @@ async fn a_long_result_goes_to_a_file_that_the_model_reads_back() {
         results(&lab),
         [
             format!(
-                "[characters 10 to 30 of {}; go on with offset 30]\n{}",
+                "[characters 10 to 30 of {}; continue with offset 30]\n{}",
                 long.len(),
                 &long[10..30]
             ),
@@ -346,7 +346,7 @@ async fn sessions_have_their_own_files_and_branches_share_them() {
     }
     chat(&["long"]).say(&lab, "another session").await;
     assert!(
-        results(&lab)[0].starts_with("there is no offloaded result \"up_a\"; expected"),
+        results(&lab)[0].starts_with("unknown id \"up_a\"; expected"),
         "{:?}",
         results(&lab)
     );

@@ -1,5 +1,5 @@
-//! Parses the text after a value inside a container: a comma, a closing bracket, or a token that is valid only if a
-//! comma or a backslash was forgotten.
+//! Parses the text after a value in a container: a comma, a closing bracket, or a token that is valid only if a comma
+//! or a backslash is missing.
 
 use super::evidence::Level;
 use super::failure::Failure;
@@ -27,7 +27,7 @@ impl Parser<'_> {
         if byte == inside.closer() {
             return self.close_container();
         }
-        // A value that was passed on is followed by white space at most.
+        // Only white space can follow a value that was passed on.
         let sent = self.sent.unwrap_or_default();
         let value = self.text.get(..ended).filter(|_| ended > 0).unwrap_or(sent);
         let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
@@ -38,7 +38,7 @@ impl Parser<'_> {
                 gap != ["", ""] && key::follows(self.from(at)).ok_or_else(|| self.ends())?
             }
             _ if inside == Kind::Parentheses => false,
-            // On one line they may be one number; never before a sign: `[1 -2]` may be a difference.
+            // On one line, two numbers may be one number; before a sign they may be a difference: `[1 -2]`.
             Some(b'0'..=b'9') => has_line_break(gap) && byte.is_ascii_digit(),
             Some(closer @ (b'}' | b']')) => {
                 matches!(byte, b'{' | b'[') && gap != ["", ""] || closer == b'}' && byte == b'{'
@@ -61,7 +61,8 @@ impl Parser<'_> {
         if let Some(at) = self.frames.last().and_then(|object| object.lacks_colon) {
             return Err(self.refuse(at, "expected a colon"));
         }
-        // Most frames are dropped without a look at their contents; parsing all of a text in parts would take its time.
+        // Contents are parsed only for the first frames; parsing parts of a text again for every frame would take too
+        // long.
         let parentheses = self.inside() == Some(Kind::Parentheses);
         let Some(frame) = self.frames.pop().filter(|_| parentheses) else {
             self.copy(1);
@@ -81,8 +82,8 @@ impl Parser<'_> {
         Ok(self.state_after())
     }
 
-    /// Positions of the quotes that are text in the string that `ended` just before a comma, if the last of them is an
-    /// inch mark, `5", 6"`, since no key follows.
+    /// Returns the positions of the quotes that are text in the string that `ended` before a comma, if the last of
+    /// them is an inch mark, `5", 6"`, since no key follows.
     fn inch_mark(&self, ended: usize, inside: Kind) -> Option<Vec<usize>> {
         let is_last = inside == Kind::Object && self.at == ended && self.string.end + 1 == ended;
         let key = self.from(ended + 1).trim_start_matches(SPACE);
@@ -100,8 +101,8 @@ impl Parser<'_> {
         self.after_comma(Some((at, written)))
     }
 
-    /// Parses the text after a comma: another value, or a closing bracket, which makes the comma redundant if its
-    /// positions in the text and in the output are known.
+    /// Parses the text after a comma: another value, or a closing bracket. A closing bracket makes the comma
+    /// redundant if the comma's positions in the text and in the output are known.
     pub(super) fn after_comma(&mut self, comma: Option<(usize, usize)>) -> Result<State, Failure> {
         self.parse_gap()?;
         let inside = self.inside();
@@ -137,7 +138,7 @@ impl Parser<'_> {
         Ok(State::Next)
     }
 
-    /// Handles a string with an invalid successor: another string, the next key, or the rest of that string.
+    /// Handles a string with an invalid successor: another string, the next key, or the rest of the string.
     fn after_string(&mut self, gap: [&str; 2], inside: Kind) -> Result<State, Failure> {
         let (at, rest) = (self.at, self.from(self.at));
         if gap != ["", ""]
@@ -154,8 +155,8 @@ impl Parser<'_> {
             if key && self.is_key_after_value(form) {
                 return self.missing_comma(self.string.closed + 1);
             }
-            // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut -d
-            // ' ' -f 2'`.
+            // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut
+            // -d ' ' -f 2'`.
             let in_list = match inside {
                 Kind::Array => true,
                 Kind::Object => false,
@@ -169,8 +170,8 @@ impl Parser<'_> {
         self.reread_as_text(inside)
     }
 
-    /// Returns whether the last string ends, and the key of this form begins, as strings do. Quotes and commas may be
-    /// transposed, `'a,' 'b': 1`, or all of it may be one string, `'x = ' '.split(':')'`.
+    /// Returns whether the last string ends, and a key of this form begins, in the usual way. Otherwise quotes and
+    /// commas may be transposed, `'a,' 'b': 1`, or the whole may be one string, `'x = ' '.split(':')'`.
     fn is_key_after_value(&self, form: Form) -> bool {
         let ends =
             |last: char| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last);
@@ -179,7 +180,7 @@ impl Parser<'_> {
         ends && key.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '@' | '-'))
     }
 
-    /// Parses the closing quote of the last string as text, if it can be nothing else.
+    /// Parses the closing quote of the last string as text, if it has no other reading.
     fn reread_as_text(&mut self, inside: Kind) -> Result<State, Failure> {
         let form = self.string.form;
         if inside == Kind::Parentheses || form != Form::DOUBLE && form != Form::SINGLE {
@@ -197,7 +198,7 @@ impl Parser<'_> {
         Ok(State::After)
     }
 
-    /// Returns the error for a string whose closing quote is not text, and after which the text does not continue.
+    /// Returns the error for a string whose closing quote is not text, and whose successor is invalid.
     fn ends_there(&self, inside: Kind) -> Failure {
         let rest = self.from(self.at);
         if literal::opening(rest).is_none() && !rest.starts_with(char::is_alphanumeric) {

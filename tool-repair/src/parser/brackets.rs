@@ -1,7 +1,7 @@
 //! Repairs one missing or redundant bracket.
 //!
-//! It is fixed if all valid texts that differ from this one by one bracket have one value. A bracket is never added at
-//! the end: such a text was cut off.
+//! The bracket is fixed if all valid texts that differ by one bracket have the same value. No bracket is added at the
+//! end, since such a text is truncated.
 
 use super::failure::Repair;
 use super::literal;
@@ -11,21 +11,22 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Scanner};
 
-/// Maximum number of tokens. Every position is tried, which takes time quadratic in the tokens.
+/// Maximum number of tokens: trying every position takes time quadratic in the tokens.
 const MOST_TOKENS: usize = 1_000;
 
-/// Repairs the rest of a text if one bracket in it is missing or redundant; `None` otherwise, or if there are several
-/// repairs.
+/// Repairs the rest of a text if exactly one bracket is missing or redundant; `None` otherwise, or if several repairs
+/// are possible.
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
-    // A text that begins with an unmatched bracket, or ends so after `[1]` or `{}`, has lost its beginning.
+    // A text has lost its beginning if it begins with an unmatched bracket, or if one follows `[1]` or `{}` at its
+    // end.
     let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
     let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
     if is_first || is_last && !begins_with_member(&text) {
         return None;
     }
-    // Bytes that were passed on do not change.
+    // Passed bytes do not change.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
     let (code, what) = if edit.inserts {
@@ -37,7 +38,7 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     };
     let slip = Some((code, place));
     let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, slip).ok()?;
-    // A string over several lines may have lost its closing quote, too.
+    // A string over several lines may also lack its closing quote.
     let over_lines = |(code, _)| code == FixCode::ControlCharacter;
     if repaired.fixes.counts().any(over_lines) {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     Some(repaired)
 }
 
-/// Returns whether a text begins with an object that is not empty.
+/// Returns whether a text begins with a non-empty object.
 fn begins_with_member(text: &str) -> bool {
     let contents = text.trim_start_matches(SPACE).strip_prefix('{');
     contents.is_some_and(|contents| !contents.trim_start_matches(SPACE).starts_with('}'))
@@ -59,11 +60,11 @@ struct Token<'t> {
     kind: &'t str,
     begin: usize,
     end: usize,
-    /// Whether it is a string that begins or ends with a bracket, which may be transposed with its quote.
+    /// Whether the token is a string that begins or ends with a bracket, which may be transposed with its quote.
     beside_bracket: bool,
 }
 
-/// A text that differs by one bracket.
+/// An edit of one bracket.
 struct BracketEdit {
     at: usize,
     bracket: char,
@@ -72,7 +73,7 @@ struct BracketEdit {
 
 const STRING: &str = "\"\"";
 
-/// Returns tokens of a text that begins and ends with a bracket.
+/// Returns the tokens of a text that begins and ends with a bracket.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_matches(SPACE);
@@ -104,7 +105,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     (tokens.len() <= MOST_TOKENS).then_some(tokens)
 }
 
-/// Returns the edit that turns the tokens into JSON, if all such edits give one value.
+/// Returns the edit that turns the tokens into JSON, if all such edits give the same value.
 fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     let kinds: String = tokens.iter().map(|token| token.kind).collect();
     let readable = length_of_json(&kinds);
@@ -112,7 +113,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     let mut found: Option<(BracketEdit, String)> = None;
     let (mut at, mut last_end) = (0, 0);
     for token in tokens {
-        // An edit after a syntax error does not help.
+        // An edit after a syntax error is useless.
         if at > readable {
             break;
         }
@@ -135,7 +136,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
             if found.as_ref().is_some_and(|(_, other)| *other != text) {
                 return None;
             }
-            // The last of the equivalent edits: bytes that were passed on do not change.
+            // The last of the equivalent edits, since passed bytes do not change.
             found = Some((BracketEdit { at, bracket, inserts }, text));
         }
     }
@@ -143,7 +144,8 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     (!edit.inserts || !doubtful).then_some(edit)
 }
 
-/// Returns the length of the longest prefix that is a prefix of JSON; more than the text's length if the text is JSON.
+/// Returns the length of the longest prefix that is a prefix of JSON; more than the text's length if the text is
+/// JSON.
 fn length_of_json(text: &str) -> usize {
     let mut scanner = Scanner::new(Limits::default());
     match scanner.scan(text) {

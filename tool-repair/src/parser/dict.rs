@@ -1,4 +1,4 @@
-//! Parses the usual form of a Python dict, `'key': 'value', 'key': 'value'`, in one loop; the states handle every other
+//! Parses the usual form of a Python dict, `'key': 'value', 'key': 'value'`, in a loop; the states handle every other
 //! form.
 
 use super::frame::{Kind, State};
@@ -7,7 +7,7 @@ use super::state::Parser;
 use crate::scan::plain_before;
 
 impl Parser<'_> {
-    /// Parses members of the usual form. Returns `None` at a key that has to be parsed separately.
+    /// Parses members in the usual form. Returns `None` at a key in another form.
     pub(super) fn plain_members(&mut self) -> Option<State> {
         while self.plain_string() {
             if !self.rest().starts_with(b": ") {
@@ -25,7 +25,7 @@ impl Parser<'_> {
         None
     }
 
-    /// Parses strings, in an array as many as there are. Returns whether a token other than a string has to follow the
+    /// Parses a string, in an array as many as follow. Returns whether a token other than a string must follow the
     /// last one; otherwise another value begins here.
     pub(super) fn plain_strings(&mut self) -> bool {
         let in_array = self.inside() == Some(Kind::Array);

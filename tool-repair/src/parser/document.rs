@@ -1,4 +1,4 @@
-//! Parses the value of the whole text: the text before and after it, a repetition of it, doubled braces.
+//! Parses the value of the whole text: the text before and after it, a repeated value, doubled braces.
 
 use std::mem;
 
@@ -13,7 +13,7 @@ use crate::fixes::FixCode;
 impl Parser<'_> {
     /// Finds the start of the value of the whole text.
     pub(super) fn parse_root(&mut self) -> Result<State, Failure> {
-        // A `#` here is a heading of Markdown, as likely as not.
+        // A `#` here may be a heading of Markdown.
         if !self.text.trim_start().starts_with('#') {
             self.parse_gap()?;
         }
@@ -30,7 +30,7 @@ impl Parser<'_> {
         Ok(State::Value)
     }
 
-    /// Drops the second brace of `{{…}}`, whose last one must be at the end.
+    /// Drops the second brace of `{{…}}`; the last brace must be at the end.
     pub(super) fn doubled_braces(&mut self) -> Result<bool, Failure> {
         let outermost = self.frames.len() == 1 && self.inside() == Some(Kind::Object);
         let doubled = matches!(self.slip, Some((FixCode::DoubledBraces, _)));
@@ -42,8 +42,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Drops an empty `{}` that is the whole text so far, if an object with members follows: the parser continues inside
-    /// that one.
+    /// Drops an empty `{}` at the start if an object with members follows: the parser continues inside that object.
     pub(super) fn empty_prefix(&mut self) -> Result<bool, Failure> {
         let after = self.from(self.at + 1);
         let object = after.trim_start_matches(SPACE);
@@ -57,7 +56,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Parses the text after the value of the whole text, up to the end or to a value that must be a copy.
+    /// Parses the text after the value, up to the end or to a value that must be a copy.
     pub(super) fn parse_end(&mut self) -> Result<Option<State>, Failure> {
         if let Some(copies) = &mut self.copies {
             let copy = self.out.split_off(copies.written);

@@ -1,7 +1,7 @@
 //! Parses escapes, and writes them as JSON.
 //!
-//! In `"…"` escapes have their meaning in JSON; in `'…'` the meaning that Python and JSON5 share, and Python's
-//! extensions if the text is Python.
+//! In `"…"` escapes have their meaning in JSON; in `'…'` they have the common meaning of Python and JSON5, and
+//! Python's extensions if the text is Python.
 
 use super::evidence::Level;
 use super::failure::Failure;
@@ -9,7 +9,7 @@ use super::state::Parser;
 use crate::fixes::FixCode;
 
 /// Iterates over the escapes of a string with these contents: the character after each backslash, and the text after
-/// that.
+/// that character.
 pub(super) fn escapes(contents: &str) -> impl Iterator<Item = (char, &str)> {
     let mut rest = contents;
     std::iter::from_fn(move || {
@@ -36,7 +36,7 @@ pub(super) fn push(out: &mut String, character: char) {
     }
 }
 
-/// Writes a `\u` escape; by hand, since a text may consist of escapes, and `write!` is slow.
+/// Writes a `\u` escape without `write!`, which is slow for a text that consists of escapes.
 fn push_unicode(out: &mut String, value: u32) {
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {
@@ -78,7 +78,7 @@ impl Parser<'_> {
             }
             b'\n' | b'\r' => self.line_continuation(),
             b'_' if self.string.key && !python => {
-                // An underscore, as in Markdown; a backslash in a name is never meant.
+                // Markdown escapes an underscore; a backslash in a name is never literal.
                 self.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
                 self.replace(2, "_");
             }
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Records that JSON lacks the escape at this position.
+    /// Records that the escape at this position is not JSON.
     fn need_evidence(&mut self, level: Level) {
         let message = match level {
             Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
@@ -122,7 +122,7 @@ impl Parser<'_> {
         self.write_escaped(2 + wanted, value)
     }
 
-    /// Parses `\0`, `\033`. In `"…"` a number may be that of a group: `(a)\1`.
+    /// Parses `\0`, `\033`. In `"…"` a number may refer to a group: `(a)\1`.
     fn octal(&mut self) -> Result<(), Failure> {
         let after = self.from(self.at + 1);
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
@@ -144,7 +144,7 @@ impl Parser<'_> {
         self.write_escaped(1 + digits.len(), value)
     }
 
-    /// Parses a backslash at the end of a line: neither is part of the string.
+    /// Parses a backslash at the end of a line: the string contains neither.
     fn line_continuation(&mut self) {
         if !self.string.form.is_python() {
             self.need_evidence(Level::NotJson);
@@ -181,8 +181,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, in JSON and JSON5
-    /// one valid character.
+    /// Rejects a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, but in JSON
+    /// and JSON5 a single valid one.
     fn refuse_split_pair(&self, value: u32) -> Result<(), Failure> {
         if !self.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
             return Ok(());

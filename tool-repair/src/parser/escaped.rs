@@ -1,4 +1,4 @@
-//! Unescapes a text that was escaped as a whole, like the contents of a string: `{\"a\": 1}`.
+//! Unescapes a text that is escaped as a whole, like the contents of a string: `{\"a\": 1}`.
 
 use super::failure::{Failure, Repair};
 use super::state::SPACE;
@@ -6,8 +6,8 @@ use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place, Scanner};
 
-/// Removes one level of escapes, if the first token inside the opening brackets is an escaped quote. The result must be
-/// JSON.
+/// Removes one level of escapes, if the first token inside the opening brackets is an escaped quote. The result must
+/// be JSON.
 pub(super) fn unescape_document(
     rest: &str,
     sent: Option<&str>,
@@ -42,13 +42,13 @@ pub(super) fn unescape_document(
     })
 }
 
-/// Returns whether escapes in the text may be backslashes that were not escaped, `{\"path\": \"C:\\temp\"}`: no escaped
-/// backslash is there, and an escape other than a line break is.
+/// Returns whether the escapes may be unescaped backslashes, `{\"path\": \"C:\\temp\"}`: there is no escaped
+/// backslash, and an escape that is not a line break.
 fn only_quotes_are_escaped(text: &str) -> bool {
     let escapes = || text.match_indices('\\').map(|(at, _)| text.split_at(at));
     let is_doubtful = |(before, after): (&str, &str)| match after.as_bytes().get(1) {
         Some(b'n') => before.ends_with(':'),
-        // `https:\/\/`, and letters beyond ASCII: these backslashes are never meant.
+        // Escapes in `https:\/\/`, and of letters beyond ASCII, are never literal backslashes.
         Some(b'/') => !before.ends_with([':', '/']),
         Some(b'u') => after.starts_with("\\u00"),
         _ => true,
@@ -56,7 +56,7 @@ fn only_quotes_are_escaped(text: &str) -> bool {
     !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
 }
 
-/// Unescapes the contents of a JSON string; `None` if they are invalid. A `\u` escape is left to the string inside.
+/// Unescapes the contents of a JSON string; `None` if they are invalid. A `\u` escape is left to the inner string.
 fn unescape(contents: &str) -> Option<String> {
     let mut text = String::with_capacity(contents.len());
     let mut rest = contents;

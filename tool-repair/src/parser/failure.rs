@@ -4,16 +4,16 @@ use crate::fixes::{Fixes, Reason};
 
 /// The repaired rest.
 pub(crate) struct Repair {
-    /// Replacement for everything from the start of the rest.
+    /// Replacement for the rest of the text, from its start.
     pub(crate) text: String,
     pub(crate) fixes: Fixes,
-    /// The tool that the packaging names.
+    /// Name of the tool in the packaging.
     pub(crate) tool: Option<String>,
 }
 
-/// The reason why the rest stays unchanged.
+/// Reason why the rest is unchanged.
 pub(crate) enum Failure {
-    /// The text ends while all of it could be followed.
+    /// The text ends before the value does, without an error so far.
     Truncated(Reason),
     Refused(Reason),
 }

@@ -1,4 +1,4 @@
-//! The open containers, and the states of the parser in them.
+//! Open containers, and the states of the parser in them.
 
 /// Kind of an open container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +24,17 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenContainer {
     pub(super) kind: Kind,
-    /// Offset of its opening bracket from the start of the rest; 0 if it was opened before.
+    /// Offset of the opening bracket from the start of the rest; 0 if it is before the rest.
     pub(super) opened: usize,
-    /// Start of its contents in the output; 0 if it was opened before.
+    /// Start of the contents in the output; 0 if the container was opened before the rest.
     pub(super) contents: usize,
-    /// Whether a comma was seen: parentheses with one are a tuple.
+    /// Whether the container has a comma: parentheses with a comma are a tuple.
     pub(super) comma: bool,
-    /// Position of a missing colon in its first pair, until another pair has one.
+    /// Position of a missing colon in the first pair, until another pair has a colon.
     pub(super) lacks_colon: Option<usize>,
 }
 
-/// The token that may be next.
+/// Expected kind of the next token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Root,

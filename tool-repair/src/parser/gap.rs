@@ -53,7 +53,7 @@ impl Parser<'_> {
         self.replace(len, " ");
     }
 
-    /// Removes the comment that begins here.
+    /// Removes the comment at this position.
     fn parse_comment(&mut self) -> Result<(), Failure> {
         let (at, rest) = (self.at, self.from(self.at));
         let block = rest.starts_with("/*");
@@ -76,8 +76,8 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether a comment to the end of the line may be text: the rest of a string that lost a quote, an address
-/// (`https://…`), or, after `#`, anything but words (`#fff`).
+/// Returns whether a comment to the end of the line may be text: the rest of a string with a missing quote, an
+/// address (`https://…`), or, after `#`, anything but words (`#fff`).
 fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     let words = comment.trim_start_matches(['#', '/']);
     let text = words.trim_start();
@@ -96,7 +96,7 @@ fn may_be_text(comment: &str, mut before: impl Iterator<Item = char>) -> bool {
     !apart || lost_quote || !text.is_empty() && !text.starts_with(char::is_alphabetic)
 }
 
-/// Returns whether there is a quote that is no apostrophe.
+/// Returns whether a text has a quote that is not an apostrophe.
 pub(super) fn has_quote(text: &str) -> bool {
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
     text.match_indices(['"', '\'']).any(|(at, quote)| {

@@ -1,8 +1,8 @@
 //! Judges unescaped quotes inside a string.
 //!
 //! A string whose closing quote has an invalid successor continues up to the first quote with a valid one: a matching
-//! bracket, or the next key. The quotes before that are text if they are in pairs that look like quotations, if each is
-//! between two letters, or if there is one, after a number.
+//! bracket, or the next key. The quotes before that are text if they form pairs that look like quotations, if each is
+//! between two letters, or if there is a single one, after a number.
 
 use super::escape;
 use super::failure::Failure;
@@ -12,8 +12,9 @@ use super::literal::{self, Form};
 use super::state::{Parser, SPACE};
 
 impl Parser<'_> {
-    /// Positions of the quotes that are text in the last string of the parser, from its closing one on, which has an
-    /// invalid successor; `None` if there is another reading, or none. Takes time linear in the bytes that it reads.
+    /// Returns the positions of the quotes that are text in the parser's last string, from its closing quote on,
+    /// whose successor is invalid. `None` if there is another reading, or none. Takes time linear in the bytes that
+    /// it reads.
     pub(super) fn inner_quotes(&self) -> Result<Option<Vec<usize>>, Failure> {
         let quote = self.string.form.quote();
         let mut inner = Vec::new();
@@ -49,7 +50,7 @@ impl Parser<'_> {
         is_hopeless.then_some(None).ok_or_else(|| self.ends())
     }
 
-    /// Returns whether the quote that ended the last string, the only one in it up to `end`, is text: an inch mark, or a
+    /// Returns whether the quote that ended the last string, the only one up to `end`, is text: an inch mark, or a
     /// quote of a quotation whose other quote is escaped. A quote that opens a quotation may be redundant, except in
     /// `="a\"` and `("a\"`.
     fn is_certain_alone(&self, end: usize) -> bool {
@@ -61,7 +62,7 @@ impl Parser<'_> {
         let last_before = escape::escapes(&before).filter(is_quote).enumerate().last();
         let first_after = escape::escapes(after).find(is_quote);
         let even_after = !after.trim().is_empty() && escape::escapes(after).filter(is_quote).count() % 2 == 0;
-        // With a colon or a bracket it may be the end of one value, and the beginning of another.
+        // With a colon or a bracket, one value may end here and another may begin.
         let structure = after.contains([':', '{', '}', '[', ']']);
         match (last_before, first_after) {
             (Some((index, (_, between))), _) if index % 2 == 0 && even_after && !after.contains(r"\\\") => {
@@ -78,7 +79,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns whether the quote that ended the last string is an inch mark: it is after a number, `65" wide`.
+    /// Returns whether the quote that ended the last string is an inch mark after a number, `65" wide`.
     pub(super) fn is_inch_mark(&self) -> bool {
         let mut before = self.backwards(self.string.end);
         let after = self.from(self.string.end + 1);
@@ -91,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// Returns whether the quote at `at` certainly closes the string: a matching bracket with a valid successor
-    /// follows, or the next key of an object. A comma in an array proves nothing.
+    /// follows, or the next key of an object. A comma in an array is no proof.
     fn closes_string(&self, at: usize) -> Result<Option<bool>, Failure> {
         let mut at = self.end_of_space(at + 1)?;
         match self.byte_at(at) {
@@ -118,8 +119,8 @@ impl Parser<'_> {
         Ok(Some(false))
     }
 
-    /// Returns whether the quote at `at` may open a string of Python with a prefix, or close one before such a string:
-    /// `u'a, u'b'`, `'a'r'b'`.
+    /// Returns whether the quote at `at` may open a Python string with a prefix, or close a string before one: `u'a,
+    /// u'b'`, `'a'r'b'`.
     fn is_beside_prefix(&self, at: usize) -> bool {
         let is_prefix = |letter: char| matches!(letter, 'u' | 'U' | 'r' | 'R');
         let mut after = self.from(at + 1).chars();
@@ -149,7 +150,7 @@ fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
 }
 
 /// Returns whether a quote looks like a closing one, with more than punctuation since the opening one. Between two
-/// words of Chinese, one character may join two quoted values: `"苹果"和"香蕉"`.
+/// Chinese words, one character may join two quoted values: `"苹果"和"香蕉"`.
 fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
     let between = between.unwrap_or_default();
     let before = between.chars().next_back();
@@ -159,7 +160,7 @@ fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
         && after.is_some_and(|after| !after.is_ascii_alphanumeric())
 }
 
-/// Returns whether this is a letter, like both neighbours of the quote in `it's`.
+/// Returns whether a character is a letter, like both neighbours of the quote in `it's`.
 fn is_letter(letter: Option<char>) -> bool {
     letter.is_some_and(|letter| letter < '\u{250}' && letter.is_alphabetic())
 }

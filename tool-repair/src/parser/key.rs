@@ -8,14 +8,14 @@ use super::state::{Parser, SPACE};
 use crate::fixes::FixCode;
 
 impl Parser<'_> {
-    /// Parses a key, and as much of the following text as has the usual form.
+    /// Parses a key, and the following text if it has the usual form.
     pub(super) fn parse_key(&mut self) -> Result<State, Failure> {
         if let Some(state) = self.plain_members() {
             return Ok(state);
         }
         let rest = self.from(self.at);
         match literal::opening(rest) {
-            // Before prefixes: a name of one letter looks like one.
+            // Checked before prefixes: a name of one letter looks like a prefix.
             _ if lost_opening_quote(rest) => self.name_key()?,
             Some(form) => self.parse_string(form, true)?,
             None => match rest.bytes().next() {
@@ -32,7 +32,7 @@ impl Parser<'_> {
         let rest = self.from(at);
         let name = rest.get(..name(rest)).unwrap_or_default();
         self.refuse_if(name.is_empty(), at, "expected a key")?;
-        // The key `True` is `"true"` or `"True"`: that depends on the serializer.
+        // The key `True` is `"true"` or `"True"`, depending on the serializer.
         let message = "a literal of Python as a key, which JSON writes as a string: in one of two ways";
         self.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
         let opening_quote_lost = lost_opening_quote(rest);
@@ -65,7 +65,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether `text` begins with a string or a name, and a colon; `None` if it ends before.
+/// Returns whether `text` begins with a string or a name, and a colon; `None` if the text ends before.
 pub(super) fn follows(text: &str) -> Option<bool> {
     let end = match literal::opening(text) {
         Some(form) => literal::end(text, form)?,

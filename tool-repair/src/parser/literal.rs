@@ -1,11 +1,11 @@
-//! The form of a string: its prefix, its quotes, and its end.
+//! Form of a string: its prefix, its quotes, and its end.
 
 /// Prefix and quotes of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
     /// Number of letters before the quotes.
     pub(super) prefix: usize,
-    /// The closing quotes, as long as the opening ones.
+    /// Closing quotes, as long as the opening quotes.
     pub(super) closing: &'static str,
     /// Whether a backslash has no special meaning.
     pub(super) raw: bool,
@@ -46,29 +46,29 @@ impl Form {
         matches!(self.closing, "'''" | "\"\"\"")
     }
 
-    /// Returns whether escapes have their meaning in Python and JSON5; otherwise their meaning in JSON.
+    /// Returns whether escapes have their meaning in Python and JSON5; otherwise they have their meaning in JSON.
     pub(super) fn is_python(self) -> bool {
         self.prefix > 0 || self.closing == "'" || self.is_triple()
     }
 }
 
-/// The current string, or the last one.
+/// The current or the last string.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
-    /// Position of its opening quote, from the start of the whole text.
+    /// Position of the opening quote, from the start of the whole text.
     pub(super) began: usize,
-    /// Position of its closing quote, from the start of the rest.
+    /// Position of the closing quote, from the start of the rest.
     pub(super) end: usize,
-    /// Position of its closing quote in the output.
+    /// Position of the closing quote in the output.
     pub(super) closed: usize,
-    /// Whether it has a line break that is no escape.
+    /// Whether the string has an unescaped line break.
     pub(super) has_line_break: bool,
-    /// Whether it has an escape.
+    /// Whether the string has an escape.
     pub(super) has_escapes: bool,
-    /// Whether it has a backslash that begins no escape.
+    /// Whether the string has a backslash that does not begin an escape.
     pub(super) unknown_escape: bool,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn end(text: &str, form: Form) -> Option<usize> {
     let mut at = form.len();
     loop {
         match *text.get(at)? {
-            // A raw string, too, continues after `\'`.
+            // A raw string also continues after `\'`.
             b'\\' => at += 2,
             byte if byte == quote && form.closes(text.get(at..)?) => {
                 return Some(at + form.closing.len());

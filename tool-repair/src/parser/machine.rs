@@ -1,4 +1,4 @@
-//! Runs the states of the parser from token to token.
+//! Runs the states of the parser for each token.
 
 use super::failure::{Failure, Repair};
 use super::frame::{Kind, State};
@@ -9,7 +9,7 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place};
 
-/// Parses `rest` from the state at its start to its end. `slip` is a slip that was fixed in it before.
+/// Parses `rest` from its initial state to its end. `slip` is a slip in it that was already fixed.
 // As a separate function the loop of states is a fifth faster than as a part of its caller.
 #[inline(never)]
 pub(super) fn parse(
@@ -90,8 +90,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the colon after a key. It may be missing after a key in double quotes and white space, in an object with
-    /// more pairs.
+    /// Parses the colon after a key. The colon may be missing after a key in double quotes and white space, in an
+    /// object with more pairs.
     fn parse_colon(&mut self) -> Result<State, Failure> {
         self.parse_gap()?;
         let (at, key) = (self.at, self.string);

@@ -1,11 +1,11 @@
 //! Repairs the rest of a text, from the first byte that is not JSON.
 //!
-//! One pass follows the rest token by token, in the union of three grammars: JSON with raw control characters in its
-//! strings, JSON5, and the literals of Python. If a token has two meanings, evidence elsewhere in the text decides
-//! ([`evidence`]). If no grammar continues, one kind of slip is fixed.
+//! A single pass reads the rest token by token, in the union of three grammars: JSON with raw control characters in
+//! its strings, JSON5, and the literals of Python. If a token has two meanings, evidence elsewhere in the text
+//! decides ([`evidence`]). If no grammar continues, one kind of slip is fixed.
 //!
-//! Each file has the methods of the [parser](state::Parser) for one part of the grammar, and calls methods of the files
-//! before it.
+//! Each file has the methods of the [parser](state::Parser) for one part of the grammar, and calls methods of earlier
+//! files.
 
 mod number;
 mod failure;
@@ -33,7 +33,7 @@ use crate::scan::Deviation;
 
 pub(super) use failure::{Failure, Repair};
 
-/// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is the text before that, unless it was longer
+/// Repairs `rest`, the text from [`Deviation::at`] to its end. `sent` is the text before `rest`, unless it was longer
 /// than [`Limits::sent`].
 ///
 /// Offsets in the fixes and in the reason are counted from the start of the whole text.

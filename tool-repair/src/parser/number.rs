@@ -5,19 +5,19 @@ use std::borrow::Cow;
 /// A number, and its length.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Number<'t> {
-    /// Number of bytes of the text that it takes.
+    /// Length in the text, in bytes.
     pub(super) len: usize,
-    /// The number in JSON; borrowed from the text if it is JSON there.
+    /// The number in JSON; borrowed if the text is already JSON.
     pub(super) json: Cow<'t, str>,
 }
 
 /// Parses the number at the start of `text`.
 ///
-/// A number that is infinite in Python does not mean infinity: only a text that is JSON without a repair may have one.
+/// A number that is infinite in Python is an error: infinity is allowed only in a text that is JSON without a repair.
 ///
 /// # Errors
 ///
-/// The reason why there is no number; `None` if the text ends inside it.
+/// If there is no number: the reason, or `None` if the text ends inside the number.
 pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     }
 }
 
-/// Returns the length of the longest word that may be a number: with a sign in front and after an exponent.
+/// Returns the length of the longest possible number: with a sign in front and after an exponent.
 fn length(text: &str) -> usize {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let unsigned = unsigned.trim_start_matches(' ');
@@ -55,7 +55,7 @@ fn length(text: &str) -> usize {
     text.len() - unsigned.len() + unsigned.find(ends).unwrap_or(unsigned.len())
 }
 
-/// Converts a token to a JSON number; `None` if it is no number, an error if JSON should not have it.
+/// Converts a token to a JSON number; `None` if it is not a number, an error if JSON cannot represent it.
 fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
@@ -83,7 +83,7 @@ fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(format!("{minus}{value}")))
 }
 
-/// Parses all other numbers: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
+/// Parses decimal numbers: `17`, `1_000`, `0.5e+3`, `.5`, `5.`.
 fn decimal(text: &str) -> Option<Result<String, &'static str>> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -105,7 +105,7 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
         "" => "0".to_owned(),
         significant => significant.to_owned(),
     };
-    // `00` too, which Python accepts: in `[1,000]` it is a part of a number.
+    // Also `00`, which Python accepts: in `[1,000]` it is part of a number.
     if json.len() < digits.len() && fraction.is_none() && exponent.is_none() {
         return Some(Err("an integer with leading zeros"));
     }
@@ -125,7 +125,7 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(json))
 }
 
-/// Digits of a base without the underscores between them; `None` if there is another character.
+/// Returns the digits of a base without the underscores between them; `None` for any other character.
 fn without_underscores(digits: &str, base: u32) -> Option<String> {
     let parts = digits.split('_');
     let valid = |part: &str| !part.is_empty() && part.chars().all(|digit| digit.is_digit(base));

@@ -1,6 +1,6 @@
 //! Removes the packaging of a value: a fence, tags, special tokens, labels, thoughts, and sentences.
 //!
-//! Packaging is judged by its structure. A sentence must not have a bracket, quote or assignment: these may be
+//! The structure of packaging decides. A sentence must not have a bracket, quote or assignment, since these may be
 //! arguments beside the value.
 
 use std::mem;
@@ -14,9 +14,9 @@ pub(super) type Unclear = (usize, &'static str);
 /// The text before the first `{` or `[`.
 pub(super) struct Before<'t> {
     pub(super) len: usize,
-    /// The code of its removal.
+    /// Code of the removal.
     pub(super) code: FixCode,
-    /// The tool that it names.
+    /// Name of the tool in the text.
     pub(super) tool: Option<&'t str>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             return name.map_or(Ok(Before { len: at, code, tool }), |at| Err((at, message)));
         }
         let said = if len > 0 {
-            // Thoughts do not describe the value; neither does the name of a tool, `<function=report_error>`.
+            // Thoughts do not describe the value, and neither does the name of a tool, `<function=report_error>`.
             let tag = rest.split_at(len).0.split('>').next().unwrap_or_default();
             let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
             let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
@@ -50,7 +50,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
                 (tool, rest) = (Some(named), after);
                 continue;
             }
-            // Harmony's header: `commentary to=functions.search`.
+            // Header of Harmony: `commentary to=functions.search`.
             let addressee = line.split_once("to=").and_then(|(_, to)| to.split(' ').next());
             tool = addressee.and_then(tool_name).or(tool);
             if !may_precede(line, after.starts_with(['{', '['])) {
@@ -68,7 +68,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
     }
 }
 
-/// Parses the text after the value and this white space, up to the end. Returns the code of its removal.
+/// Parses the text after the value and the white space `space`, up to the end. Returns the code of its removal.
 pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     let is_line_break = |text: &str| text.contains(['\n', '\r']);
     let (mut rest, mut code, mut fence) = (text, FixCode::Packaging, false);
@@ -110,7 +110,7 @@ pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     }
 }
 
-/// Returns the text up to the first of these characters, or to a fence.
+/// Returns the text up to one of the characters in `ends`, or to a fence.
 fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
     let line = text.split(ends).next().unwrap_or_default();
     line.split("```").next().unwrap_or_default()
@@ -162,16 +162,16 @@ const PAIRS: [(&str, &str); 8] = [
 /// Beginning of a call of Mistral's: `[TOOL_CALLS]name[ARGS]{…}`.
 pub(super) const TOOL_CALLS: &str = "[TOOL_CALLS]";
 
-/// Words of a tag, a special token, a fence or a label that mark the value as wrong.
+/// Words in a tag, a special token, a fence or a label that mark the value as wrong.
 const BROKEN: &str = "malformed invalid broken corrupt truncated incomplete unpars error fail";
 
-/// Returns whether a tag or the like has one of these words in it.
+/// Returns whether a tag or similar text contains one of the words.
 fn has_word(tag: &str, words: &str) -> bool {
     let tag = tag.to_lowercase();
     words.split(' ').any(|word| tag.contains(word))
 }
 
-/// Returns the name of a tool, if this is one: `functions.search:0` and `default_api.search` name `search`.
+/// Returns the name of a tool, if the text is one: `functions.search:0` and `default_api.search` name `search`.
 fn tool_name(text: &str) -> Option<&str> {
     let name = text.trim_matches([' ', '"', '\'']);
     let name = name.split(':').next().unwrap_or_default();
@@ -192,7 +192,7 @@ fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
 }
 
-/// Returns whether a line may be before a value: it ends as prose ends, and does not touch the value.
+/// Returns whether a line may be before a value: it ends like prose, and does not touch the value.
 fn may_precede(line: &str, touches: bool) -> bool {
     let text = line.trim_end();
     let ends =
@@ -201,26 +201,27 @@ fn may_precede(line: &str, touches: bool) -> bool {
     ends && apart && is_sentence(text)
 }
 
-/// Returns whether a line may be after a value: it begins as prose begins.
+/// Returns whether a line may be after a value: it begins like prose.
 fn may_follow(line: &str, new_line: bool) -> bool {
     let begins = |first: char| first.is_alphabetic() || first >= '\u{1f000}';
     let marked = new_line && line.starts_with(['*', '#', '>', '-', '(']);
     (line.starts_with(begins) || marked) && is_sentence(line)
 }
 
-/// Returns whether there is no bracket, quote or assignment, and not only a literal.
+/// Returns whether a line has no bracket, quote or assignment, and is not only a literal.
 fn is_sentence(line: &str) -> bool {
     let literal = matches!(line.trim(), "true" | "false" | "null" | "True" | "False" | "None");
     !literal && !line.contains(['{', '}', '[', ']']) && !has_quote(line) && !has_assignment(line)
 }
 
-/// Returns whether there is `path=a.txt` or `x = 1`; the recipient of a call is no assignment: `to=functions.edit`.
+/// Returns whether a line has `path=a.txt` or `x = 1`; the recipient of a call is not an assignment:
+/// `to=functions.edit`.
 fn has_assignment(line: &str) -> bool {
     let mut assignments = line.split('=').rev().skip(1);
     assignments.any(|before| !before.ends_with("to"))
 }
 
-/// Returns a line without the marks of Markdown around it.
+/// Returns a line without surrounding Markdown.
 fn unmarked(line: &str) -> &str {
     line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t'])
 }
@@ -233,7 +234,7 @@ fn is_label(line: &str) -> bool {
     words.is_empty() || known && words.split_whitespace().count() <= 2
 }
 
-/// Returns whether a line ends in a word and a colon, and the word is no label: `path: a.txt, options: {` may be an
+/// Returns whether a line ends in a word that is not a label, and a colon: `path: a.txt, options: {` may be an
 /// object.
 fn is_name(line: &str) -> bool {
     let last = unmarked(line.rsplit([',', ';']).next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Checks the whole result of a text with a slip: the result may contradict the slip.
+//! Checks the whole result of a text with a slip, which it may contradict.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::escape;
 use super::literal::{self, Form};
 use crate::fixes::FixCode;
 
-/// Returns the contradiction between the result, a JSON text, and a slip of this kind.
+/// Returns the contradiction between the result, a JSON text, and a kind of slip.
 pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
     let contents = |token: &'_ str| is_drive_path(token.get(1..).unwrap_or_default());
     match slip {
@@ -19,7 +19,7 @@ pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
 
 pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
 
-/// Returns whether a string with these contents begins like a path of a drive and has an escape that may be two
+/// Returns whether a string with these contents begins like a path with a drive and has an escape that may be two
 /// characters: `C:\new`.
 pub(super) fn is_drive_path(contents: &str) -> bool {
     let [letter, b':', b'\\', next, after, ..] = contents.as_bytes() else {
@@ -32,8 +32,7 @@ pub(super) fn is_drive_path(contents: &str) -> bool {
         && escape::escapes(contents).any(|(escape, _)| "abfnrtv01234567".contains(escape))
 }
 
-/// Returns whether a string with these contents has the beginning of a path with a drive, whose backslashes are not
-/// escaped.
+/// Returns whether a string with these contents has the beginning of a path with a drive and unescaped backslashes.
 pub(super) fn has_drive(contents: &str) -> bool {
     contents.match_indices(":\\").any(|(at, _)| {
         let (before, after) = contents.split_at(at);
@@ -59,7 +58,7 @@ fn has_duplicate_key(text: &str) -> bool {
     false
 }
 
-/// Strings of a JSON text, and the colons and braces between them.
+/// Returns the strings of a JSON text, and the colons and braces between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The state of the parser: its position in the rest, and the output so far.
+//! State of the parser: its position in the rest, and the output so far.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use crate::stack::Container;
 /// White space of JSON.
 pub(super) const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
-/// Message for a text that must be read again and was not kept.
-pub(super) const NOT_KEPT: &str = "what came before is too long to be looked at again";
+/// Message for an earlier text that must be read again and was dropped.
+pub(super) const NOT_KEPT: &str = "the text before is too long and was not kept";
 
-/// The state of the parser. Positions in the text are counted from the start of the rest.
+/// State of the parser. Positions in the text are counted from the start of the rest.
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
-    /// The text before the rest, as far as it was kept.
+    /// Text before the rest, if it was kept.
     pub(super) sent: Option<&'t str>,
     /// Offset of the rest in the whole text.
     pub(super) base: usize,
@@ -31,8 +31,8 @@ pub(super) struct Parser<'t> {
     pub(super) out: String,
     pub(super) fixes: Fixes,
     pub(super) evidence: Evidence,
-    /// The first slip: the code of its repair, and its position. A text has at most one kind of slips, since two kinds
-    /// explain nearly every text in more than one way.
+    /// Code and position of the first slip. A text has only one kind of slip, since two kinds explain almost every
+    /// text in more than one way.
     pub(super) slip: Option<(FixCode, usize)>,
     /// A reading that is certain only in a text without a slip.
     pub(super) needs_no_slip: Option<Objection>,
@@ -40,9 +40,9 @@ pub(super) struct Parser<'t> {
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
-    /// The value of the whole text, while another one follows it.
+    /// The value of the whole text, while copies of it follow.
     pub(super) copies: Option<Copies>,
-    /// The tool that the packaging names.
+    /// Name of the tool in the packaging.
     pub(super) tool: Option<&'t str>,
 }
 
@@ -96,7 +96,7 @@ impl<'t> Parser<'t> {
     ///
     /// # Errors
     ///
-    /// The text has a slip of another kind.
+    /// If the text has a slip of another kind.
     pub(super) fn note_slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         let (first, place) = *self.slip.get_or_insert((kind, at));
         if first == kind && (kind != FixCode::UnquotedKey || place == at) {
@@ -107,13 +107,13 @@ impl<'t> Parser<'t> {
         Err(self.refuse(at, message))
     }
 
-    /// Records a slip that is repaired at `at`.
+    /// Records a slip and its repair at `at`.
     pub(super) fn slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         self.fix(kind, at);
         self.note_slip(kind, at)
     }
 
-    /// Iterates backwards over the text before `at`, as far as it was kept.
+    /// Iterates backwards over the kept text before `at`.
     pub(super) fn backwards(&self, at: usize) -> impl Iterator<Item = char> + use<'t> {
         let sent = self.sent.unwrap_or_default();
         let text = self.text.get(..at).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<'t> Parser<'t> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// Returns the text that was not parsed yet.
+    /// Returns the unparsed text.
     pub(super) fn rest(&self) -> &'t [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
@@ -187,7 +187,7 @@ impl<'t> Parser<'t> {
         number.map_err(|message| message.map_or_else(|| self.ends(), |message| self.refuse(self.at, message)))
     }
 
-    /// Refuses `at` if `condition` holds.
+    /// Returns an error at `at` if `condition` holds.
     pub(super) fn refuse_if(&self, condition: bool, at: usize, message: &'static str) -> Result<(), Failure> {
         if condition {
             Err(self.refuse(at, message))
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the error for a text that ends before the value does.
+    /// Returns the error for a text that ends before its value.
     pub(super) fn ends(&self) -> Failure {
         self.ends_with("the text ends before the value does")
     }
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
         Failure::Truncated(Reason::new(self.base + self.text.len(), message))
     }
 
-    /// Returns the error for a text that ends inside the string that began at `began`, from the start of the whole.
+    /// Returns the error for a text that ends inside the string at `began`, an offset in the whole text.
     pub(super) fn ends_in_string(&self, began: usize) -> Failure {
         self.ends_with(format!(
             "the text ends inside a string that began at byte {began}"

@@ -56,7 +56,7 @@ impl Parser<'_> {
         self.parse_contents(inner)
     }
 
-    /// Parses a prefix and the opening quotes; writes nothing.
+    /// Parses a prefix and the opening quotes without writing.
     fn begin_string(&mut self, form: Form, key: bool) -> Result<(), Failure> {
         let at = self.at;
         self.string = Literal::new(form, key, self.base + at + form.prefix);
@@ -75,7 +75,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Records that the quotes at `at` became double ones.
+    /// Records that the quotes at `at` became double quotes.
     #[inline]
     pub(super) fn note_single_quotes(&mut self, at: usize) {
         self.evidence.see(Level::NotJson);
@@ -100,7 +100,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses up to the closing quote and writes that too. The quotes at the positions `inner` are text.
+    /// Parses and writes up to and including the closing quote. The quotes at the positions `inner` are text.
     fn parse_contents(&mut self, mut inner: &[usize]) -> Result<(), Failure> {
         let form = self.string.form;
         let quote = form.quote();
@@ -116,7 +116,7 @@ impl Parser<'_> {
                     self.fix(FixCode::InnerQuote, self.at);
                     self.replace(1, if byte == b'"' { "\\\"" } else { "'" });
                 }
-                Some(0xE2) => self.copy(3), // a character that begins as the closing quote
+                Some(0xE2) => self.copy(3), // a character that begins like the closing quote
                 Some(b'\'') => self.copy(1),
                 Some(b'"') => self.replace(1, "\\\""),
                 Some(b'\\') if form.raw => self.raw_backslash(),
@@ -145,7 +145,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses escapes in the last string that may be backslashes, if its whole contents are evidence of that.
+    /// Rejects escapes in the last string that may be backslashes, if its whole contents are evidence of that.
     fn check_escapes(&mut self) -> Result<(), Failure> {
         let (at, form, unknown_escape) = (self.at, self.string.form, self.string.unknown_escape);
         let Some(contents) = self.contents(at) else {
@@ -191,7 +191,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses a backslash in a raw string: it represents itself, and so does a quote or a backslash after it.
+    /// Parses a backslash in a raw string: the backslash represents itself, and so does a quote or a backslash after
+    /// it.
     fn raw_backslash(&mut self) {
         self.replace(1, "\\\\");
         if let Some(byte @ (b'"' | b'\'' | b'\\')) = self.byte() {
@@ -216,10 +217,10 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether escapes of a string may be backslashes, where others are: `\b`, `\f` and `\/`, which are never
-/// needed; an escape before a letter (`\text`) where a word follows another backslash (`\sigma`); `\\` at the
+/// Returns whether escapes of a string may be literal backslashes, next to others: `\b`, `\f` and `\/`, which are
+/// never needed; an escape before a letter (`\text`) if a word follows another backslash (`\sigma`); `\\` at the
 /// beginning, before white space, and before a letter that makes it another escape (`\\n`); a line break or a tab
-/// beside classes of a pattern alone (`\d+\n`).
+/// beside only the classes of a pattern (`\d+\n`).
 fn has_ambiguous_escape(contents: &str) -> bool {
     let (mut word, mut before_letter, mut breaks, mut class, mut pattern) = (false, false, 0, false, true);
     for (escape, after) in escape::escapes(contents) {
@@ -227,7 +228,7 @@ fn has_ambiguous_escape(contents: &str) -> bool {
         match escape {
             'b' | 'f' | '/' => return true,
             '\\' => {
-                // The last pair of a run of backslashes decides for all of them.
+                // The last pair in a run of backslashes decides for the whole run.
                 let next = after.strip_prefix('\\').unwrap_or(after).chars().next();
                 let ambiguous = next.is_none_or(|next| next.is_whitespace() || "ntr\"'".contains(next));
                 if ambiguous || after.len() + 2 == contents.len() {

@@ -10,7 +10,7 @@ use super::state::Parser;
 use crate::fixes::FixCode;
 use crate::limits::TOO_DEEP;
 
-/// Literals of JSON and Python, and JSON's in capitals; their replacements, and the messages.
+/// Literals of JSON and Python, and JSON's in capitals, with replacements and messages.
 const LITERALS: [(&str, &str, &str); 9] = [
     ("true", "true", ""),
     ("false", "false", ""),
@@ -24,7 +24,7 @@ const LITERALS: [(&str, &str, &str); 9] = [
 ];
 
 impl Parser<'_> {
-    /// Parses a value, a container as far as its opening bracket.
+    /// Parses a value, or the opening bracket of a container.
     pub(super) fn parse_value(&mut self) -> Result<State, Failure> {
         let Some(first) = self.byte() else {
             return Err(self.ends());
@@ -116,7 +116,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the length of the integer at the start of `text`, if it is the most usual kind of number and certainly ends.
+/// Returns the length of the integer at the start of `text`, if its end is certain; the most common kind of number.
 fn integer(text: &[u8]) -> Option<usize> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ends = matches!(text.get(len)?, b',' | b']' | b'}' | b')' | b' ' | b'\n');

@@ -1,4 +1,4 @@
-//! The grammar of JSON (RFC 8259), one byte a step, and the bytes that must be held until they are certain.
+//! Grammar of JSON (RFC 8259), one byte per step, and the bytes that are held until they are certain.
 
 use super::deviation::Place;
 use crate::limits::{Limits, TOO_DEEP};
@@ -6,14 +6,14 @@ use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScannerState {
-    // Nothing is held in these states, nor white space that follows.
+    // States in which neither bytes nor following white space are held.
     String,
     Value,
     FirstItem,
     FirstKey,
     After,
     Done,
-    // In these states something may be held.
+    // States in which bytes may be held.
     Root,
     /// After the bracket that opens an array that is the whole text.
     RootArray,
@@ -50,13 +50,13 @@ pub(crate) struct Machine {
     pub(crate) limits: Limits,
     /// Position of the next byte.
     pub(crate) at: usize,
-    /// The first byte that must not be passed on yet.
+    /// Position of the first byte that cannot be passed on yet.
     pub(crate) held: Option<usize>,
     /// State to return to, if a held byte is unexpected.
     pub(crate) resume: Place,
-    /// Start of the white space that counts against the limit.
+    /// Start of the white space that counts towards the limit.
     gap: usize,
-    /// Bytes that would be held were passed on, because of a limit.
+    /// Limit because of which bytes were passed on that should be held.
     pub(crate) over_limit: Option<&'static str>,
     /// Whether the string is a key.
     pub(crate) key: bool,
@@ -67,11 +67,12 @@ pub(crate) struct Machine {
     after_digit: bool,
     /// Number of digits of `\u` so far.
     digits: u8,
-    /// Missing rest of the literal.
+    /// Remaining letters of the literal.
     word: &'static [u8],
 }
 
-/// State of the machine, if the byte is unexpected. Held bytes are before it: see [`Machine::resume`].
+/// The error is the state of the machine at an unexpected byte. Held bytes come before this byte: see
+/// [`Machine::resume`].
 type StepResult = Result<(), Place>;
 
 impl Machine {
@@ -97,7 +98,7 @@ impl Machine {
     /// Takes the next byte.
     pub(crate) fn step(&mut self, byte: u8) -> StepResult {
         match self.state {
-            // It may be the first byte of a tag, `[TOOL_CALLS]`.
+            // The bracket may be the first byte of a tag, `[TOOL_CALLS]`.
             ScannerState::Root if byte == b'[' && self.limits.depth > 0 => {
                 self.token(ScannerState::RootArray, Place::Root)
             }
@@ -125,7 +126,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Handles the byte after the bracket of an array that is the whole text; the bracket is held until then.
+    /// Handles the byte after the opening bracket of an array that is the whole text; the bracket was held.
     fn root_array(&mut self, byte: u8) -> StepResult {
         if byte == b'T' {
             return Err(self.resume);
@@ -209,7 +210,7 @@ impl Machine {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
             (b':', _) if self.key => self.release(ScannerState::Value),
-            // It may be an inch mark, unless a key follows.
+            // The quote may be an inch mark, unless a key follows.
             (b',', Some(Container::Object)) if !self.key && self.after_digit => {
                 self.gap = self.at + 1;
                 self.go(ScannerState::Key)
@@ -303,7 +304,7 @@ impl Machine {
         }
     }
 
-    /// Handles white space after a held byte: its amount is limited.
+    /// Handles white space after a held byte, whose amount is limited.
     #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
     fn space(&mut self) -> StepResult {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
@@ -345,13 +346,13 @@ impl Machine {
         self.token(ScannerState::Literal, place)
     }
 
-    /// Begins a number or a literal: a comma before it may leave, the token itself is held.
+    /// Begins a number or a literal: a comma before it can be passed on, the token is held.
     fn token(&mut self, state: ScannerState, place: Place) -> StepResult {
         self.hold(place);
         self.go(state)
     }
 
-    /// Holds from this byte on, and nothing before.
+    /// Holds all bytes from this one on.
     fn hold(&mut self, resume: Place) {
         self.held = Some(self.at);
         self.gap = self.at + 1;

@@ -1,5 +1,4 @@
-//! A strict and resumable JSON scanner: it determines how far the text may be passed on, and the position at which it
-//! stops being JSON.
+//! A strict and resumable JSON scanner: determines which bytes can be passed on, and where the text stops being JSON.
 
 mod deviation;
 mod machine;
@@ -24,7 +23,7 @@ impl Scanner {
         Self(Machine::new(limits))
     }
 
-    /// Creates a scanner in the state of a deviation, for the replacement of the rest.
+    /// Creates a scanner in the state of a deviation, for validating the replacement of the rest.
     pub(super) fn resumed(limits: Limits, deviation: &Deviation) -> Self {
         let mut machine = Machine::new(limits);
         machine.stack = deviation.stack.clone();
@@ -46,7 +45,7 @@ impl Scanner {
         Self(machine)
     }
 
-    /// Returns the number of bytes that may be passed on: no repair will ever change them.
+    /// Returns the number of bytes that can be passed on, since no repair will change them.
     pub(super) fn safe(&self) -> usize {
         self.0.held.unwrap_or(self.0.at)
     }
@@ -55,7 +54,7 @@ impl Scanner {
     ///
     /// # Errors
     ///
-    /// The first unexpected byte. The scanner must not be used afterwards.
+    /// If a byte is unexpected. The scanner must not be used afterwards.
     pub(super) fn scan(&mut self, piece: &str) -> Result<(), Box<Deviation>> {
         let machine = &mut self.0;
         let mut bytes = piece.as_bytes();
@@ -96,7 +95,7 @@ impl Scanner {
         Err(Reason::new(self.0.at, missing))
     }
 
-    /// Returns whether an object or a list that is the whole text has ended: only white space may follow.
+    /// Returns whether an object or a list that is the whole text has ended, so that only white space may follow.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
         matches!(self.0.state, ScannerState::Done | ScannerState::EmptyRoot)
@@ -115,7 +114,7 @@ impl Scanner {
     }
 }
 
-/// Returns whether the text is JSON, however deep.
+/// Returns whether the text is JSON of any depth.
 #[cfg(feature = "stream")]
 pub(super) fn is_json(text: &str) -> bool {
     let mut scanner = Scanner::new(Limits {
@@ -135,7 +134,7 @@ mod tests {
         "\n  |\u{4f60}\u{597d}|\u{1}"
     );
 
-    /// Returns the trace of a scanner for pieces of a text: the bytes that could be passed on after each, and the end.
+    /// Returns a scanner's trace for pieces of a text: the number of safe bytes after each piece, and the end.
     fn trace(pieces: &[&str], limits: Limits, skims: bool) -> String {
         let mut scanner = Scanner::new(limits);
         let mut trace = String::new();

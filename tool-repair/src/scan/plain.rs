@@ -7,7 +7,7 @@ const TOPS: u64 = ONES << 7;
 #[doc(hidden)] // for `tool-runtime`, which parses JSON, too; not API
 #[inline]
 pub fn plain(bytes: &[u8]) -> usize {
-    // Most keys end in the first word: a call would cost more.
+    // Most keys end in the first word, for which a call would cost more.
     match bytes.first_chunk::<8>() {
         // The last word overlaps the words before.
         Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
@@ -24,7 +24,7 @@ fn longer(bytes: &[u8]) -> usize {
         return len; // as most strings
     }
     let (blocks, rest) = after.as_chunks::<64>();
-    // No early end inside a block: this lets the compiler vectorize the loop.
+    // Without an early exit inside a block, the compiler can vectorize the loop.
     let ends = |block: &&[u8; 64]| block.iter().fold(false, |ends, byte| ends | is_special(*byte));
     let clean = blocks.iter().take_while(|block| !ends(block)).count();
     let last = blocks.get(clean).map_or(rest, <[u8; 64]>::as_slice);
@@ -39,7 +39,7 @@ fn by_words(bytes: &[u8]) -> usize {
         }
     }
     match bytes.last_chunk::<8>() {
-        // The bytes of this word that were checked before are known to be plain.
+        // The bytes of this word that were checked before are plain.
         Some(last) => first_special(*last).map_or(bytes.len(), |len| bytes.len() - 8 + len),
         None => rest
             .iter()

@@ -1,20 +1,20 @@
-//! Scans valid JSON a token at a time: a fast path with the transitions of [`Machine::step`].
+//! Scans valid JSON token by token: a fast path with the transitions of [`Machine::step`].
 //!
-//! Only simple tokens are skimmed. At any other (a piece that ends inside a token, a limit, a slip) the skimming stops
-//! after the last byte that is certain, and the machine continues with steps.
+//! Only simple tokens are skimmed. Anything else (a piece that ends inside a token, a limit, a slip) stops the
+//! skimming after the last certain byte, and the machine continues with steps.
 
 use super::machine::{Machine, ScannerState};
 use super::plain::plain;
 use crate::stack::Container;
 
 impl Machine {
-    /// Returns whether nothing is held here, and there may be a token to skim.
+    /// Returns whether nothing is held, and a token to skim may follow.
     #[inline]
     pub(crate) fn can_skim(&self) -> bool {
         self.state.is_sure()
     }
 
-    /// Skims the next bytes. Returns their number, which may be 0.
+    /// Skims the next bytes, and returns their number, which may be 0.
     pub(crate) fn skim(&mut self, bytes: &[u8]) -> usize {
         let mut skim = Skim {
             bytes,
@@ -45,7 +45,7 @@ impl Machine {
 }
 
 impl ScannerState {
-    /// Returns whether no byte before this state is held, nor white space that follows.
+    /// Returns whether neither bytes nor following white space are held in this state.
     #[inline]
     fn is_sure(self) -> bool {
         matches!(
@@ -65,15 +65,15 @@ struct Skim<'s> {
 }
 
 impl Skim<'_> {
-    /// Skips the next token, if it is complete. Returns the next state.
+    /// Skips the next token, if it is complete, and returns the next state.
     ///
-    /// Only brackets change the stack; they are certain, and so are the quotes that open a string.
+    /// Only brackets change the stack. Brackets are certain, and so are opening quotes.
     #[inline]
     fn token(&mut self, sure: &mut usize) -> Option<ScannerState> {
         if self.state == ScannerState::String {
             return self.string(sure);
         }
-        let byte = self.solid()?;
+        let byte = self.next_token_start()?;
         match self.state {
             ScannerState::FirstItem if byte == b']' => Some(self.close()),
             ScannerState::Value | ScannerState::FirstItem => self.value(byte),
@@ -94,7 +94,7 @@ impl Skim<'_> {
             let (byte, after) = self.bytes.get(self.at..)?.split_first()?;
             match (byte, after, self.machine.key) {
                 (b'\\', ..) => self.at += Self::escape(after)?,
-                // Most strings follow another one, and are scanned without leaving the loop.
+                // Most strings follow another string, and are scanned without leaving the loop.
                 (b'"', [b':', b' ', b'"', ..], true) => {
                     self.at += 3;
                     self.open_string(false);
@@ -129,11 +129,11 @@ impl Skim<'_> {
         match (byte, self.machine.stack.top()?) {
             (b',', Container::Object) => {
                 self.state = self.go(ScannerState::Key);
-                (self.solid()? == b'"').then(|| self.open_string(true))
+                (self.next_token_start()? == b'"').then(|| self.open_string(true))
             }
             (b',', Container::Array) => {
                 self.state = self.go(ScannerState::Item);
-                let byte = self.solid()?;
+                let byte = self.next_token_start()?;
                 self.value(byte)
             }
             (b'}', Container::Object) | (b']', Container::Array) => Some(self.close()),
@@ -195,9 +195,9 @@ impl Skim<'_> {
         }
     }
 
-    /// Skips white space. Returns the next byte.
+    /// Skips white space, and returns the next byte.
     #[inline]
-    fn solid(&mut self) -> Option<u8> {
+    fn next_token_start(&mut self) -> Option<u8> {
         loop {
             match *self.bytes.get(self.at)? {
                 b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,

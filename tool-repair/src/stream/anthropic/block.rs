@@ -1,4 +1,4 @@
-//! A block of a stream of Anthropic's Messages that is a call.
+//! A block in a stream of Anthropic's Messages that is a call.
 
 use crate::stream::call::outcome::{Ending, Outcome};
 use crate::stream::call::step::{Address, Reading, Step};
@@ -7,21 +7,21 @@ use crate::stream::call::{Call, Position};
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) index: String,
-    /// The index of its last piece, if that was another.
+    /// Index of the last piece, if it differs.
     pub(crate) changed_index: Option<String>,
     pub(crate) call: Call,
     pub(crate) stop: BlockEnd,
 }
 
-/// Progress of the end of a block.
+/// Progress of a block's end.
 #[derive(Debug)]
 pub(crate) enum BlockEnd {
     /// No `content_block_stop` was received.
     Open,
-    /// The `content_block_stop` was received, and has left. The outcome is known, unless the stream reports that the
+    /// The `content_block_stop` was received and sent. The outcome is known, unless the stream reports that the
     /// arguments were cut off.
     Left(Box<Outcome>),
-    /// The `content_block_stop` was received, and is held with the events that must not overtake it; this is their
+    /// The `content_block_stop` was received, and is held with the events that must not overtake it, which have this
     /// size. The next events decide whether the arguments are repaired.
     Kept(usize),
 }
@@ -35,7 +35,8 @@ impl Block {
         matches!(self.stop, BlockEnd::Open) && self.index == index && self.call.id.as_deref() == id
     }
 
-    /// Handles a repeated beginning of the block. Returns whether its arguments are complete; otherwise they pass.
+    /// Handles a repeated beginning of the block. Returns whether its arguments are complete; otherwise they pass
+    /// unchanged.
     pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         let (rest, complete) = self.call.leave_or_pass(reading.state);
         self.release(rest, reading);
@@ -48,7 +49,7 @@ impl Block {
         self.end(false, reading);
     }
 
-    /// Ends the block. Held arguments leave, then the held events.
+    /// Ends the block, and sends held arguments, then the held events.
     pub(crate) fn end(mut self, cut: bool, reading: &mut Reading<'_>) {
         let stop = std::mem::replace(&mut self.stop, BlockEnd::Open);
         let kept = match stop {

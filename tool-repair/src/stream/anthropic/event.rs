@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::stream::json::cursor::{Cursor, Spanned};
 
-/// The fields of an event that concern calls.
+/// Fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicEvent<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,

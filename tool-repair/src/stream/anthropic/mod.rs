@@ -1,5 +1,5 @@
-//! Anthropic's Messages: calls are blocks, identified by `index`, and end with their `content_block_stop`. The
-//! `stop_reason` follows in the `message_delta`.
+//! Anthropic's Messages: calls are blocks, which are identified by `index` and end with their `content_block_stop`.
+//! The `stop_reason` follows in the `message_delta`.
 
 mod event;
 mod block;
@@ -18,15 +18,15 @@ use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 
-/// The open calls in a stream of Anthropic's Messages.
+/// Open calls in a stream of Anthropic's Messages.
 #[derive(Debug, Default)]
 pub(crate) struct Anthropic {
     blocks: Vec<Block>,
-    /// Indexes of all blocks that began beside or after a call, of any kind.
+    /// Indexes of all blocks of any kind that began during or after a call.
     begun: Vec<Begun>,
 }
 
-/// The last block of an index.
+/// The last block with an index.
 #[derive(Debug)]
 struct Begun {
     index: String,
@@ -40,7 +40,7 @@ impl Anthropic {
         !self.blocks.is_empty() || CALL.find(raw).is_some()
     }
 
-    /// Reads an event. Returns whether it is one of this dialect.
+    /// Reads an event, and returns whether it belongs to this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
         let Some(located) = AnthropicEvent::parse(event.text) else {
             return false;
@@ -58,22 +58,22 @@ impl Anthropic {
         true
     }
 
-    /// Ends every call: the stream ends, or breaks off.
+    /// Ends every call, when the stream ends or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
             block.end(cut, reading);
         }
     }
 
-    /// Stops following the stream: held arguments leave unchanged.
+    /// Stops following the stream; held arguments are sent unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for block in std::mem::take(&mut self.blocks) {
             block.give_up(reason, reading);
         }
     }
 
-    /// Begins a block. Blocks that stopped before are complete; so is a block with this index. If it also has this id,
-    /// the block is a repetition.
+    /// Begins a block. Earlier stopped blocks are complete, and so is a block with this index; with the same id, too,
+    /// the new block is a repetition.
     fn start(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let index = located.index.unwrap_or_default();
         let is_call = located.block_type.as_deref() == Some("tool_use");
@@ -192,7 +192,7 @@ impl Anthropic {
         }
     }
 
-    /// Handles the `stop_reason`, if the event has one: it shows whether the output was cut off.
+    /// Handles the `stop_reason`, if the event has one, which shows whether the output was cut off.
     fn message_delta(
         &mut self,
         located: &AnthropicEvent<'_>,
@@ -208,7 +208,7 @@ impl Anthropic {
         self.keep_after(|_| true, reading);
     }
 
-    /// Holds an event without news about the held events, which it must not overtake.
+    /// Holds an event that must not overtake the held events and does not decide about them.
     fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
         let kept = |block: &Block| matches!(block.stop, BlockEnd::Kept(_)) && whose(block);
         let Some(at) = self.blocks.iter().rposition(kept) else {
@@ -229,7 +229,7 @@ impl Anthropic {
         }
     }
 
-    /// Returns the open block of an index. A piece with an index without a block continues the only open block.
+    /// Returns the open block with an index. A piece with an unknown index continues the only open block.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
         let open = |block: &&Block| matches!(block.stop, BlockEnd::Open);
         let only = self.blocks.iter().filter(open).count() == 1;
@@ -239,7 +239,7 @@ impl Anthropic {
         self.blocks.get_mut(at)
     }
 
-    /// Returns whether a block began with this index; if there were too many to keep, any may have.
+    /// Returns whether a block began with this index; always `true` if there were too many blocks to keep.
     fn has_begun(&self, index: &str) -> bool {
         self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun.index == index)
     }
@@ -251,6 +251,6 @@ impl Anthropic {
     }
 }
 
-/// More blocks than a response has.
+/// Maximum number of kept indexes, more than a response has.
 const INDEXES_KEPT: usize = 256;
-const HELD_TOO_MUCH: &str = "more is held than may be until the stream says whether it is complete";
+const HELD_TOO_MUCH: &str = "too many bytes are held before the stream reports whether the call is complete";

@@ -1,4 +1,4 @@
-//! One call of a stream: the decision to repair it, the arguments that may leave, and their outcome.
+//! A call of a stream: the decision to repair it, the arguments that can be sent, and their outcome.
 
 pub(crate) mod record;
 pub(crate) mod state;
@@ -19,9 +19,9 @@ use self::step::{EndedCall, Reading, Step};
 use crate::fixes::Reason;
 use crate::repairer::{Repairer, Status};
 
-/// One call of any dialect.
+/// A call of any dialect.
 ///
-/// The name that is known with the first arguments decides whether the call is repaired. A call that is named later
+/// The name that is known at the first arguments decides whether the call is repaired. A call that is named later
 /// passes unchanged, unless every tool is repaired.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -42,7 +42,7 @@ enum Flow {
     /// The arguments of the tool are not repaired.
     Foreign,
     Repairing(Box<Repairing>),
-    /// Probably complete, and all of the arguments have left.
+    /// The call is probably complete, and all its arguments were sent.
     Finalized(Box<Outcome>),
     /// The arguments pass unchanged from here on.
     GivenUp {
@@ -52,12 +52,12 @@ enum Flow {
     Ended,
 }
 
-/// Outcome of a call when another one begins that may be more of it.
+/// Outcome of a call when another call begins that may continue it.
 #[derive(Debug)]
 pub(crate) enum Conclusion {
-    /// The call is complete; these arguments have not left yet.
+    /// The call is complete; these arguments were not sent yet.
     Complete(String),
-    /// The call is not complete, and later pieces pass; these arguments were held.
+    /// The call is incomplete, and later pieces pass; these arguments were held.
     Incomplete(String),
     /// The outcome is known when the call ends.
     Waits,
@@ -82,7 +82,7 @@ impl Call {
         }
     }
 
-    /// Sets the name, or appends a part of it as long as there are no arguments.
+    /// Sets the name, or appends a part of it before the first arguments.
     pub(crate) fn name(&mut self, name: &str) {
         let grows = self.tool.is_empty() || (!self.begun() && self.tool != name);
         if grows && self.tool.len() < LONGEST_NAME {
@@ -100,8 +100,8 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.is_repairing())
     }
 
-    /// Returns whether the original arguments were JSON, and are a complete object or list. Also after they left as
-    /// such.
+    /// Returns whether the original arguments were JSON, and are a complete object or list, also after they were sent
+    /// as such.
     pub(crate) fn is_whole(&self) -> bool {
         match &self.flow {
             Flow::Repairing(repairing) => repairing.whole(),
@@ -115,7 +115,7 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
     }
 
-    /// Keeps the event with the last piece, while bytes are held that may have to leave in a similar event.
+    /// Keeps the event with the last piece while bytes are held, which may have to be sent in a similar event.
     pub(crate) fn keep_carrier(&mut self, reading: &mut Reading<'_>) {
         let holds = self.holds();
         if holds || self.carrier > 0 {
@@ -127,21 +127,21 @@ impl Call {
         reading.state.held += self.carrier;
     }
 
-    /// Drops the event of the last piece: no bytes leave any more that need it.
+    /// Drops the event with the last piece, since no more bytes need it.
     pub(crate) fn drop_carrier(&mut self, reading: &mut Reading<'_>) {
         let call = self.serial;
         reading.steps.push(Step::Carrier { call, holds: false });
         self.carrier = 0;
     }
 
-    /// Takes the next piece of the arguments. Returns the contents of the string that replaces it, unless that is the
-    /// piece itself.
+    /// Takes the next piece of the arguments. Returns the contents of the string that replaces it, unless the piece
+    /// is unchanged.
     pub(crate) fn push(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
             self.decide(state);
         }
         if let Flow::Finalized(outcome) = &mut self.flow {
-            outcome.go_on(piece);
+            outcome.push_after_end(piece);
         }
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
@@ -160,7 +160,8 @@ impl Call {
         contents
     }
 
-    /// Releases the held arguments if they end like a complete object or list. Returns the part that has not left yet.
+    /// Releases the held arguments if they end like a complete object or list, and returns the part that was not sent
+    /// yet.
     pub(crate) fn finalize(&mut self, state: &mut StreamState) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
@@ -171,7 +172,7 @@ impl Call {
         let is_repairing = repairing.repairer.is_repairing();
         let finished = repairing.ended(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
-        let mut outcome = Outcome::new(finished, repairing.came, is_repairing, true);
+        let mut outcome = Outcome::new(finished, repairing.received, is_repairing, true);
         let becomes_error = outcome.not_json && !state.fixing.fallback_on_error;
         if !closed || outcome.status == Status::Truncated || becomes_error {
             return None;
@@ -182,8 +183,8 @@ impl Call {
         Some(rest)
     }
 
-    /// Releases the held arguments if they are a complete object or list: no more is expected then. Returns the part
-    /// that has not left yet.
+    /// Releases the held arguments if they are a complete object or list, after which nothing is expected. Returns
+    /// the part that was not sent yet.
     pub(crate) fn leave_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
         match &mut self.flow {
             Flow::Finalized(outcome) => outcome.closed.then(String::new),
@@ -199,7 +200,7 @@ impl Call {
         }
     }
 
-    /// Begins the arguments again if those so far are complete JSON: they were a copy. Returns whether they were.
+    /// Restarts the arguments if they are complete JSON so far, since they were a copy. Returns whether they were.
     pub(crate) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
         let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {
@@ -209,8 +210,8 @@ impl Call {
         copy
     }
 
-    /// Handles the beginning of another call, which may be more of this one unless this one is complete. With `wait`, a
-    /// call that stopped being JSON and is not complete is judged at its end.
+    /// Handles the beginning of another call that continues this one unless this one is complete. With `wait`, an
+    /// incomplete call that stopped being JSON is judged at its end.
     pub(crate) fn conclude(&mut self, wait: bool, state: &mut StreamState) -> Conclusion {
         if let Some(rest) = self.leave_if_complete(state) {
             return Conclusion::Complete(rest);
@@ -223,8 +224,8 @@ impl Call {
         }
     }
 
-    /// Handles the beginning of another call in the place of this one. Returns the arguments that leave now, and
-    /// whether they are complete; otherwise they pass unchanged from here on.
+    /// Handles the beginning of another call that replaces this one. Returns the arguments to send now, and whether
+    /// they are complete; otherwise later arguments pass unchanged.
     pub(crate) fn leave_or_pass(&mut self, state: &mut StreamState) -> (String, bool) {
         match self.conclude(false, state) {
             Conclusion::Complete(rest) => (rest, true),
@@ -233,7 +234,7 @@ impl Call {
         }
     }
 
-    /// Lets all of the arguments pass unchanged.
+    /// Passes all of the arguments unchanged.
     pub(crate) fn pass(&mut self, reason: &'static str, state: &mut StreamState) {
         self.decide(state);
         self.give_up(reason, state);
@@ -247,12 +248,12 @@ impl Call {
         }
     }
 
-    /// Returns whether all of the arguments is held.
+    /// Returns whether all of the arguments are held.
     pub(crate) fn waits(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.withheld.is_some())
     }
 
-    /// Stops reading the arguments: from here on they pass unchanged. Returns the held bytes.
+    /// Stops reading the arguments, which pass unchanged from here on, and returns the held bytes.
     pub(crate) fn give_up(
         &mut self,
         reason: impl Into<Cow<'static, str>>,
@@ -261,16 +262,16 @@ impl Call {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return String::new();
         };
-        let reason = Reason::new(repairing.came, reason);
-        // The call of such a piece is unknown: that is not the call's error.
+        let reason = Reason::new(repairing.received, reason);
+        // The call of such a piece is unknown, so this is not an error of the call.
         let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
         state.held -= repairing.held;
-        let rest = repairing.as_it_was();
+        let rest = repairing.take_unchanged();
         self.flow = Flow::GivenUp { reason, not_json };
         rest
     }
 
-    /// Ends the arguments: they are complete, or they were cut off. Calls that are not repaired have no outcome.
+    /// Ends the arguments, as complete or as cut off. Calls that are not repaired have no outcome.
     pub(crate) fn end(&mut self, cut: bool, state: &mut StreamState) -> Option<Outcome> {
         if !matches!(self.flow, Flow::Ended) {
             state.held -= self.carrier;
@@ -278,7 +279,7 @@ impl Call {
         match std::mem::replace(&mut self.flow, Flow::Ended) {
             Flow::Undecided | Flow::Ended => None,
             Flow::Foreign if state.fixing.target_tools.contains(&self.tool) => {
-                let message = "the name of the tool came after its first arguments";
+                let message = "the tool's name arrived after the first arguments";
                 Some(Outcome::refused(String::new(), Reason::new(0, message), false))
             }
             Flow::Foreign => {
@@ -291,14 +292,14 @@ impl Call {
                 state.held -= repairing.held;
                 let not_json = repairing.repairer.is_repairing();
                 if repairing.half.is_some() {
-                    let reason = Reason::new(repairing.came, LONE_SURROGATE);
-                    return Some(Outcome::refused(repairing.as_it_was(), reason, not_json));
+                    let reason = Reason::new(repairing.received, LONE_SURROGATE);
+                    return Some(Outcome::refused(repairing.take_unchanged(), reason, not_json));
                 }
                 let closed = repairing.closed();
                 let end = if cut { Repairer::cut_off } else { Repairer::finish };
                 Some(Outcome::new(
                     repairing.take_end(end),
-                    repairing.came,
+                    repairing.received,
                     not_json,
                     closed,
                 ))
@@ -326,8 +327,8 @@ impl Call {
         })));
     }
 
-    /// Records the outcome of arguments that were not simply JSON. Returns an error message to send instead of them, if
-    /// they must not be sent unchanged.
+    /// Records the outcome of arguments that were not simply JSON. Returns an error message to send in place of
+    /// arguments that must not be sent unchanged.
     pub(crate) fn record(
         &self,
         outcome: Outcome,
@@ -381,7 +382,7 @@ impl Call {
         self.flow = Flow::Repairing(Box::new(Repairing {
             repairer,
             half: None,
-            came: 0,
+            received: 0,
             held: 0,
             last: 0,
             asked: 0,
@@ -389,7 +390,7 @@ impl Call {
         }));
     }
 
-    /// Handles a lone surrogate: held arguments leave before the piece, which stays unchanged.
+    /// Handles a lone surrogate: held arguments are sent before the piece, which is unchanged.
     fn give_up_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         let mut contents = self.give_up(LONE_SURROGATE, state);
         if contents.is_empty() && matches!(piece, Piece::Text(_)) {
@@ -400,8 +401,8 @@ impl Call {
     }
 }
 
-/// The reason to stop repairing calls before an event that clients may read in their own way.
-pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may carry a piece of it";
-const LONE_SURROGATE: &str = "half a surrogate pair stands alone in the string that carries the arguments";
-/// Longer than any tool's name (the APIs allow 64 bytes or 128); a stream may send endless pieces of one.
+/// Reason to stop repairing calls before an event that clients may read differently.
+pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may have a piece of the call";
+const LONE_SURROGATE: &str = "a lone surrogate in the string of the arguments";
+/// Maximum length of a tool's name. The APIs allow 64 or 128 bytes, and a stream may send endless pieces of a name.
 const LONGEST_NAME: usize = 4096;

@@ -1,4 +1,4 @@
-//! A piece of arguments in one event, and its replacement.
+//! A piece of arguments in an event, and its replacement.
 
 use super::state::StreamState;
 use crate::repairer::{Repairer, Status};
@@ -10,12 +10,12 @@ use crate::stream::json::escapes;
 pub(crate) enum Piece<'a> {
     /// Contents of a string.
     Text(&'a str),
-    /// Text of an object where a string is expected.
+    /// Text of an object in place of a string.
     Object(&'a str),
 }
 
 impl<'a> Piece<'a> {
-    /// Creates the piece of a value; `None` for `null` and everything else.
+    /// Creates the piece of a value; `None` for `null` and other values.
     pub(crate) fn from_value(value: &'a str) -> Option<Self> {
         match value.as_bytes().first()? {
             b'"' => contents(value).map(Self::Text),
@@ -24,13 +24,13 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Returns whether it is white space alone.
+    /// Returns whether the piece is only white space.
     pub(crate) fn is_blank(self) -> bool {
         let Self::Text(text) = self else { return false };
         trim_start(text).is_empty()
     }
 
-    /// Returns whether it begins like an object or a list.
+    /// Returns whether the piece begins like an object or a list.
     pub(crate) fn begins_arguments(self) -> bool {
         let (Self::Text(text) | Self::Object(text)) = self;
         trim_start(text).starts_with(['{', '['])
@@ -66,7 +66,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Contents of a JSON string after white space.
+/// Returns the contents of a JSON string after leading white space.
 fn trim_start(mut contents: &str) -> &str {
     while let Some(rest) = [" ", "\\n", "\\r", "\\t"]
         .iter()

@@ -1,4 +1,4 @@
-//! The report of a stream: a record for each call whose arguments were not simply JSON, also logged with the feature
+//! Report of a stream: a record for each call whose arguments were not simply JSON, also logged with the feature
 //! `tracing`.
 
 #[cfg(feature = "tracing")]
@@ -7,27 +7,27 @@ use std::fmt;
 use crate::fixes::{Fixes, Reason};
 use crate::repairer::Status;
 
-/// The outcome of a call whose arguments were not simply JSON.
+/// Outcome of a call whose arguments were not simply JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairRecord {
-    /// Name of the tool; empty if the stream never named it.
+    /// Name of the tool; empty if the stream has none.
     pub tool: String,
-    /// Id of the call: `call_…`, `toolu_…`; `None` if the stream never had it.
+    /// Id of the call: `call_…`, `toolu_…`; `None` if the stream has none.
     pub call: Option<String>,
     /// Choice of a Chat Completions stream.
     pub choice: Option<u64>,
-    /// The call's `index` (Chat Completions, Anthropic) or `output_index` (Responses).
+    /// `index` (Chat Completions, Anthropic) or `output_index` (Responses) of the call.
     pub index: Option<u64>,
     /// Outcome of the arguments. [`Valid`](Status::Valid) only together with [`was_object`](Self::was_object).
     pub status: Status,
     /// Changes; offsets are counted from the start of the call's arguments.
     pub fixes: Fixes,
-    /// The reason why nothing was changed.
+    /// Reason why nothing was changed.
     pub reason: Option<Reason>,
-    /// Whether the result was checked to be JSON: not without `strict_validation`.
+    /// Whether the result was validated as JSON: not without `strict_validation`.
     pub validated: bool,
-    /// Whether the arguments were an object instead of a string, and were sent as a string with its text.
+    /// Whether the arguments were an object and not a string, and were sent as a string with its text.
     pub was_object: bool,
 }
 
@@ -49,7 +49,7 @@ impl RepairRecord {
                 );
             }
             Status::Repaired => {
-                // They are in the order in which they were made: a change before the object is the last.
+                // Fixes are in the order in which they were made: a change before the object comes last.
                 let offset = self.fixes.iter().map(|fix| fix.offset).min();
                 tracing::info!(
                     tool,
@@ -83,7 +83,7 @@ impl RepairRecord {
     }
 }
 
-/// The codes, each with its number: `single_quotes×9 python_literal×1`.
+/// Codes with their counts: `single_quotes×9 python_literal×1`.
 #[cfg(feature = "tracing")]
 struct CountsByCode<'a>(&'a Fixes);
 

@@ -1,4 +1,4 @@
-//! Arguments of a call in repair: decoded from JSON strings, and encoded as such again.
+//! Arguments of a call during repair: decoded from JSON strings, and encoded as such again.
 
 use super::outcome::Outcome;
 use super::piece::{Piece, encoded};
@@ -6,25 +6,25 @@ use super::state::StreamState;
 use crate::repairer::{Finished, Repairer, Status};
 use crate::stream::json::escapes::{self, LoneSurrogate};
 
-/// Arguments in repair.
+/// Arguments during repair.
 #[derive(Debug)]
 pub(crate) struct Repairing {
     pub(crate) repairer: Repairer,
-    /// The high surrogate at the end of the last piece.
+    /// High surrogate at the end of the last piece.
     pub(crate) half: Option<u16>,
-    /// Number of bytes of the arguments that were received, and of those that are held.
-    pub(crate) came: usize,
+    /// Number of received bytes of the arguments, and number of held ones.
+    pub(crate) received: usize,
     pub(crate) held: usize,
-    /// The last byte that is not white space.
+    /// Last byte that is not white space.
     pub(crate) last: u8,
     /// Number of received bytes at the last check for completeness.
     pub(crate) asked: usize,
-    /// Bytes that could have left, if all is held: they may have to follow a call that is not complete yet.
+    /// Bytes that could have been sent, if all bytes are held because they may have to follow an incomplete call.
     pub(crate) withheld: Option<String>,
 }
 
 impl Repairing {
-    /// Takes the next piece. Returns its replacement, unless that is the piece itself.
+    /// Takes the next piece. Returns its replacement, unless the piece is unchanged.
     pub(crate) fn take(
         &mut self,
         piece: Piece<'_>,
@@ -44,7 +44,7 @@ impl Repairing {
         if let Some(withheld) = &mut self.withheld {
             withheld.push_str(std::mem::take(&mut passed));
         }
-        self.came += text.len();
+        self.received += text.len();
         self.last = text.trim_ascii_end().bytes().next_back().unwrap_or(self.last);
         let held = self.held + text.len() - passed.len();
         state.held = state.held + held - self.held;
@@ -53,12 +53,12 @@ impl Repairing {
         Ok((!same).then(|| encoded(passed)))
     }
 
-    /// Returns whether a check for completeness is allowed: only after twice as many bytes, so that the total work is
-    /// linear.
+    /// Returns whether a check for completeness is allowed: only after the received bytes have doubled, so that the
+    /// total work is linear.
     pub(crate) fn may_ask(&mut self) -> bool {
-        let may = self.came >= 2 * self.asked;
+        let may = self.received >= 2 * self.asked;
         if may {
-            self.asked = self.came;
+            self.asked = self.received;
         }
         may
     }
@@ -86,10 +86,10 @@ impl Repairing {
         }
         let finished = self.ended(Repairer::finish);
         let complete = finished.status != Status::Truncated;
-        complete.then(|| Outcome::new(finished, self.came, is_repairing, true))
+        complete.then(|| Outcome::new(finished, self.received, is_repairing, true))
     }
 
-    /// Returns the end of the arguments, if they ended here.
+    /// Returns the end of the arguments as if they ended here.
     pub(crate) fn ended(&self, end: fn(Repairer) -> Finished) -> Finished {
         let mut finished = end(self.repairer.clone());
         finished
@@ -108,7 +108,7 @@ impl Repairing {
     }
 
     /// Releases all held bytes unchanged.
-    pub(crate) fn as_it_was(&mut self) -> String {
+    pub(crate) fn take_unchanged(&mut self) -> String {
         let mut rest = encoded(&self.take_end(Repairer::cut_off).rest);
         if let Some(half) = self.half.take() {
             let _ = std::fmt::Write::write_fmt(&mut rest, format_args!("\\u{half:04x}"));

@@ -4,21 +4,22 @@ use super::record::RepairRecord;
 use crate::format_fixing::FormatFixing;
 use crate::limits::Limits;
 
-/// Limits of a [`StreamRepairer`](crate::stream::StreamRepairer). Arguments and events over a limit pass unchanged;
-/// [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) has the reason if the rest of a stream does.
+/// Limits of a [`StreamRepairer`](crate::stream::StreamRepairer). Arguments and events over a limit pass unchanged.
+/// If the rest of a stream passes unchanged, [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) has
+/// the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Maximum size of an event. Defaults to 16 MiB. After a larger event, the rest of the stream passes unchanged,
     /// since the arguments in that event are unknown.
     pub event: usize,
-    /// Maximum number of open calls (in a Responses stream: of all calls). Defaults to 256. With more, the rest of the
-    /// stream passes unchanged. Each piece is compared with all open calls, so the time for one piece is proportional
-    /// to their number; the time for their end is linear.
+    /// Maximum number of open calls (in a Responses stream: of all calls). Defaults to 256. With more calls, the rest
+    /// of the stream passes unchanged. Each piece is compared with all open calls, so the time for a piece is
+    /// proportional to their number; the time for ending them is linear.
     pub calls: usize,
-    /// Maximum number of held bytes over all calls, of arguments and of events that carry them. Defaults to 64 MiB. The
-    /// call that exceeds it passes unchanged.
+    /// Maximum number of held bytes over all calls, of arguments and of events with arguments. Defaults to 64 MiB.
+    /// The call that exceeds the limit passes unchanged.
     pub held: usize,
-    /// The limits of the repair of one call's arguments.
+    /// Limits for repairing the arguments of a call.
     pub arguments: Limits,
 }
 
@@ -33,7 +34,7 @@ impl Default for StreamLimits {
     }
 }
 
-/// State that is kept between events, apart from the calls.
+/// State between events, apart from the calls.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub(crate) fixing: FormatFixing,
@@ -43,12 +44,12 @@ pub(crate) struct StreamState {
     skipped: Vec<String>,
     /// Number of held bytes over all calls.
     pub(crate) held: usize,
-    /// The stream ended with an error for a call that could not be repaired.
+    /// Whether the stream ended with an error for a call that could not be repaired.
     pub(crate) failed: bool,
-    /// The reason why the stream cannot be followed any more: everything passes.
+    /// Reason why the stream can no longer be read, so that everything passes.
     lost: Option<String>,
     serial: u64,
-    /// Buffer for decoded text, kept for its capacity.
+    /// Buffer for decoded text, reused for its capacity.
     pub(crate) scratch: String,
 }
 
@@ -67,7 +68,7 @@ impl StreamState {
         }
     }
 
-    /// Returns a number that no other call of the stream has.
+    /// Returns a number that is unique among the calls of the stream.
     pub(crate) fn serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
@@ -83,7 +84,7 @@ impl StreamState {
         format!("more than {} calls at once", self.limits.calls)
     }
 
-    /// Stops following the rest of the stream, unless that has ended with an error.
+    /// Stops reading the rest of the stream, unless it has ended with an error.
     pub(crate) fn lose(&mut self, reason: String) {
         if !self.failed && self.lost.is_none() {
             #[cfg(feature = "tracing")]
@@ -126,8 +127,8 @@ impl StreamState {
     }
 }
 
-/// Maximum number of records that wait to be taken; later ones are only logged.
+/// Maximum number of records that are kept until they are taken; later ones are only logged.
 const RECORDS_KEPT: usize = 4096;
-/// Maximum number of names of other tools that are kept, and their maximum length.
+/// Maximum number of kept names of other tools, and maximum length of a name.
 const NAMES_KEPT: usize = 64;
 const NAME_KEPT: usize = 256;

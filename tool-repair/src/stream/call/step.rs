@@ -1,4 +1,4 @@
-//! [`Step`]: the effect of an event on the calls of a stream.
+//! [`Step`]: effect of an event on the calls of a stream.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use super::outcome::Ending;
 use super::state::StreamState;
 use crate::repairer::Status;
 
-/// One effect of an event on a call, in the order of the effects. Texts of arguments are contents of JSON strings. Each
-/// call has a number.
+/// An effect of an event on a call, in the order of the effects. Texts of arguments are contents of JSON strings.
+/// Calls are numbered.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A call began. Its id and its name may still be incomplete.
@@ -17,33 +17,34 @@ pub(crate) enum Step {
         id: Option<String>,
         tool: String,
     },
-    /// The event carries a piece of a call's arguments.
+    /// The event has a piece of a call's arguments.
     Piece {
         call: u64,
         /// Position of the value in the event's JSON, with its quotes.
         span: Range<usize>,
-        /// Text that leaves instead; `None` if all of the piece may leave unchanged.
+        /// Replacement for the text; `None` if the piece is sent unchanged.
         contents: Option<String>,
     },
-    /// The event carries all arguments of a call that had no pieces.
+    /// The event has all arguments of a call without pieces.
     Whole { call: u64, contents: String },
-    /// The arguments so far were a copy: they begin again.
+    /// The arguments so far were a copy and begin again.
     Restart { call: u64 },
-    /// Held arguments leave.
+    /// Held arguments are sent.
     Release {
         call: u64,
         address: Address,
         rest: String,
     },
-    /// The event carried the last piece of a call whose bytes are held, or no byte is held any more.
+    /// The event has the last piece of a call with held bytes, or no byte is held any more.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
-    /// The event must not leave before the outcome of this call is known.
+    /// The event must not be sent before the outcome of this call is known.
     Keep { call: u64 },
-    /// The outcome of the call is known: the kept events leave, and copies of the arguments in them have this status.
+    /// The outcome of the call is known: the held events are sent, and copies of the arguments in them have this
+    /// status.
     LetGo { call: u64, copies: Option<Status> },
-    /// A piece of arguments names no call.
+    /// A piece of arguments belongs to no call.
     Stray,
     /// A call could not be repaired, and the stream ends with this error.
     Fail { call: u64, message: String },
@@ -60,13 +61,13 @@ pub(crate) struct EndedCall {
     pub(crate) ending: Ending,
 }
 
-/// Names of a call in an additional event that carries its arguments.
+/// Names of a call in an additional event with its arguments.
 #[derive(Debug)]
 pub(crate) enum Address {
     Chat(ChatAddress),
     Anthropic,
     Responses {
-        /// Whether its arguments were sent in pieces, which clients join.
+        /// Whether the arguments were sent in pieces, which clients join.
         in_pieces: bool,
     },
 }
@@ -81,7 +82,7 @@ pub(crate) struct ChatAddress {
     pub(crate) legacy: bool,
 }
 
-/// State of a stream during one event.
+/// State of a stream during an event.
 pub(crate) struct Reading<'a> {
     pub(crate) state: &'a mut StreamState,
     pub(crate) steps: &'a mut Vec<Step>,
@@ -105,12 +106,12 @@ impl Reading<'_> {
     }
 }
 
-/// An event that is JSON.
+/// An event with JSON data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
-    /// The `event:` line.
+    /// Value of the `event:` line.
     pub(crate) name: Option<&'a str>,
     pub(crate) text: &'a str,
-    /// Whether it is complete; only the last event of a stream can be without its blank line.
+    /// Whether the event is complete; only the last event of a stream can lack its blank line.
     pub(crate) ended: bool,
 }

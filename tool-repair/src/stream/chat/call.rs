@@ -1,4 +1,4 @@
-//! One call of a Chat Completions stream, and the names in its pieces.
+//! A call of a Chat Completions stream, and the names in its pieces.
 
 use super::event::Delta;
 use super::history::ChoiceHistory;
@@ -11,32 +11,32 @@ use crate::stream::call::{Call, Position};
 #[derive(Debug)]
 pub(crate) struct ChatCall {
     pub(crate) choice: String,
-    /// The `index` of its last piece.
+    /// `index` of the last piece.
     pub(crate) index: Option<String>,
-    /// Whether it is a `function_call`, the predecessor of `tool_calls`.
+    /// Whether the call is a `function_call`, the predecessor of `tool_calls`.
     pub(crate) legacy: bool,
     pub(crate) named_by: NamedBy,
-    /// Whether it has no `index`, or one that another call may have had before.
+    /// Whether the call has no `index`, or one that another call may have had before.
     pub(crate) unsure: bool,
     pub(crate) call: Call,
 }
 
-/// The names by which clients identify the pieces of a call.
+/// Names by which clients identify the pieces of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NamedBy {
-    /// The index alone: additional events must have no id, since some clients begin a call at an id.
+    /// Only the index: additional events must have no id, since some clients begin a call at an id.
     Index,
-    /// Maybe the id alone: additional events must have one.
+    /// Possibly only the id: additional events must have the id.
     Id,
-    /// Nothing: the call before has its names, or it has neither `index` nor id.
+    /// Nothing: the previous call has the same names, or the call has neither `index` nor id.
     Nothing,
 }
 
-/// The output at the end of a call.
+/// Output at the end of a call.
 #[derive(Debug, Default)]
 pub(crate) struct End {
     rest: String,
-    /// Error message that is sent instead, and ends the stream.
+    /// Error message that is sent in place of the arguments, and ends the stream.
     error: Option<String>,
     ending: Ending,
 }
@@ -48,19 +48,19 @@ impl End {
 }
 
 impl ChatCall {
-    /// Returns whether a delta with this `index` begins another call: by another id, or by its name. Another id beside
-    /// arguments but without a name is part of this call: some servers change ids.
+    /// Returns whether a delta with this `index` begins another call: by another id, or by its name. Another id with
+    /// arguments and without a name is part of this call: some servers change ids.
     pub(crate) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
         let another = match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
             (Some(id), None) => !delta.has_text() && self.call.id.as_deref().is_some_and(|own| own != id),
             (None, _) => false,
         };
-        another || self.is_of_another_tool(delta) || self.comes_after_whole(delta)
+        another || self.is_of_another_tool(delta) || self.follows_complete(delta)
     }
 
-    /// Returns whether a delta names another tool than this call, once there are arguments: before them, names are sent
-    /// in pieces.
+    /// Returns whether a delta names another tool than this call, after the first arguments: before them, names are
+    /// sent in pieces.
     pub(crate) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
         let own = &self.call.tool;
         let another = |name: &str| !own.is_empty() && own != name;
@@ -68,9 +68,9 @@ impl ChatCall {
     }
 
     /// Returns whether a delta begins another call after this complete one: it repeats the name, and begins like
-    /// arguments. Some servers send complete calls with one `index` and without ids. With this call's id it is a
-    /// repetition, which some servers send; an empty object is held, since it may precede the real one.
-    pub(crate) fn comes_after_whole(&self, delta: &Delta<'_>) -> bool {
+    /// arguments. Some servers send complete calls with the same `index` and without ids. With this call's id the
+    /// delta is a repetition, as some servers send; an empty object is held, since it may precede the real one.
+    pub(crate) fn follows_complete(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
             && delta.id.is_none()
             && self.call.id.is_none()
@@ -99,20 +99,20 @@ impl ChatCall {
         }
     }
 
-    /// Marks that its `index` does not identify it any more.
+    /// Records that the `index` no longer identifies the call.
     pub(crate) fn needs_id(&mut self) {
         if self.named_by == NamedBy::Index {
             self.named_by = NamedBy::Id;
         }
     }
 
-    /// Ends the call; held arguments leave.
+    /// Ends the call, and sends held arguments.
     pub(crate) fn end(mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) {
         let end = self.stop(cut, history, reading);
         self.leave(end, reading);
     }
 
-    /// Ends the call, and records its outcome. Held arguments have to leave next.
+    /// Ends the call, and records its outcome. Held arguments have to be sent next.
     pub(crate) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) -> End {
         let mut end = End::default();
         history.note(self.index.as_deref());
@@ -133,7 +133,7 @@ impl ChatCall {
         end
     }
 
-    /// Releases the end of the call.
+    /// Sends the end of the call.
     pub(crate) fn leave(&self, end: End, reading: &mut Reading<'_>) {
         if let Some(message) = end.error {
             return reading.fail(self.call.serial, message);
@@ -142,7 +142,7 @@ impl ChatCall {
         self.call.ended(end.ending, reading);
     }
 
-    /// Releases held arguments.
+    /// Sends held arguments.
     pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
         reading.release(self.call.serial, || self.address(), rest);
     }
@@ -155,7 +155,7 @@ impl ChatCall {
         self.call.record(outcome, position, reading.state)
     }
 
-    /// Returns names by which clients assign an additional event to this call.
+    /// Returns the names by which clients assign an additional event to this call.
     fn address(&self) -> Address {
         let id = self.call.id.clone();
         Address::Chat(ChatAddress {

@@ -8,10 +8,11 @@ use crate::stream::json::cursor::Cursor;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
 
-/// Returns an event with the rest of a call's arguments, made like `last`; `None` if that is not an event of this dialect.
+/// Returns an event with the rest of a call's arguments, modelled on `last`; `None` if `last` is not an event of this
+/// dialect.
 ///
-/// The event repeats all scalar members of `last` beside the choices: id, model, creation time. Objects such as the
-/// usage would be counted twice.
+/// The event repeats all scalar members of `last` beside the choices: id, model, creation time. Objects are omitted,
+/// since the usage would be counted twice.
 pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<String> {
     let event = Event::whole(last);
     let payload = Payload::parse(&event)?;
@@ -39,7 +40,7 @@ pub(crate) fn rest(address: &ChatAddress, rest: &str, last: &[u8]) -> Option<Str
     Some(format!("{name}data: {{{members}}}{end}{end}"))
 }
 
-/// Encodes the `delta` of one piece of one call.
+/// Encodes the `delta` for a piece of a call.
 fn delta(address: &ChatAddress, rest: &str) -> String {
     if address.legacy {
         return format!(r#"{{"function_call":{{"arguments":"{rest}"}}}}"#);

@@ -6,17 +6,17 @@ use std::ops::Range;
 use crate::stream::call::piece::Piece;
 use crate::stream::json::cursor::{Cursor, contents};
 
-/// The fields of an event that concern calls.
+/// Fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct ChatEvent<'a> {
     pub(crate) deltas: Vec<Delta<'a>>,
-    /// The `index` and `finish_reason` of each choice that ends here.
+    /// `index` and `finish_reason` of each choice that ends in this event.
     pub(crate) finished: Vec<(&'a str, &'a str)>,
     /// Whether the stream reports an error.
     pub(crate) error: bool,
 }
 
-/// One piece of one call.
+/// A piece of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Delta<'a> {
     pub(crate) choice: &'a str,
@@ -26,12 +26,12 @@ pub(crate) struct Delta<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     /// Position of the value of `arguments`, with its quotes.
     pub(crate) arguments: Option<Range<usize>>,
-    /// The piece of arguments in that value.
+    /// Piece of arguments in that value.
     pub(crate) piece: Option<Piece<'a>>,
 }
 
 impl<'a> ChatEvent<'a> {
-    /// Reads an event; `None` if it is not one of this dialect.
+    /// Parses an event; `None` if it does not belong to this dialect.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         Cursor::new(text).object(|key, cursor| match key {
@@ -81,7 +81,7 @@ impl<'a> ChatEvent<'a> {
                     cursor.object(|key, cursor| {
                         match key {
                             "index" => delta.index = cursor.index(),
-                            // Mistral sends "null" in all pieces but the first.
+                            // Mistral sends "null" in all pieces except the first.
                             "id" => delta.id = cursor.text().filter(|id| id != "null"),
                             "function" => delta.function(cursor)?,
                             _ => {}
@@ -107,7 +107,7 @@ impl<'a> ChatEvent<'a> {
 }
 
 impl<'a> Delta<'a> {
-    /// Returns whether it has a piece of the arguments that is not empty.
+    /// Returns whether the delta has a non-empty piece of arguments.
     pub(crate) fn has_text(&self) -> bool {
         self.piece.is_some_and(|piece| piece != Piece::Text(""))
     }

@@ -1,4 +1,4 @@
-//! Finds the call of a Chat Completions stream to which a piece belongs.
+//! Finds the call of a Chat Completions stream that a piece belongs to.
 
 use super::call::ChatCall;
 use super::event::Delta;
@@ -14,12 +14,12 @@ pub(crate) enum Found {
     New(Option<usize>),
 }
 
-/// Finds the call of a delta: the last one with its `index`, or, without one, the call with its id. A delta without
-/// both continues the call with the last piece.
+/// Finds the call of a delta: the last one with its `index`, or, without an `index`, the call with its id. A delta
+/// with neither continues the call with the last piece.
 pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
     let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     if delta.legacy {
-        return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one
+        return position(&|_| true).map_or(Found::New(None), Found::Same); // a choice has one such call
     }
     let same_id = |entry: &ChatCall| delta.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
     let anew = |at: &usize| {
@@ -50,24 +50,24 @@ pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delt
             (true, _) => Found::New(None),
         };
     }
-    // Nothing names that call any more: it ends before the call with its id.
+    // Nothing identifies that call any more, so it ends before the call with the id.
     if delta.index.is_none()
         && let Some(at) = position(&same_id)
         && calls.get(at).is_some_and(|entry| entry.index.is_none())
     {
         return Found::New(Some(at));
     }
-    if let Some(found) = gone_on_with(calls, delta, known_index) {
+    if let Some(found) = continued_call(calls, delta, known_index) {
         return found;
     }
-    // A call without names cannot be continued after another.
+    // A call without names cannot be continued after another call.
     Found::New(position(&|entry| {
         entry.index.is_none() && entry.call.id.is_none()
     }))
 }
 
-/// Finds the call with the last piece, if a delta without a name of a tool seems to continue it.
-fn gone_on_with(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
+/// Finds the call with the last piece, if a delta without a tool name seems to continue it.
+fn continued_call(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> Option<Found> {
     let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     let at = position(&|_| true)?;
     let entry = calls.get(at)?;
@@ -75,7 +75,7 @@ fn gone_on_with(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> Opt
     let same = if nameless {
         delta.name.is_none() || !entry.call.begun()
     } else {
-        // The index, the id or both have changed, if there is no other call to which the delta may belong.
+        // The index, the id or both have changed, if the delta cannot belong to another call.
         let only = position(&|other| other.call.serial != entry.call.serial).is_none();
         only && delta.name.is_none() && delta.has_text() && !known_index
     };

@@ -1,23 +1,23 @@
-//! The history of each choice of a chat beside its open calls.
+//! History of each choice of a chat, apart from its open calls.
 
-/// Outcomes of the calls of one choice.
+/// Outcomes of the calls of a choice.
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceHistory {
     choice: String,
-    /// Whether a call was not complete when it ended, or when another one began. A later call without a unique `index`
-    /// may be more of it, in a stream that repeats names and changes ids with every piece.
+    /// Whether a call was incomplete when it ended, or when another call began. A later call without a unique `index`
+    /// may continue it, in a stream that repeats names and changes ids with every piece.
     pub(crate) doubtful: bool,
-    /// Whether calls ended: an `index` may be one of theirs.
+    /// Whether calls have ended, whose `index` may be repeated.
     pub(crate) ended: bool,
     /// Indexes of calls that ended.
     indexes: Vec<String>,
 }
 
-/// The histories of all choices.
+/// Histories of all choices.
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceHistories {
     kept: Vec<ChoiceHistory>,
-    /// The history of all choices above the number that is kept.
+    /// Common history of all choices beyond the maximum number.
     others: ChoiceHistory,
 }
 
@@ -35,7 +35,7 @@ impl ChoiceHistories {
             .unwrap_or(&mut self.others)
     }
 
-    /// Returns whether a call of this choice had this index, and ended.
+    /// Returns whether a call of this choice with this index has ended.
     pub(crate) fn knows(&self, choice: &str, index: &str) -> bool {
         let mut histories = self.kept.iter();
         histories
@@ -55,5 +55,5 @@ impl ChoiceHistory {
     }
 }
 
-/// Maximum number of choices that are kept, and of indexes of each: more than a stream has.
+/// Maximum number of kept choices, and of indexes of each, more than a stream has.
 const KEPT: usize = 256;

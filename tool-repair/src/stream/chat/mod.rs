@@ -21,7 +21,7 @@ use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 use crate::stream::call::{Call, Conclusion};
 
-/// The open calls in a Chat Completions stream.
+/// Open calls in a Chat Completions stream.
 #[derive(Debug, Default)]
 pub(crate) struct Chat {
     /// Calls in the order of their last pieces.
@@ -30,13 +30,14 @@ pub(crate) struct Chat {
 }
 
 impl Chat {
-    /// Returns whether an event may concern calls; most do not. One search finds both `tool_calls` and `function_call`.
+    /// Returns whether an event may concern calls; most events do not. A single search finds both `tool_calls` and
+    /// `function_call`.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_call"));
         !self.calls.is_empty() || CALL.find(raw).is_some()
     }
 
-    /// Reads an event. Returns whether it is one of this dialect.
+    /// Reads an event, and returns whether it belongs to this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
         let Some(located) = ChatEvent::parse(event.text) else {
             return false;
@@ -63,12 +64,12 @@ impl Chat {
         true
     }
 
-    /// Ends every call: the stream ends, or breaks off.
+    /// Ends every call, when the stream ends or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         self.end_where(|_| true, cut, reading);
     }
 
-    /// Stops following the stream: held arguments leave unchanged.
+    /// Stops following the stream; held arguments are sent unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
             let rest = entry.call.give_up(reason.to_owned(), reading.state);
@@ -119,7 +120,7 @@ impl Chat {
             let contents = entry.call.push(piece, reading.state);
             let (call, span) = (entry.call.serial, span.clone());
             reading.steps.push(Step::Piece { call, span, contents });
-            // Arguments that are not JSON may continue; a nameless rest is better than a half repaired.
+            // Arguments that are not JSON may continue; a nameless rest is better than a partly repaired one.
             if first
                 && entry.named_by == NamedBy::Nothing
                 && !entry.call.is_repairing()
@@ -132,8 +133,8 @@ impl Chat {
         self.calls.push(entry);
     }
 
-    /// Finalizes the call of the last piece: clients treat it as complete when a piece of another call arrives, so all
-    /// of it must have left.
+    /// Finalizes the call of the last piece. Clients treat a call as complete when a piece of another call arrives,
+    /// so all its arguments must have been sent.
     fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, reading: &mut Reading<'_>) {
         let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
         let last = self.calls.iter().rposition(own);
@@ -146,8 +147,8 @@ impl Chat {
         }
     }
 
-    /// Handles the first arguments of a call that may be more of an open one. While that one is not complete, only a
-    /// piece that begins like arguments may be another call; this is decided when that one ends.
+    /// Handles the first arguments of a call that may continue an open one. While the open call is incomplete, only a
+    /// piece that begins like arguments may be another call; this is decided when the open call ends.
     fn conclude_earlier(&mut self, next: &mut ChatCall, piece: Piece<'_>, reading: &mut Reading<'_>) {
         let own = |entry: &&mut ChatCall| entry.choice == next.choice && entry.legacy == next.legacy;
         let mut before: Vec<&mut ChatCall> = self.calls.iter_mut().filter(own).collect();
@@ -188,7 +189,7 @@ impl Chat {
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Replaces a call by another one, and ends it; unless it has to end after an earlier one, and its own id still
+    /// Replaces a call by another one and ends it, unless it has to end after an earlier call, and its own id still
     /// identifies it then.
     fn replace(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) {
         let Some(entry) = self.calls.get_mut(at) else {
@@ -214,7 +215,7 @@ impl Chat {
             let same_id = delta.index.is_none()
                 && delta.id.is_some()
                 && entry.call.id.as_deref() == delta.id.as_deref();
-            own && !entry.legacy && (same_id || entry.comes_after_whole(delta))
+            own && !entry.legacy && (same_id || entry.follows_complete(delta))
         };
         let nameless = delta.index.is_none() && delta.id.is_none();
         let reused = |index| self.histories.knows(delta.choice, index);
@@ -239,8 +240,8 @@ impl Chat {
         });
     }
 
-    /// Handles a piece with another index or id than the call that it seems to continue. It is another call if that one
-    /// is complete, or if both names differ and it begins like arguments.
+    /// Handles a piece with another index or id than the call that it seems to continue. The piece begins another
+    /// call if that call is complete, or if both names differ and the piece begins like arguments.
     fn continue_if_incomplete(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) -> Found {
         let Some(entry) = self.calls.get_mut(at) else {
             return Found::New(None);
@@ -261,8 +262,8 @@ impl Chat {
         }
     }
 
-    /// Ends calls, in the order in which they began: the outcome of one may depend on earlier ones. An error follows
-    /// everything that can leave.
+    /// Ends calls in the order in which they began, since the outcome of a call may depend on earlier ones. An error
+    /// is sent after everything else that can be sent.
     fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, reading: &mut Reading<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
@@ -284,8 +285,8 @@ impl Chat {
     }
 }
 
-/// Returns whether the rest of each call leaves first: it does for the call with the last piece of its choice, since
-/// clients treat a call as complete when a piece of another one arrives. After a call that waits, the calls leave in
+/// Returns for each call whether its rest is sent first. It is for the call with the last piece of its choice, since
+/// clients treat a call as complete when a piece of another call arrives. After a waiting call, all calls are sent in
 /// the order in which they began.
 fn leaves_first(ended: &[ChatCall]) -> Vec<bool> {
     // The last call of each choice, or `None` if one of its calls waits.

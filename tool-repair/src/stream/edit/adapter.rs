@@ -1,4 +1,4 @@
-//! A stream of bytes, repaired as it is polled.
+//! A stream of bytes that is repaired while it is polled.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -15,9 +15,9 @@ pin_project! {
     /// A stream of bytes whose tool calls are repaired while it is polled: for example the body of an upstream's
     /// response.
     ///
-    /// Errors of the inner stream are passed on at their position. An error with no byte after it
-    /// [aborts](StreamRepairer::abort) the repair. At the end of the inner stream, held bytes leave: poll until there
-    /// is no more. Dropping it earlier drops the inner stream and the held bytes.
+    /// Errors of the inner stream are passed on at their position. An error with no bytes after it
+    /// [aborts](StreamRepairer::abort) the repair. Held bytes are returned at the end of the inner stream, so poll to
+    /// the end. Dropping the stream earlier drops the inner stream and the held bytes.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -36,7 +36,7 @@ pin_project! {
         inner: S,
         repairer: StreamRepairer,
         out: Vec<u8>,
-        // The last item was an error.
+        // Whether the last item was an error.
         broken: bool,
         ended: bool,
     }
@@ -54,7 +54,7 @@ impl<S> RepairedStream<S> {
         }
     }
 
-    /// Takes the records, like [`StreamRepairer::take_records`].
+    /// Takes the records, as [`StreamRepairer::take_records`] does.
     #[must_use = "the records are given out once"]
     pub fn take_records(self: Pin<&mut Self>) -> Vec<RepairRecord> {
         self.project().repairer.take_records()
@@ -70,12 +70,12 @@ impl<S> RepairedStream<S> {
         &self.inner
     }
 
-    /// Returns the inner stream. Bytes that are taken from it here are missing from the repaired stream.
+    /// Returns the inner stream. Bytes taken from it are missing from the repaired stream.
     pub fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// Returns the inner stream, pinned. Bytes that are taken from it here are missing from the repaired stream.
+    /// Returns the inner stream, pinned. Bytes taken from it are missing from the repaired stream.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
@@ -114,7 +114,7 @@ where
                     *this.ended = true;
                 }
             }
-            // After the stream's own error nothing leaves any more, so that nothing more needs to be read.
+            // After an error that ends the stream nothing is sent, so nothing more is read.
             *this.ended |= this.repairer.failed();
             if !this.out.is_empty() {
                 return Poll::Ready(Some(Ok(Bytes::from(std::mem::take(this.out)))));
@@ -147,7 +147,7 @@ mod tests {
     use crate::FormatFixing;
     use crate::stream::read::dialect::Dialect;
 
-    /// A body of prepared items, pending once before each.
+    /// A body of prepared items that is pending once before each item.
     struct Body(VecDeque<Result<Vec<u8>, &'static str>>, bool);
 
     impl Stream for Body {

@@ -1,4 +1,4 @@
-//! [`Editor`]: writes the steps of the reader into the bytes of a stream.
+//! [`Editor`]: applies the steps of the reader to the bytes of a stream.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use crate::stream::call::step::{Address, Incoming, Step};
 use crate::stream::json::payload::{Edit, Payload, may_be_read_by_others};
 use crate::stream::read::reader::Reader;
 
-/// The output of a stream: events leave unchanged, except for the strings that carry arguments.
+/// Output of a stream: events are sent unchanged, except for strings with arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Editor {
     steps: Vec<Step>,
-    /// By call, the event with its last piece, while arguments of the call are held.
+    /// Event with the last piece of a call, by call, while arguments are held.
     carriers: HashMap<u64, Vec<u8>>,
-    /// By call, the events that must not leave before the outcome of the call is known.
+    /// Events that must not be sent before the outcome of a call is known, by call.
     kept: HashMap<u64, Vec<Vec<u8>>>,
-    /// The stream ended with an error: nothing leaves any more.
+    /// Whether the stream ended with an error, after which nothing is sent.
     failed: bool,
 }
 
@@ -25,7 +25,7 @@ struct Present<'a> {
     event: &'a Event<'a>,
     payload: Option<Payload<'a>>,
     edits: Vec<Edit>,
-    /// Whether it leaves later.
+    /// Whether the event is sent later.
     is_kept: bool,
 }
 
@@ -37,7 +37,7 @@ impl Editor {
         }
     }
 
-    /// Reads an event, and sends the bytes that may leave.
+    /// Reads an event, and sends the bytes that can be sent.
     pub(crate) fn event(&mut self, event: &Event<'_>, reader: &mut Reader, out: &mut Vec<u8>) {
         let raw = event.raw();
         if !reader.concerns(raw) {
@@ -84,7 +84,7 @@ impl Editor {
         self.take_steps(None, reader, out);
     }
 
-    /// Ends all calls, since the stream cannot be followed any more; held arguments leave unchanged.
+    /// Ends all calls, since the stream can no longer be read; held arguments are sent unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
         reader.give_up(reason, &mut self.steps);
         self.take_steps(None, reader, out);
@@ -139,7 +139,8 @@ impl Editor {
         }
     }
 
-    /// Sends held arguments: in the call's piece in the current event, or in an event like that of its last piece.
+    /// Sends held arguments: in the call's piece of the current event, or in an event like the one with its last
+    /// piece.
     fn release(
         &self,
         call: u64,
@@ -172,5 +173,5 @@ impl Editor {
     }
 }
 
-/// Larger events are not `[DONE]`.
+/// Maximum size of a `[DONE]` event.
 const SHORT: usize = 128;

@@ -1,4 +1,4 @@
-//! The repair of one stream that is pushed: bytes in, bytes out.
+//! Repair of a stream that is pushed: bytes in, bytes out.
 
 use super::editor::Editor;
 use crate::format_fixing::FormatFixing;
@@ -8,10 +8,10 @@ use crate::stream::call::state::StreamLimits;
 use crate::stream::read::dialect::Dialect;
 use crate::stream::read::reader::Reader;
 
-/// Repairs the tool calls of one stream of server-sent events, received in pieces of any size.
+/// Repairs the tool calls of a stream of server-sent events, received in pieces of any size.
 ///
 /// Call [`finish`](Self::finish) or [`abort`](Self::abort) at the end of the stream: held bytes are lost otherwise.
-/// Bytes that are pushed after that pass unchanged.
+/// Bytes that are pushed afterwards pass unchanged.
 ///
 /// ```
 /// use tool_repair::FormatFixing;
@@ -50,7 +50,7 @@ impl StreamRepairer {
         }
     }
 
-    /// Takes the next bytes of the stream and appends to `out` the bytes that may leave now.
+    /// Takes the next bytes of the stream and appends the bytes that can be sent to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.passing {
             return self.editor.send(bytes, out);
@@ -59,8 +59,8 @@ impl StreamRepairer {
         self.take_frames(false, out);
     }
 
-    /// Ends the stream: appends to `out` all bytes that are left. Open calls end with it. Bytes that are pushed
-    /// afterwards pass unchanged.
+    /// Ends the stream and its open calls, and appends all remaining bytes to `out`. Bytes that are pushed afterwards
+    /// pass unchanged.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
@@ -73,8 +73,8 @@ impl StreamRepairer {
         self.passing = true;
     }
 
-    /// Ends a stream that broke off, for example with an error of the connection: the arguments of open calls were cut
-    /// off, so that their held bytes leave unchanged.
+    /// Ends a stream that broke off, for example because of a connection error. The arguments of open calls were cut
+    /// off, so their held bytes are appended unchanged.
     pub fn abort(&mut self, out: &mut Vec<u8>) {
         if self.passing {
             return;
@@ -84,26 +84,27 @@ impl StreamRepairer {
         self.passing = true;
     }
 
-    /// Takes the records of the calls that ended since the last time, if their arguments were not simply JSON. Up to
-    /// 4,096 wait to be taken; later ones are only logged with `tracing`.
+    /// Takes the records of calls that ended since the last call of this method, if their arguments were not simply
+    /// JSON. Up to 4,096 records are kept; later ones are only logged with `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
-    /// Returns names of the tools whose calls passed unchanged, since they are not
-    /// [`target_tools`](FormatFixing::target_tools); the first 64. The name of a call without one is `""`.
+    /// Returns the names of the first 64 tools whose calls passed unchanged, since they are not
+    /// [`target_tools`](FormatFixing::target_tools). A call without a name is listed as `""`.
     pub fn skipped(&self) -> &[String] {
         self.reader.state.skipped()
     }
 
-    /// Returns the number of tool calls so far, of all tools. If it is 0 for a stream with calls, the stream has another dialect.
+    /// Returns the number of tool calls so far, of all tools. For a stream with calls, 0 means that the dialect is
+    /// wrong.
     pub fn calls(&self) -> u64 {
         self.reader.state.calls()
     }
 
-    /// Returns the reason why the rest of the stream passes unchanged: an event or the number of calls exceeded the
-    /// [limits](StreamLimits). Open calls are reported as refused; later calls are not read.
+    /// Returns the reason why the rest of the stream passes unchanged: the size of an event or the number of calls
+    /// exceeded the [limits](StreamLimits). Open calls are recorded as refused; later calls are not read.
     ///
     /// ```
     /// use tool_repair::FormatFixing;
@@ -118,8 +119,8 @@ impl StreamRepairer {
         self.reader.state.lost()
     }
 
-    /// Returns whether the stream ended with an error for a call that could not be repaired
-    /// ([`fallback_on_error`](FormatFixing::fallback_on_error) is off). Nothing leaves after it.
+    /// Returns whether the stream ended with an error for a call that could not be repaired, since
+    /// [`fallback_on_error`](FormatFixing::fallback_on_error) is off. Nothing is sent after the error.
     pub fn failed(&self) -> bool {
         self.reader.state.failed
     }
@@ -142,7 +143,7 @@ impl StreamRepairer {
                 Frame::Ignored(raw) => {
                     let comment = raw.starts_with(b":") && !goes_on;
                     if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
-                        editor.end(false, reader, out); // the stream ends inside of it: nothing can follow
+                        editor.end(false, reader, out); // the stream ends inside the event: nothing can follow
                     }
                     editor.send(raw, out);
                 }

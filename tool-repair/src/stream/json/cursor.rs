@@ -1,5 +1,5 @@
-//! Locates values in a JSON text without parsing all of it: values are spans, so that one string can be replaced and
-//! every other byte stays.
+//! Locates values in a JSON text without parsing all of it: values are spans, so that a string can be replaced
+//! without changing any other byte.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use memchr::memchr2;
 
 use super::escapes;
 
-/// Walks a text that is known to be JSON. On any other text it stops or finds nothing, but never fails.
+/// Walks a JSON text. On any other text it stops or finds nothing, but never fails.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -19,8 +19,8 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0 }
     }
 
-    /// Visits each member of the next object: its key, and a cursor before its value. A value that is not taken is
-    /// skipped, and so is a value that is no object.
+    /// Visits each member of the next object: its key, and a cursor before its value. Values that the visitor does
+    /// not read are skipped; so is a value that is not an object.
     pub(crate) fn object(&mut self, mut visit: impl FnMut(&'a str, &mut Self) -> Option<()>) -> Option<()> {
         if self.peek()? != b'{' {
             return self.value().map(|_| ());
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.take(b']')
     }
 
-    /// Skips the next value. Returns its span.
+    /// Skips the next value, and returns its span.
     pub(crate) fn value(&mut self) -> Option<Range<usize>> {
         let mut depth = 0_usize;
         self.peek()?;
@@ -95,19 +95,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips the next value. Returns its position and text.
+    /// Skips the next value, and returns its position and text.
     pub(crate) fn spanned(&mut self) -> Option<Spanned<'a>> {
         let span = self.value()?;
         let text = self.text.get(span.clone())?;
         Some(Spanned { span, text })
     }
 
-    /// Skips the next value. Returns its text.
+    /// Skips the next value, and returns its text.
     pub(crate) fn raw(&mut self) -> Option<&'a str> {
         self.spanned().map(|value| value.text)
     }
 
-    /// Returns the next string, unless it is empty.
+    /// Returns the next string unless it is empty.
     pub(crate) fn text(&mut self) -> Option<Cow<'a, str>> {
         let raw = self.raw().and_then(contents)?;
         if raw.is_empty() {
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
         Some(Cow::Owned(read))
     }
 
-    /// Returns the next value, unless it is `null`.
+    /// Returns the next value unless it is `null`.
     pub(crate) fn index(&mut self) -> Option<&'a str> {
         self.raw().filter(|value| *value != "null")
     }
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips the next string. Returns the span of its contents.
+    /// Skips the next string, and returns the span of its contents.
     fn string(&mut self) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
     fn word(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || *byte <= b' ';
-        // At least one byte, so that no text stops the cursor.
+        // Advances at least one byte, so that no text stops the cursor.
         self.at += rest.iter().position(end).unwrap_or(rest.len()).max(1);
     }
 
@@ -171,7 +171,7 @@ pub(crate) struct Spanned<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Contents of a JSON string; `None` for other values.
+/// Returns the contents of a JSON string; `None` for other values.
 pub(crate) fn contents(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }

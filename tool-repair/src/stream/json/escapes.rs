@@ -1,15 +1,15 @@
-//! Decodes and encodes the JSON string that carries a piece of the arguments.
+//! Decodes and encodes the JSON string that contains a piece of the arguments.
 
 use memchr::memchr;
 
-/// A surrogate without its other half, which represents no character.
+/// Error: half of a surrogate pair, which represents no character.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LoneSurrogate;
 
 /// Decodes the contents of a string, `raw`, and appends the text to `into`.
 ///
 /// A high surrogate at the end of the string is kept in `half` for the next string, which begins with the low one:
-/// servers cut texts at UTF-16 code units.
+/// some servers split texts at UTF-16 code units.
 pub(crate) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Result<(), LoneSurrogate> {
     let mut rest = raw;
     while !rest.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn decode(raw: &str, half: &mut Option<u16>, into: &mut String) -> Re
     Ok(())
 }
 
-/// Decodes like [`decode`], but lone surrogates become U+FFFD.
+/// Decodes as [`decode`] does, but lone surrogates become U+FFFD.
 pub(crate) fn decode_lossy(raw: &str, half: &mut Option<u16>, into: &mut String) {
     let (before, before_half) = (into.len(), *half);
     if decode(raw, half, into).is_ok() {
@@ -86,7 +86,7 @@ fn code_unit(escape: &str) -> Option<u16> {
 
 /// Encodes a text as the contents of a JSON string.
 ///
-/// Line ends of any kind are escaped, since many clients cut events at them, also at U+0085, U+2028 and U+2029.
+/// All kinds of line ends are escaped, including U+0085, U+2028 and U+2029, since many clients split events at them.
 pub(crate) fn encode(text: &str, into: &mut String) {
     let mut plain = 0;
     for (at, character) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! The JSON in an event: its strings, its values by their spans, and its place in the raw bytes.
+//! JSON in an event: strings, values as spans, and positions in the raw bytes.
 
 pub(crate) mod escapes;
 pub(crate) mod cursor;

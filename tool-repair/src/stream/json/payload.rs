@@ -1,5 +1,5 @@
-//! The JSON in an event, with the position of each byte in the event, so that a string can be replaced and every other
-//! byte of the event stays.
+//! JSON in an event, with the position of each byte in the event, so that a string can be replaced without changing
+//! any other byte.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,11 +24,11 @@ enum Lines {
     Several(Vec<(usize, usize)>),
 }
 
-/// A value of the JSON and the string that takes its place.
+/// A value in the JSON, and the string that replaces it.
 pub(crate) struct Edit {
-    /// The call of the value.
+    /// Number of the value's call.
     pub(crate) call: u64,
-    /// The value with its quotes, if it has any.
+    /// Position of the value, including quotes.
     pub(crate) span: Range<usize>,
     /// Contents of the new string; `None` leaves the value unchanged.
     pub(crate) contents: Option<String>,
@@ -108,7 +108,7 @@ impl<'a> Payload<'a> {
         );
     }
 
-    /// Returns the span in the raw bytes of a span that is not empty.
+    /// Returns the span in the raw bytes for a non-empty span in the JSON.
     fn place(&self, span: &Range<usize>) -> Range<usize> {
         let of = |at: usize| match &self.lines {
             Lines::One(start) => start + at,
@@ -122,14 +122,14 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Returns whether an event without a payload may carry a piece of arguments for clients that replace bytes that are
-/// not UTF-8.
+/// Returns whether an event without a payload may contain a piece of arguments for clients that replace invalid
+/// UTF-8.
 pub(crate) fn may_be_read_by_others(event: &Event<'_>, key: &str) -> bool {
     let raw = event.raw();
     std::str::from_utf8(raw).is_err() && memmem::find(raw, key.as_bytes()).is_some()
 }
 
-/// Line end of a stream, taken from one of its events.
+/// Returns the line end of a stream, from one of its events.
 pub(crate) fn line_end(raw: &[u8]) -> &'static str {
     if raw.ends_with(b"\r\n") {
         "\r\n"

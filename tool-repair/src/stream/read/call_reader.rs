@@ -13,9 +13,9 @@ use crate::stream::call::step::{EndedCall, Incoming, Step};
 use crate::stream::json::cursor::contents;
 use crate::stream::json::escapes;
 
-/// Reads the calls of one stream from its events, in order to build a message or a stream of another API. The rules are
-/// those of a [`StreamRepairer`](crate::stream::StreamRepairer): the arguments of a call are equal to the joined pieces
-/// of a repaired stream.
+/// Reads the calls of a stream from its events, in order to build a message or a stream of another API. The rules are
+/// the same as in a [`StreamRepairer`](crate::stream::StreamRepairer): the arguments of a call equal the joined
+/// pieces of a repaired stream.
 ///
 /// ```
 /// use tool_repair::{FormatFixing, Status};
@@ -39,31 +39,31 @@ pub struct CallReader {
     arguments: HashMap<u64, Arguments>,
 }
 
-/// An event about a call. Each call of a stream has a number.
+/// An event about a call. The calls of a stream are numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent {
     /// A call began.
     Begun {
-        /// The number of the call.
+        /// Number of the call.
         call: u64,
-        /// The choice of a Chat Completions stream.
+        /// Choice of a Chat Completions stream.
         choice: Option<u64>,
-        /// Its id, if the stream has it so far.
+        /// Id of the call, if it is known at this time.
         id: Option<String>,
-        /// Name of its tool, as far as the stream has it.
+        /// Name of the tool, or the part that is known.
         tool: String,
     },
-    /// More of the arguments of a call. The arguments are JSON so far, or the call has failed.
+    /// Next arguments of a call. The arguments so far are JSON, or the call has failed.
     Arguments {
-        /// The number of the call.
+        /// Number of the call.
         call: u64,
-        /// The text.
+        /// Text of the arguments.
         text: String,
     },
-    /// All arguments so far were a copy of the arguments that follow.
+    /// The arguments so far were a copy of the arguments that follow.
     Restarted {
-        /// The number of the call.
+        /// Number of the call.
         call: u64,
     },
     /// A call ended.
@@ -76,27 +76,27 @@ pub enum CallEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadCall {
-    /// The number of the call.
+    /// Number of the call.
     pub call: u64,
-    /// Its id; `None` if the stream never had it.
+    /// Id of the call; `None` if the stream has none.
     pub id: Option<String>,
-    /// Name of its tool; empty if the stream never named it.
+    /// Name of the tool; empty if the stream has none.
     pub tool: String,
     /// Arguments: JSON, unless the status differs; empty if there were none.
     pub arguments: String,
-    /// Outcome of the arguments. Calls of tools that are not [targets](FormatFixing::target_tools) are
+    /// Outcome of the arguments. Calls of tools outside the [targets](FormatFixing::target_tools) are
     /// [`Valid`](Status::Valid), whatever their arguments.
     pub status: Status,
-    /// Whether pieces may belong to another call, or the call may be a piece of another one: it must not run, even if
-    /// it is JSON. The status is [`Refused`](Status::Refused).
+    /// Whether pieces may belong to another call, or the call may be a piece of another one. Such a call must not
+    /// run, even if it is JSON. The status is [`Refused`](Status::Refused).
     pub ambiguous: bool,
 }
 
-/// Arguments of a call, as far as they have arrived.
+/// Arguments of a call so far.
 #[derive(Debug, Default)]
 struct Arguments {
     text: String,
-    /// The high surrogate at the end of the last piece.
+    /// High surrogate at the end of the last piece.
     half: Option<u16>,
 }
 
@@ -115,7 +115,7 @@ impl CallReader {
         }
     }
 
-    /// Reads an event: its `event:` line and its data, JSON or `[DONE]`. Other data is ignored.
+    /// Reads an event: its `event:` line and its data, JSON or `[DONE]`. Other data are ignored.
     pub fn read(&mut self, name: Option<&str>, data: &str) -> Vec<CallEvent> {
         if self.reader.state.lost().is_some() {
             return Vec::new();
@@ -132,25 +132,25 @@ impl CallReader {
         self.take_events(Some(data))
     }
 
-    /// Ends the stream: open calls end with it.
+    /// Ends the stream and its open calls.
     pub fn finish(&mut self) -> Vec<CallEvent> {
         self.reader.end(false, &mut self.steps);
         self.take_events(None)
     }
 
-    /// Ends a stream that broke off: open calls were cut off.
+    /// Ends a stream that broke off; open calls were cut off.
     pub fn abort(&mut self) -> Vec<CallEvent> {
         self.reader.end(true, &mut self.steps);
         self.take_events(None)
     }
 
-    /// Takes the records, like [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records).
+    /// Takes the records, as [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records) does.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
-    /// Returns the reason why no more calls are read: there were more than the [limits](StreamLimits) allow.
+    /// Returns the reason why no more calls are read: there were more calls than the [limits](StreamLimits) allow.
     pub fn bailout_reason(&self) -> Option<&str> {
         self.reader.state.lost()
     }
@@ -200,7 +200,7 @@ impl CallReader {
                 Some(CallEvent::Restarted { call })
             }
             Step::Ended(ended) => Some(CallEvent::Ended(self.ended(*ended))),
-            // A reader of calls receives all arguments, also where a stream would end with an error.
+            // A call reader receives all arguments, even if a repaired stream would end with an error.
             Step::Fail { call, .. } => {
                 self.arguments.remove(&call);
                 None

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// The dialect of a stream of tool calls. It is displayed, parsed and configured by its [name](Self::as_str).
+/// Dialect of a stream of tool calls, displayed, parsed and configured by its [name](Self::as_str).
 ///
 /// ```
 /// use tool_repair::stream::Dialect;
@@ -28,7 +28,7 @@ impl Dialect {
     /// All dialects.
     pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses, Self::Anthropic];
 
-    /// Returns the name of the dialect, as on the command line of `tool-gateway`: `chat`, `responses`, `anthropic`.
+    /// Returns the name of the dialect, as on the command line: `chat`, `responses`, `anthropic`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatCompletions => "chat",
@@ -70,7 +70,7 @@ impl<'de> serde::Deserialize<'de> for Dialect {
     }
 }
 
-/// An error for an unknown name of a [`Dialect`].
+/// Error for an unknown name of a [`Dialect`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownDialect(String);
 

@@ -1,4 +1,4 @@
-//! Encodes the events of a dialect that a repair adds or changes.
+//! Encodes events that a repair adds or changes, by dialect.
 
 use super::dialect::Dialect;
 use crate::repairer::Status;
@@ -7,7 +7,7 @@ use crate::stream::call::step::Address;
 use crate::stream::{anthropic, chat, responses};
 
 impl Address {
-    /// Appends an event with the rest of a call's arguments, made like `last`, the one that carried its last piece.
+    /// Appends an event with the rest of a call's arguments, modelled on `last`, the event with its last piece.
     pub(crate) fn encode_rest(&self, rest: &str, last: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Chat(address) => {
@@ -16,7 +16,7 @@ impl Address {
                 }
             }
             Self::Anthropic => anthropic::encode::rest(rest, last, out),
-            // Clients take these arguments from an event that has all of them.
+            // Clients take these arguments from an event that contains all of them.
             Self::Responses { in_pieces: false } => {}
             Self::Responses { in_pieces: true } => responses::encode::rest(rest, last, out),
         }
@@ -24,7 +24,7 @@ impl Address {
 }
 
 impl Dialect {
-    /// Encodes the error that ends a stream; `last` is the event that carried the last piece of the failed call.
+    /// Encodes the error that ends a stream; `last` is the event with the last piece of the failed call.
     pub(crate) fn encode_error(self, message: &str, last: &[u8]) -> String {
         match self {
             Self::ChatCompletions => chat::encode::error(message, last),
@@ -33,7 +33,7 @@ impl Dialect {
         }
     }
 
-    /// Appends an event that was kept back until the status of its call was known.
+    /// Appends an event that was held until the status of its call was known.
     pub(crate) fn encode_kept(
         self,
         raw: &[u8],

@@ -8,7 +8,7 @@ use crate::stream::call::step::{Incoming, Reading, Step};
 use crate::stream::chat::Chat;
 use crate::stream::responses::Responses;
 
-/// Assigns each piece of a stream to its call, and decides how much of its arguments may leave.
+/// Assigns each piece of a stream to its call, and decides which of its arguments can be sent.
 #[derive(Debug)]
 pub(crate) struct Reader {
     calls: Calls,
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether an event may concern calls: only such an event has to be read.
+    /// Returns whether an event may concern calls; no other event has to be read.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         match &self.calls {
             Calls::Chat(calls) => calls.concerns(raw),
@@ -65,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Reads an event of this size. Returns whether it is one of the dialect.
+    /// Reads an event of this size, and returns whether it belongs to the dialect.
     pub(crate) fn read(&mut self, event: Incoming<'_>, size: usize, steps: &mut Vec<Step>) -> bool {
         let mut reading = Reading {
             state: &mut self.state,
@@ -79,7 +79,7 @@ impl Reader {
         }
     }
 
-    /// Ends all calls: they are complete, or they were cut off.
+    /// Ends all calls, as complete or as cut off.
     pub(crate) fn end(&mut self, cut: bool, steps: &mut Vec<Step>) {
         let mut reading = Reading {
             state: &mut self.state,
@@ -93,7 +93,7 @@ impl Reader {
         }
     }
 
-    /// Ends all calls, since the stream cannot be followed any more.
+    /// Ends all calls, since the stream can no longer be read.
     pub(crate) fn give_up(&mut self, reason: &str, steps: &mut Vec<Step>) {
         let mut reading = Reading {
             state: &mut self.state,

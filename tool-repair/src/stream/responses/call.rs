@@ -1,4 +1,4 @@
-//! One call of a Responses stream, from its first piece to the last copy of its arguments.
+//! A call of a Responses stream, from its first piece to the last copy of its arguments.
 
 use super::event::Item;
 use crate::repairer::Status;
@@ -11,34 +11,34 @@ use crate::stream::json::cursor::Spanned;
 
 #[derive(Debug)]
 pub(crate) struct ResponsesCall {
-    /// Id of the item; `call.id` is the id that a result names.
+    /// Id of the item; `call.id` is the id for the result.
     pub(crate) id: Option<String>,
     pub(crate) output_index: Option<String>,
     pub(crate) call: Call,
     /// Whether pieces of the arguments were sent, which clients join.
     in_pieces: bool,
-    /// Whether one of the pieces had its own id or position.
+    /// Whether a piece had an id or a position.
     pub(crate) named: bool,
-    /// Whether all of its arguments were in the announcement of its item, complete and JSON.
+    /// Whether the announcement of the item had all arguments, as complete JSON.
     announced: bool,
     pub(crate) stop: CallEnd,
 }
 
-/// Progress of the end of a call.
+/// Progress of a call's end.
 #[derive(Debug)]
 pub(crate) enum CallEnd {
     /// The arguments are not done.
     Open,
-    /// The arguments are done, and have left. The outcome is known, unless the stream reports that they were cut off.
+    /// The arguments are done and were sent. The outcome is known, unless the stream reports that they were cut off.
     Left(Box<Outcome>),
-    /// The arguments are done, and the events with their end are held: the next events decide whether they are
-    /// repaired.
+    /// The arguments are done, and the events with their end are held: the next events decide whether the arguments
+    /// are repaired.
     Kept(Kept),
     /// The outcome is known; `None` for a call that is not repaired.
     Finalized(Option<Status>),
 }
 
-/// The held events of a call.
+/// Held events of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     events: usize,
@@ -63,7 +63,7 @@ impl ResponsesCall {
     }
 
     /// Returns whether an item has one of the names of this call, and not another call's `call_id`.
-    pub(crate) fn is_meant_by(&self, item: &Item<'_>) -> bool {
+    pub(crate) fn matches_item(&self, item: &Item<'_>) -> bool {
         let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
         let both = self.call.id.as_deref().zip(item.call_id.as_deref());
         if !matches!(self.stop, CallEnd::Open) && both.is_some_and(|(own, said)| own != said) {
@@ -91,7 +91,7 @@ impl ResponsesCall {
         }
     }
 
-    /// Handles the announcement of the item. Arguments in it that are complete JSON leave with it: they may be
+    /// Handles the announcement of the item. Arguments in it that are complete JSON are sent with it: they may be
     /// repeated.
     pub(crate) fn announce(&mut self, reading: &mut Reading<'_>) {
         self.announced = self.call.is_whole();
@@ -129,8 +129,8 @@ impl ResponsesCall {
         }
     }
 
-    /// Handles the end of the arguments, before the stream reports whether they were cut off. Returns whether the event
-    /// is held; otherwise the outcome is known.
+    /// Handles the end of the arguments, before the stream reports whether they were cut off. Returns whether the
+    /// event is held; otherwise the outcome is known.
     pub(crate) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
         match &mut self.stop {
             CallEnd::Open if !self.call.is_repairing() => {
@@ -162,7 +162,7 @@ impl ResponsesCall {
                 true
             }
             _ => {
-                let reason = "more is held than may be until the stream says whether it is complete";
+                let reason = "too many bytes are held before the stream reports whether the call is complete";
                 self.give_up(reason, reading);
                 self.finalize(false, reading);
                 false
@@ -170,7 +170,7 @@ impl ResponsesCall {
         }
     }
 
-    /// Handles the beginning of another call that may be more of this one. Returns whether it may be a separate call.
+    /// Handles the beginning of another call that may continue this one. Returns whether it may be a separate call.
     pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
         match &self.stop {
             CallEnd::Open | CallEnd::Kept(_) => {
@@ -183,13 +183,13 @@ impl ResponsesCall {
         }
     }
 
-    /// Stops reading the arguments: held bytes leave unchanged.
+    /// Stops reading the arguments, and sends held bytes unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         let rest = self.call.give_up(reason.to_owned(), reading.state);
         self.release(rest, reading);
     }
 
-    /// Finalizes the call, once it is known whether the arguments were cut off. Held arguments leave, then the held
+    /// Finalizes the call after it is known whether the arguments were cut off: sends held arguments, then the held
     /// events.
     pub(crate) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
         let kept = match std::mem::replace(&mut self.stop, CallEnd::Finalized(None)) {
@@ -236,7 +236,7 @@ impl ResponsesCall {
         reading.steps.extend(item.copy(status, reading.state));
     }
 
-    /// Releases held arguments.
+    /// Sends held arguments.
     pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
         let in_pieces = self.in_pieces;
         reading.release(self.call.serial, || Address::Responses { in_pieces }, rest);
@@ -252,7 +252,7 @@ impl ResponsesCall {
 }
 
 impl Item<'_> {
-    /// Replaces a copy of the arguments as the call's status requires; `None` if it may stay unchanged.
+    /// Returns the replacement for a copy of the arguments, by the call's status; `None` if the copy is unchanged.
     pub(crate) fn copy(&self, status: Option<Status>, state: &StreamState) -> Option<Step> {
         let (status, value) = (status?, self.arguments.as_ref()?);
         let piece = Piece::from_value(value.text)?;
@@ -265,5 +265,5 @@ impl Item<'_> {
     }
 }
 
-/// Maximum number of held events of one call: more than a stream has.
+/// Maximum number of held events of a call, more than a stream has.
 const EVENTS_KEPT: usize = 4;

@@ -10,7 +10,7 @@ use crate::stream::call::step::Step;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
 
-/// Appends an event with the rest of a call's arguments: `last`, if it is a delta, else a delta with its ids.
+/// Appends an event with the rest of a call's arguments: `last` if it is a delta, otherwise a delta with its ids.
 pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let event = Event::whole(last);
     let Some(payload) = Payload::parse(&event) else {
@@ -27,7 +27,8 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an event that was held until its call had this status. A copy of repaired arguments in it is repaired, too.
+/// Appends an event that was held until its call had this status; a copy of repaired arguments in it is repaired,
+/// too.
 pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
     let event = Event::whole(raw);
     let payload = status.and_then(|_| Payload::parse(&event));
@@ -41,10 +42,10 @@ pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out:
     }
 }
 
-/// Encodes an event with a further piece of a call's arguments, after `last`, the event with the first.
+/// Encodes an event with a further piece of a call's arguments, after `last`, the event with the first piece.
 ///
-/// The event repeats the `sequence_number` of `last`, as if that had been sent in two halves: all other events keep
-/// theirs, and a client that resumes the stream after it misses nothing.
+/// The event repeats the `sequence_number` of `last`, as if `last` had been split: all other events keep their
+/// numbers, and a client that resumes the stream after it misses nothing.
 fn delta(last: &ResponsesEvent<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name

@@ -4,21 +4,21 @@ use std::borrow::Cow;
 
 use crate::stream::json::cursor::{Cursor, Spanned};
 
-/// The fields of an event that concern calls.
+/// Fields of an event that concern calls.
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesEvent<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,
     pub(crate) sequence_number: Option<&'a str>,
-    /// The fields of one call: at the top level, or in its `item`.
+    /// Fields of a call, at the top level or in its `item`.
     pub(crate) item: Item<'a>,
-    /// The calls of a whole response.
+    /// Calls of a whole response.
     pub(crate) output: Vec<Item<'a>>,
 }
 
-/// The fields of one call.
+/// Fields of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Item<'a> {
-    /// The type of an item.
+    /// Type of the item.
     pub(crate) kind: Option<Cow<'a, str>>,
     /// Id of the item.
     pub(crate) id: Option<Cow<'a, str>>,
@@ -31,7 +31,7 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> ResponsesEvent<'a> {
-    /// Reads an event; `None` if it is not one of this dialect.
+    /// Parses an event; `None` if it does not belong to this dialect.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut located = Self::default();
         let own = &mut located.item;

@@ -1,5 +1,5 @@
 //! Responses: calls are items of the output. A stream has their arguments up to four times: in pieces, and whole when
-//! the arguments, the item and the response are done. All copies are equal after the repair, too.
+//! the arguments, the item and the response are done. The repair keeps all copies equal.
 
 mod event;
 mod call;
@@ -16,14 +16,14 @@ use crate::stream::call::outcome::{AFTER_END, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Incoming, Reading, Step};
 
-/// All calls of a Responses stream, also those that have ended: copies of their arguments follow until the end.
+/// All calls of a Responses stream, including ended ones: copies of their arguments follow until the end.
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
     entries: Vec<ResponsesCall>,
     names: CallNames,
 }
 
-/// Position of the last call of each name among the entries: a whole response names all of them again.
+/// Position of the last call with each name: a whole response names all calls again.
 #[derive(Debug, Default)]
 struct CallNames {
     ids: HashMap<String, usize>,
@@ -51,7 +51,7 @@ impl Responses {
         !self.entries.iter().all(is_over) || CALL.find(raw).is_some()
     }
 
-    /// Reads an event. Returns whether it is one of this dialect.
+    /// Reads an event, and returns whether it belongs to this dialect.
     pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
         let Some(located) = ResponsesEvent::parse(event.text) else {
             return false;
@@ -82,14 +82,14 @@ impl Responses {
         true
     }
 
-    /// Ends every call: the stream ends, or breaks off.
+    /// Ends every call, when the stream ends or breaks off.
     pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
         for entry in &mut self.entries {
             entry.finalize(cut, reading);
         }
     }
 
-    /// Stops following the stream: held arguments leave unchanged.
+    /// Stops following the stream; held arguments are sent unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
         for entry in &mut self.entries {
             entry.give_up(reason, reading);
@@ -97,15 +97,15 @@ impl Responses {
         self.end(false, reading);
     }
 
-    /// Begins an item. Items that are done are complete; so is the item in its position. If that one is not complete,
-    /// this item may be more of it.
+    /// Begins an item. Done items are complete, and so is an earlier item at the same position; if it is not, the new
+    /// item may continue it.
     fn added(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
         let mut doubtful = false;
-        for entry in self.entries.iter_mut().filter(|entry| entry.is_meant_by(item)) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.matches_item(item)) {
             doubtful |= !entry.conclude(reading);
         }
         let complete =
-            |entry: &ResponsesCall| !matches!(entry.stop, CallEnd::Open) || entry.is_meant_by(item);
+            |entry: &ResponsesCall| !matches!(entry.stop, CallEnd::Open) || entry.matches_item(item);
         for entry in self.entries.iter_mut().filter(|entry| complete(entry)) {
             entry.finalize(false, reading);
         }
@@ -147,8 +147,8 @@ impl Responses {
         }
     }
 
-    /// Handles a call that begins without announcement and position: in a stream with another id in every piece, it is
-    /// more of the call before, unless that is complete.
+    /// Handles a call that begins without announcement and position. In a stream with a new id in every piece, it
+    /// continues the call before, unless that call is complete.
     fn conclude_earlier(&mut self, reading: &mut Reading<'_>) {
         let Some((last, before)) = self.entries.split_last_mut() else {
             return;
@@ -162,8 +162,8 @@ impl Responses {
         }
     }
 
-    /// Handles the end of the arguments or the item of a call. Arguments that are not JSON are held until the stream
-    /// reports whether they are complete: in the item, or in the next event.
+    /// Handles the end of a call's arguments or item. Arguments that are not JSON are held until the stream reports
+    /// whether they are complete, in the item or in the next event.
     fn done(&mut self, item: &Item<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
         let at = self.find_or_begin(item, reading);
         let Some(entry) = self.entries.get_mut(at) else {
@@ -213,8 +213,8 @@ impl Responses {
         found.unwrap_or_else(|| self.begin(item, reading))
     }
 
-    /// Finds the only open call for an item with an unknown id and without position, if the call was announced, is not
-    /// complete, and no piece named it.
+    /// Finds the only open call for an item with an unknown id and without position, if that call was announced, is
+    /// incomplete, and no piece named it.
     fn only_open(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) -> Option<usize> {
         let open = |entry: &ResponsesCall| matches!(entry.stop, CallEnd::Open);
         let at = self.entries.iter().position(open)?;
@@ -237,8 +237,8 @@ impl Responses {
         Some(at)
     }
 
-    /// Finds the call of an item: by the item's id, by the call's, or by its position in the output. Some servers send
-    /// the call's id as the item's.
+    /// Finds the call of an item: by the item's id, by the call's id, or by its position in the output. Some servers
+    /// send the call's id as the item's id.
     fn find(&self, item: &Item<'_>) -> Option<usize> {
         let known = |names: &HashMap<String, usize>, said: Option<&str>| names.get(said?).copied();
         let (id, call_id) = (item.id.as_deref(), item.call_id.as_deref());

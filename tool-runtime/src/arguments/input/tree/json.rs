@@ -17,7 +17,7 @@ pub(crate) fn parse(text: &str, levels: usize) -> Result<Node<'_>, ParseError> {
     if parser.0.is_at_end() {
         Ok(node)
     } else {
-        Err(parser.fault("expected nothing more"))
+        Err(parser.fault("expected the end of the text"))
     }
 }
 
