@@ -148,7 +148,7 @@ async fn answers_of_layers_have_a_text() {
     let refused = answering(|| Err(""));
     assert_eq!(
         call(&refused, "text").await.result.text(),
-        Some("the call failed on its way to the tool or back; other calls are not affected")
+        Some("the call failed outside of the tool; other calls are not affected")
     );
     let passed_on = ToolRegistry::new().layer(layer_fn(|inner: ToolService| {
         service_fn(move |call: ToolCall| inner.clone().oneshot(call))

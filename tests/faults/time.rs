@@ -310,7 +310,7 @@ async fn blocking_tool_goes_on() {
     release.send(()).unwrap();
     assert_eq!(
         known,
-        ["WARN a blocking tool goes on after its call was stopped; threads=1"]
+        ["WARN a blocking tool continues after its call was stopped; threads=1"]
     );
     let began = Instant::now();
     while telemetry::of(&row.id()).events.len() < 2 {

@@ -81,7 +81,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
 /// Returns whether a call was treated as complete and sent, possibly repaired, before the rest of it arrived.
 fn left_early(record: &RepairRecord) -> bool {
     let reason = record.reason.as_ref();
-    reason.is_some_and(|reason| reason.message.starts_with("more came"))
+    reason.is_some_and(|reason| reason.message.starts_with("more arguments arrived"))
 }
 
 fn rounds() -> usize {

@@ -83,19 +83,19 @@ async fn result_without_id_or_content_is_an_error() {
     let incomplete = [
         (
             json!({ "type": "tool_result", "content": "x" }),
-            "has no `tool_use_id`",
+            "missing `tool_use_id`",
         ),
         (
             json!({ "type": "tool_result", "tool_use_id": 7, "content": "x" }),
-            "has no `tool_use_id`",
+            "missing `tool_use_id`",
         ),
         (
             json!({ "type": "tool_result", "tool_use_id": "toolu_1" }),
-            "result \"toolu_1\" is neither",
+            "invalid content of the result \"toolu_1\"",
         ),
         (
             result_block("toolu_1", Value::Null),
-            "result \"toolu_1\" is neither",
+            "invalid content of the result \"toolu_1\"",
         ),
     ];
     for (block, expected) in incomplete {

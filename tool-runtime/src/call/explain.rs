@@ -133,6 +133,6 @@ pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call timed out and was stopped; try again later",
         Failure::Cancelled => "the call was cancelled before it returned a result",
-        _ => "the call failed on its way to the tool or back; other calls are not affected",
+        _ => "the call failed outside of the tool; other calls are not affected",
     }
 }

@@ -82,7 +82,7 @@ impl Drop for CallGuard {
         self.0.change(|phase| match phase {
             Phase::Running => {
                 let threads = ABANDONED.fetch_add(1, Ordering::Relaxed) + 1;
-                tracing::warn!(threads, "a blocking tool goes on after its call was stopped");
+                tracing::warn!(threads, "a blocking tool continues after its call was stopped");
                 Phase::Abandoned
             }
             _ => Phase::Over,

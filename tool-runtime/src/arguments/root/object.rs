@@ -63,7 +63,7 @@ fn from_node(node: Node<'_>, policy: Policy) -> Result<(Node<'_>, Vec<Issue>), I
         Node::Text(text) if policy != Policy::Strict => match decoded(&text) {
             Ok(Some(Read { node, repaired, .. })) => {
                 let message =
-                    "the arguments came as a string that holds JSON and were decoded; send the object itself";
+                    "the arguments were a string with JSON and were decoded; send the object itself";
                 let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
                 Ok((node, [decoded].into_iter().chain(repaired).collect()))
             }

@@ -302,7 +302,8 @@ fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, Too
             let read = parse::read_inner(text, depth::MAX_DEPTH)?;
             Ok(read.and_then(|Read { node, repaired, .. }| match node {
                 Node::Object(members) => {
-                    let message = "the parameters came as a string that holds JSON and were decoded; send the object itself";
+                    let message =
+                        "the parameters were a string with JSON and were decoded; send the object itself";
                     let decoded = Issue::warning(Code::JsonStringDecoded, "", message);
                     Some((members, [decoded].into_iter().chain(repaired).collect()))
                 }
@@ -315,7 +316,7 @@ fn object<'a>(value: &Node<'a>) -> Result<Option<(Members<'a>, Vec<Issue>)>, Too
 
 fn unwrapped(key: &str) -> Issue {
     let message = format!(
-        "the parameters came inside `{}` and were unwrapped; send them at the top level",
+        "the parameters were inside `{}` and were unwrapped; send them at the top level",
         excerpt(key)
     );
     Issue::warning(Code::ArgumentsUnwrapped, "", message)

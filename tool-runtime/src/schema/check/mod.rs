@@ -290,7 +290,7 @@ impl<'s> Check<'s> {
             }
             Target::Remote => {
                 let reason = format!(
-                    "`{}` names a schema by its URI and nothing is fetched; put what it names into `$defs` and write `#/$defs/…`",
+                    "`{}` names a schema by its URI, which is not fetched; put that schema into `$defs` and write `#/$defs/…`",
                     excerpt(name)
                 );
                 Err(SchemaError::new(path, reason))

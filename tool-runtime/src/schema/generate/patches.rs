@@ -48,7 +48,8 @@ const REQUIRED: &str =
     "a `Patch` that is required can never be `Keep`; write `#[serde(default)]` above the field";
 const IN_AN_OPTION: &str =
     "a `Patch` in an `Option` or in another `Patch` can never be `Clear`; write `Patch<..>` alone";
-const NOT_A_FIELD: &str = "a `Patch` is a parameter or a field of a struct; what stands here cannot be absent, so write `Option<..>`";
+const NOT_A_FIELD: &str =
+    "a `Patch` is a parameter or a field of a struct; this value cannot be missing, so write `Option<..>`";
 
 #[cfg(test)]
 mod tests {
