@@ -8,8 +8,8 @@
 //! use tool_builtins::todo::{todo_read, todo_write};
 //! use tool_runtime::{ToolRegistry, serde_json::json};
 //!
-//! // 1. Registration. A registry has the names, the definitions and what the functions share: here the list.
-//! //    `tool_definitions()` is what goes to the model; a name that is taken is an error here, not in a call.
+//! // 1. Registration. A registry has the names, the definitions and the shared states: here the list.
+//! //    `tool_definitions()` is sent to the model; a duplicate name is an error here, not in a call.
 //! let mut registry = ToolRegistry::new();
 //! registry.register::<todo_write>()?.register::<todo_read>()?;
 //!
@@ -18,7 +18,7 @@
 //! let input = json!({ "todos": [{ "content": "Write", "status": "pending", "activeForm": "Writing" }] });
 //! let result = registry.execute_tool("toolu_01", "TodoWrite", input).await;
 //!
-//! // 3. tool_result. What goes back: the id, what the function returned as text, and `is_error` only when it failed.
+//! // 3. tool_result. The answer to the model: the id, the function's output as text, and `is_error` after a failure.
 //! assert_eq!(
 //!     serde_json::to_value(&result)?,
 //!     json!({ "type": "tool_result", "tool_use_id": "toolu_01", "content": r#"{"success":true,"count":1}"# }),

@@ -60,7 +60,7 @@ pub(crate) fn text(attrs: &[Attribute]) -> Option<Text> {
     Some(Text::Computed(quote!(::core::concat!(#text, #(#rest),*))))
 }
 
-/// Collects `doc` attributes, including those in a `cfg_attr`: rustc expands a `cfg_attr` on the macro's own item,
+/// Collects `doc` attributes, also inside a `cfg_attr`: rustc expands a `cfg_attr` on the macro's own item,
 /// but not on the methods inside.
 fn collect(meta: &Meta, condition: Option<&TokenStream>, pieces: &mut Vec<Piece>) {
     if let Some((inner, attrs)) = cfg_attr(meta) {

@@ -63,7 +63,7 @@
 //!     ("{\"a\": 1, # one\n \"b\": 2 /* two */}", "{\"a\": 1, \n \"b\": 2 }"),
 //!     // Control characters in strings.
 //!     ("{\"a\": \"two\nlines\"}", r#"{"a": "two\nlines"}"#),
-//!     // What stands around a value.
+//!     // Packaging around a value.
 //!     ("Here it is:\n{\"a\": 1}", r#"{"a": 1}"#),
 //!     ("```json\n[1, 2]\n```", "[1, 2]\n"),
 //!     ("<think>{a} or {b}?</think>\nArguments: {\"a\": 1}", r#"{"a": 1}"#),
@@ -119,7 +119,7 @@
 //!     "path: a.txt, options: {\"b\": 1}", // the object alone?
 //!     "{\"a\": 1} null",
 //!     "I have no tool for that.",
-//!     "<malformed_arguments>{\"a\": 1}", // the packaging says that it is not what was meant
+//!     "<malformed_arguments>{\"a\": 1}", // the packaging marks the value as wrong
 //!     r#"{"a" 1}"#,                // no other pair shows that a colon belongs there
 //! ] {
 //!     let refused = repair(text);

@@ -23,9 +23,9 @@ pub enum Status {
     Valid,
     /// The text was not JSON, and the result is.
     Repaired,
-    /// The text ended before its value, without an error so far. It is unchanged: half a call must not be executed.
+    /// The text ended before its value, without an error so far. The result is unchanged: half a call must not be executed.
     Truncated,
-    /// The text could not be read without guessing. It is unchanged.
+    /// The text could not be read without guessing. The result is unchanged.
     Refused,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, Invali
     Ok(directory.join(format!("{name}{EXTENSION}")))
 }
 
-/// Returns the name without the extension; `None` for another extension than that of offloaded contents.
+/// Returns the name without the extension; `None` for a file that is not an offloaded content.
 pub(super) fn name_of(file_name: &str) -> Option<&str> {
     file_name.strip_suffix(EXTENSION)
 }

@@ -48,7 +48,7 @@ impl OffloadOptions {
 pub struct OffloadResult {
     /// The message, with the pointer in place of the result's content.
     pub message: Message,
-    /// Number of characters (Unicode scalar values) of the content, minus those of the pointer; negative for a short
+    /// Number of characters (Unicode scalar values) of the content, minus the pointer's; negative for a short
     /// content.
     pub freed_chars: i64,
     /// Absolute path of the file with the content.

@@ -129,7 +129,7 @@ fn new_file(access: Access) -> OpenOptions {
 const TEMPORARY_START: &str = ".offload-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Returns whether a file name is that of a temporary file, of a running process or of one that has ended.
+/// Returns whether a name belongs to a temporary file, of a running process or of one that has ended.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_START) && name.ends_with(TEMPORARY_END)
 }

@@ -14,21 +14,21 @@ use super::search::{self, Matches, SearchError};
 /// Name of the tool.
 pub(super) const NAME: &str = "ReadOffloaded";
 
-/// Read or search a tool result that was moved to a file. In its place stands a pointer such as
-/// `[Tool result offloaded to file: /dir/session/toolu_01.md]`. The first line of the answer states which characters follow and which
-/// offset comes next.
+/// Read or search a tool result that was moved to a file and replaced by a pointer such as
+/// `[Tool result offloaded to file: /dir/session/toolu_01.md]`. The first line of the answer states the range of characters that follow
+/// and the next offset.
 #[tool(name = "ReadOffloaded", read_only)]
 pub async fn read_offloaded(
-    /// The name of the file in the pointer, without directory and `.md`: `toolu_01`.
+    /// Name of the file in the pointer, without directory and `.md`: `toolu_01`.
     id: String,
     /// Number of characters of the file to skip.
     #[arg(default = 0u64)]
     offset: u64,
-    /// Maximum number of characters to return: 800 if not sent.
+    /// Maximum number of characters to return: 800 by default.
     #[arg(default = LIMIT, range = 1..=20_000)]
     limit: u32,
-    /// Search instead: a regular expression. Returns the matches from the offset on with a little text around them, each with its
-    /// offset. Matches of more than 4096 characters are found if the limit is as high. Empty: no search.
+    /// Regular expression to search for. Returns the matches from the offset on with a little text around them, each with its offset.
+    /// Matches of more than 4096 characters are found if the limit is as high. An empty pattern disables the search.
     #[arg(length = ..=500)]
     pattern: Option<String>,
     context: Context,
@@ -52,7 +52,7 @@ pub async fn read_offloaded(
     }
 }
 
-/// Below the threshold of a layer, which includes the first line (R-OFF-26).
+/// Default limit. With the first line, an answer remains below the threshold of a layer (R-OFF-26).
 const LIMIT: u32 = 800;
 
 /// Reason why a file was not read, as a message for the model.

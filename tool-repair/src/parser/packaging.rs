@@ -147,7 +147,7 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     Ok(name.len() + 2)
 }
 
-/// Beginnings and ends of thoughts and special tokens, including those of Mistral and of `DeepSeek`, with wide bars.
+/// Beginnings and ends of thoughts and special tokens, including Mistral's and `DeepSeek`'s, with wide bars.
 const PAIRS: [(&str, &str); 8] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),

@@ -16,7 +16,7 @@
 //! let mut registry = ToolRegistry::new().layer(TimeoutLayer::new(Duration::from_millis(20)));
 //! registry.register::<fetch>()?;
 //! let result = registry.execute_tool("toolu_01", "fetch", "{}").await;
-//! assert_eq!(result.text(), Some("request timed out")); // tower's message; that of `#[tool(timeout = ..)]` is better
+//! assert_eq!(result.text(), Some("request timed out")); // tower's message; `#[tool(timeout = ..)]` has a better one
 //! # Ok(())
 //! # }
 //! ```

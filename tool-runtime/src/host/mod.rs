@@ -89,7 +89,7 @@ impl<'a> Host<'a> {
         self.error.take()
     }
 
-    /// Returns the call's own token. It is cancelled with the context's token, and when the call ends.
+    /// Returns the call's own token, which is cancelled with the context's token, and when the call ends.
     pub(crate) fn token(&self) -> CancellationToken {
         let make = || {
             self.context

@@ -40,7 +40,7 @@ use tokio::sync::watch;
 /// registry.call(ToolCall::new("toolu_01", "scan", r#"{ "pages": 3 }"#).with_context(context)).await;
 /// assert_eq!(latest.borrow().to_string(), "3 of 3: page 3");
 ///
-/// // By hand, as in a test: nobody listens.
+/// // A direct call, as in a test: no host listens.
 /// assert_eq!(scan(2, Progress::default()).await, 2);
 /// # Ok(())
 /// # }

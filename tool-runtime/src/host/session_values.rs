@@ -39,7 +39,7 @@ use crate::host::session_state::SessionState;
 /// let mut registry = ToolRegistry::new();
 /// registry.register::<ring>()?;
 ///
-/// // A host that stores sessions itself gives each call their values, and stores what comes of it.
+/// // A host that stores sessions itself passes the values to each call, and stores them afterwards.
 /// let values = SessionValues::new();
 /// let call = ToolCall::new("toolu_01", "ring", "{}")
 ///     .with_context(Context::new().with_session_values(values.clone()));

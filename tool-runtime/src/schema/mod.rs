@@ -1,4 +1,4 @@
-//! JSON Schemas: cleans those that schemars generates, and compiles them for the check of arguments.
+//! JSON Schemas: cleaning of generated schemas, and compilation for validating arguments.
 
 pub(crate) mod keywords;
 pub(crate) mod generate;

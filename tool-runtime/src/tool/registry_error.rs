@@ -42,7 +42,7 @@ pub enum RegistryError {
     InvalidPrefix {
         /// Invalid prefix.
         prefix: String,
-        /// Fault, and advice.
+        /// Description of the fault, with advice.
         reason: String,
     },
     /// The description of a tool is an expression whose value is blank.
@@ -67,7 +67,7 @@ pub enum RegistryError {
         tool: String,
         /// RFC 6901 JSON Pointer into the schema.
         path: String,
-        /// Fault, and advice.
+        /// Description of the fault, with advice.
         reason: String,
     },
     /// The schema of the structured results is invalid.
@@ -76,7 +76,7 @@ pub enum RegistryError {
         tool: String,
         /// RFC 6901 JSON Pointer into the schema.
         path: String,
-        /// Fault, and advice.
+        /// Description of the fault, with advice.
         reason: String,
     },
     /// An attribute or the default of a parameter is invalid.

@@ -61,7 +61,7 @@ pub struct ToolDefinition {
     /// Whether arguments are streamed before they are complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
-    /// All other fields, in their order: `type`, `allowed_callers`, and those of the API's own tools.
+    /// All other fields, in their order: `type`, `allowed_callers`, and fields of the API's own tools.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
     /// Hints about the tool's behaviour; not part of Anthropic's form.
@@ -84,7 +84,7 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// Creates a definition. It is checked when it is registered.
+    /// Creates a definition, which registration checks.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
             name: name.into(),

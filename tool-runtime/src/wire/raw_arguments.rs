@@ -15,7 +15,7 @@ use crate::wire::depth;
 /// ```
 /// use tool_runtime::{RawArguments, ToolRegistry, ToolResult, serde_json::json};
 ///
-/// // A helper passes on what it got:
+/// // A helper passes its argument on:
 /// async fn search(registry: &ToolRegistry, input: impl Into<RawArguments<'_>>) -> ToolResult {
 ///     registry.execute_tool("toolu_01", "search", input).await
 /// }

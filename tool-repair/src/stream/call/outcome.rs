@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     pub(crate) status: Status,
     pub(crate) fixes: Fixes,
     pub(crate) reason: Option<Reason>,
-    /// Whether the sent arguments are not JSON for another reason than a missing end.
+    /// Whether the sent arguments are invalid JSON, and not only truncated.
     pub(crate) not_json: bool,
     /// Length of the arguments.
     pub(crate) received: usize,
@@ -57,7 +57,7 @@ impl Outcome {
         }
     }
 
-    /// Marks the arguments as cut off, as the stream reported after their end. Only valid JSON was sent until then,
+    /// Marks the arguments as cut off, after a late report of the stream. Only valid JSON was sent until then,
     /// so nothing has to be revoked.
     pub(crate) fn cut_off(self) -> Self {
         let reason = || Reason::new(self.received, "the text was cut off here");

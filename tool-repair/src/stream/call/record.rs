@@ -25,7 +25,7 @@ pub struct RepairRecord {
     pub fixes: Fixes,
     /// Reason why nothing was changed.
     pub reason: Option<Reason>,
-    /// Whether the result was validated as JSON: not without `strict_validation`.
+    /// Whether the result was validated as JSON, which needs `strict_validation`.
     pub validated: bool,
     /// Whether the arguments were an object and not a string, and were sent as a string with its text.
     pub was_object: bool,

@@ -285,7 +285,7 @@ impl Chat {
     }
 }
 
-/// Returns for each call whether its rest is sent first. It is for the call with the last piece of its choice, since
+/// Returns for each call whether its rest is sent first: that of the call with the last piece of its choice, since
 /// clients treat a call as complete when a piece of another call arrives. After a waiting call, all calls are sent in
 /// the order in which they began.
 fn leaves_first(ended: &[ChatCall]) -> Vec<bool> {

@@ -38,7 +38,7 @@ struct Size {
 }
 
 impl Size {
-    /// Adds a schema at a level of nested objects. Recursive: the conversion limits the depth.
+    /// Adds a schema at a level of nested objects. Recursion is safe, since the conversion limits the depth.
     fn add(&mut self, schema: &Value, level: usize) -> Result<(), String> {
         let mut level = level;
         if let Some(Value::Object(properties)) = schema.get("properties") {

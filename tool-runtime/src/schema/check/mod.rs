@@ -19,7 +19,7 @@ use crate::wire::issue::{excerpt, excerpt_path};
 pub(crate) struct SchemaError {
     /// JSON Pointer into the schema.
     pub path: String,
-    /// Fault, and advice.
+    /// Description of the fault, with advice.
     pub reason: String,
 }
 

@@ -9,8 +9,8 @@ use crate::schema::compiled::{
 };
 use crate::schema::keywords::pointer;
 
-/// Computes the types, tags and known keys of composite schemas. The path of an error refers to the compiled schemas:
-/// below a reference or a union, the source schema may not have it.
+/// Computes the types, tags and known keys of composite schemas. The path of an error refers to the compiled schemas,
+/// and may not exist in the source schema below a reference or a union.
 pub(super) fn finalize(schemas: Vec<Schema>) -> Result<CompiledSchema, SchemaError> {
     let mut compiled = CompiledSchema::new(schemas);
     let mut states = vec![FinalizeState::Pending; compiled.schemas.len()];
@@ -143,7 +143,7 @@ impl CompiledSchema {
         union.tag = self.find_tag(union);
     }
 
-    /// Adds `null` to the schemas of a `oneOf` if another schema accepts it, too: exactly one may.
+    /// Adds `null` to the schemas of a `oneOf` if another schema accepts `null`, too, since exactly one schema may match.
     fn move_null_to_schemas(&mut self, union: &mut Union) {
         let mut schemas = union.schemas.iter();
         let is_ambiguous = union.exclusive
@@ -159,7 +159,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Marks the alternatives of a `oneOf` with their tag as the only key; there may be a single one.
+    /// Marks the alternatives of a `oneOf` with their tag as the only key; the `oneOf` may have a single alternative.
     fn mark_variants(&mut self, union: &Union) {
         for id in union.schemas.iter().filter(|_| union.exclusive) {
             let Some(object) = self.object(*id) else { continue };

@@ -141,7 +141,7 @@ impl Subschema {
         self.types == Types::NONE
     }
 
-    /// Returns the subschemas that apply to the same value, including those of a condition.
+    /// Returns the subschemas that apply to the same value, including the subschemas of a condition.
     pub(crate) fn in_place_subschemas(&self) -> Vec<SubschemaId> {
         let mut found = Vec::new();
         if let Some(in_place) = &self.in_place {

@@ -57,7 +57,7 @@ impl<'s> Place<'s> {
     }
 }
 
-/// Returns whether valid values may violate the schemas of a keyword. This is not so for the only alternative beside
+/// Returns whether valid values may violate the schemas of a keyword, except for the only alternative beside
 /// `null`.
 fn is_condition(schema: &Value, keyword: &str) -> bool {
     let alternatives = schema.get(keyword).and_then(Value::as_array);

@@ -47,7 +47,7 @@ const OF_ARGUMENTS: [Correction; 1] = [
     apis::declare_object, // `{}`
 ];
 
-/// Additions that an API requires. They do not change the meaning of the schema, so they are only shown.
+/// Additions that an API requires, which do not change the meaning of the schema and are only shown.
 const FOR_APIS: [Correction; 3] = [
     apis::add_type,       // a root without `"type": "object"`
     apis::add_properties, // a root without `properties`

@@ -67,7 +67,7 @@ fn add_property_names(root: &mut Value, maps: &[(String, KeyType)]) {
     }
 }
 
-/// Cleans a schema after its subschemas. Recursive: Rust types do not nest deeply.
+/// Cleans a schema after its subschemas. Recursion is safe, since Rust types do not nest deeply.
 fn clean_schema(schema: &mut Value, enums: &Enums) {
     if let Value::Object(keywords) = schema {
         rust_enums::fix_flattened(keywords);

@@ -49,7 +49,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns the first contradiction in a schema, inner ones first. Recursive: Rust types do not nest deeply.
+    /// Returns the first contradiction in a schema, inner ones first. Recursion is safe, since Rust types do not nest deeply.
     fn find(&self, schema: &'s Value, path: &str) -> Option<Contradiction> {
         if let Some(found) = repeated_name(schema, path) {
             return Some(found);

@@ -159,7 +159,7 @@ impl<'n> Graph<'n> {
         graph
     }
 
-    /// Collects the uses in a schema, in order. Recursive: Rust types do not nest deeply.
+    /// Collects the uses in a schema, in order. Recursion is safe, since Rust types do not nest deeply.
     fn collect_uses(&mut self, schema: &Value, add: &mut impl FnMut(&mut Self, Use)) {
         let keywords = schema.as_object();
         if let Some(keywords) = keywords
@@ -299,7 +299,7 @@ struct Inlined {
 const MAX_NEWTYPES: usize = 64;
 
 impl Inlined {
-    /// Inlines definitions into a schema. Recursive: Rust types do not nest deeply.
+    /// Inlines definitions into a schema. Recursion is safe, since Rust types do not nest deeply.
     fn inline_in(&self, schema: &mut Value) {
         let is_option = self.is_moved_option(schema);
         for child in subschemas::children_mut(schema) {

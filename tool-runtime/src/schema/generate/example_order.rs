@@ -34,8 +34,8 @@ pub(super) fn sort_in_schema(root: &mut Value) {
     });
 }
 
-/// Sorts the maps and sets in a value of a schema: the keys of a map by name, the items of a set by value. Recursive:
-/// the value was serialized from a Rust value.
+/// Sorts the maps and sets in a value of a schema: the keys of a map by name, the items of a set by value.
+/// Recursion is safe, since the value was serialized from a Rust value.
 pub(crate) fn sort(value: &mut Value, schemas: &[&Value], root: &Value) {
     if !matches!(value, Value::Array(_) | Value::Object(_)) {
         return;

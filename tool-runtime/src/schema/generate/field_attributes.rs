@@ -67,7 +67,7 @@ fn count_in_place(root: &Value, names: &DefinitionNames, definitions: &[Value]) 
     count
 }
 
-/// Counts the subschemas of an inline schema. Recursive: Rust types do not nest deeply.
+/// Counts the subschemas of an inline schema. Recursion is safe, since Rust types do not nest deeply.
 fn count_schema(
     schema: &Value,
     names: &DefinitionNames,

@@ -1,4 +1,4 @@
-//! [`Enums`]: findings about a type that its schema lacks.
+//! [`Enums`]: properties of a type that its schema does not describe.
 
 /// Names of an enum's variants.
 pub(crate) type Names = &'static [&'static str];
@@ -21,7 +21,7 @@ pub struct Enums {
     pub(crate) unreachable: Vec<Unreachable>,
 }
 
-/// An internally tagged variant whose content is not an object, such as a number: it cannot be combined with the tag.
+/// An internally tagged variant whose content is not an object, such as a number, so the tag cannot be added to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unreachable {
     /// JSON Pointer to the variant's schema.
@@ -33,7 +33,7 @@ pub(crate) struct Unreachable {
 }
 
 impl Unreachable {
-    /// Returns the fault, and advice.
+    /// Returns the description of the fault, with advice.
     pub(crate) fn reason(&self) -> String {
         let Self {
             tag, name, expected, ..

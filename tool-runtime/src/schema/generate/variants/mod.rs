@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only looked at")]
+    #[expect(dead_code, reason = "only deserialized")]
     enum Outer {
         B,
         A(Inner),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only looked at")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Inner {
         text: String,
         map: HashMap<String, Letter>,
@@ -102,20 +102,20 @@ mod tests {
     }
 
     #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only looked at")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Pair<A, B> {
         one: Wrapped<A>,
         other: Wrapped<B>,
     }
 
     #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only looked at")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Wrapped<T> {
         value: T,
     }
 
     #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only looked at")]
+    #[expect(dead_code, reason = "only deserialized")]
     enum StructVariants {
         First { value: Letter },
         Second { value: Deep },
@@ -185,12 +185,12 @@ mod tests {
     #[test]
     fn terminates_on_recursive_types() {
         #[derive(Deserialize)]
-        #[expect(dead_code, reason = "only looked at")]
+        #[expect(dead_code, reason = "only deserialized")]
         struct List(Vec<List>);
 
         #[derive(Deserialize)]
         #[serde(transparent)]
-        #[expect(dead_code, reason = "only looked at")]
+        #[expect(dead_code, reason = "only deserialized")]
         struct Map {
             map: HashMap<bool, Option<Map>>,
         }
