@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_counted_by_session_and_tool() {
+    fn counts_attempts_by_session_and_tool() {
         let mut attempts = Attempts::default();
         assert_eq!(attempts.count("a", "read", true), 1);
         assert_eq!(attempts.count("a", "read", true), 2);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_the_oldest_session_goes_first() {
+    fn drops_the_oldest_session_at_the_limit() {
         let mut attempts = Attempts::default();
         for session in 0..MAX_SESSIONS {
             attempts.count(&session.to_string(), "read", true);

@@ -36,7 +36,7 @@ use tool_runtime::{Issue, SessionState, tool};
 //    this code: comments with three slashes are descriptions, types are the schema.
 
 /// Replace the task list. Send all tasks, also those that did not change; an empty list clears it.
-#[tool(name = "TodoWrite", idempotent, errors = the_first_in_its_own_words)]
+#[tool(name = "TodoWrite", idempotent, errors = first_error)]
 pub async fn todo_write(
     /// All tasks, in their order.
     #[arg(strict)]
@@ -128,7 +128,7 @@ pub struct TodoList {
 //    messages to the registry; this tool has its own messages, and reports only the first fault.
 
 // R-TODO-10 to R-TODO-14 specify the texts.
-fn the_first_in_its_own_words(errors: &[Issue]) -> String {
+fn first_error(errors: &[Issue]) -> String {
     let Some(first) = errors.first() else {
         return String::new();
     };

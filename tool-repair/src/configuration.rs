@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_is_read_from_a_file_of_configuration() {
+    fn reads_the_block_from_a_configuration_file() {
         #[derive(Deserialize)]
         struct File {
             format_fixing: FormatFixing,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn target_tools_are_names_or_every_tool() {
+    fn parses_names_or_every_tool() {
         for every in [json!("*"), json!(["*"]), json!(["Edit", "*"])] {
             let fixing = read(json!({ "target_tools": every })).unwrap();
             assert_eq!(fixing.target_tools, TargetTools::All);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_otherwise_is_refused_with_what_to_write() {
+    fn rejects_other_forms_with_advice() {
         let wrong = read(json!({ "target_tools": "Edit" })).unwrap_err();
         assert!(wrong.contains("a list of tool names, or \"*\""), "{wrong}");
         let wrong = read(json!({ "targets": ["Edit"] })).unwrap_err();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_tool_has_is_refused_with_its_place() {
+    fn rejects_invalid_tool_names_with_their_position() {
         for (name, wanted) in [
             (
                 "",
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_block_with_keys_is_one() {
+    fn rejects_other_values_as_blocks() {
         let wanted = "expected a block with the keys `enabled`, `target_tools`, `strict_validation`, \
                       `fallback_on_error` and `debug_logging`";
         for other in [

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn compares_values_and_not_their_spelling() {
+    fn compares_values_regardless_of_spelling() {
         for (one, other) in [
             (r#"{"a": 1, "b": [2, {}]}"#, r#"{"b":[2,{ }],"a":1}"#),
             ("[1, 100, 0, 1.5]", "[1.0, 1E+2, -0.0, 15e-1]"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_different_values_apart() {
+    fn distinguishes_different_values() {
         for (one, other) in [
             (r#"{"a": 1}"#, r#"{"a": 2}"#),
             (r#"{"a": 1}"#, r#"{"a": "1"}"#),

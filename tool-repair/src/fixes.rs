@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_written_as_they_are_serialized() {
+    fn displays_codes_in_their_serialized_form() {
         for code in FixCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.to_string());
         }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn fixes_are_gone_through_as_far_as_they_are_kept() {
+    fn iterates_over_kept_fixes() {
         let fixes = fixes();
         let offsets: Vec<usize> = (&fixes).into_iter().map(|fix| fix.offset).collect();
         assert_eq!((offsets.len(), &offsets[..2]), (Fixes::KEPT, &[1, 10][..]));
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn fixes_are_shown_with_the_kinds_that_there_were() {
+    fn displays_fixes_by_kind() {
         let shown = format!("{:?}", fixes());
         let (first, counts) = shown.split_once(", counts: ").unwrap();
         assert!(
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_an_error_with_its_place() {
+    fn displays_reasons_with_their_offset() {
         let reason: Box<dyn error::Error> = Box::new(Reason::new(12, "a value belongs here"));
         assert_eq!(reason.to_string(), "byte 12: a value belongs here");
     }

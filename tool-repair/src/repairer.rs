@@ -468,7 +468,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repair_with_a_mistake_in_it_would_be_noticed() {
+    fn detects_faulty_repairs() {
         let limits = Limits::default();
         let deviation = Scanner::new(limits).scan("[{'a': 1}]").unwrap_err();
         assert_eq!(deviation.at, 2);
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_with_a_mistake_in_it_is_not_sent() {
+    fn does_not_send_faulty_repairs() {
         let text = "{'a': 1}";
         let whole = repair_by(text, Limits::default(), mistaken);
         assert_eq!((whole.status, &*whole.text), (Status::Refused, text));
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn without_validation_a_repair_is_believed() {
+    fn skips_validation_if_disabled() {
         let mut repairer = Repairer::new().validate(false);
         assert_eq!(repairer.push("{'a': 1}"), "{");
         let finished = repairer.finish_by(mistaken);
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scanner_tells_valid_from_cut_off_and_from_something_else() {
+    fn distinguishes_valid_truncated_and_invalid_texts() {
         for (text, status) in [
             (
                 r#"{"a": [1, -2.5e3, true, null, "\u00e9\n"], "b": {}}"#,
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_written_as_it_is_serialized() {
+    fn displays_statuses_in_their_serialized_form() {
         for (status, text) in [
             (Status::Valid, "valid"),
             (Status::Repaired, "repaired"),

@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_shown_as_text() {
+    fn displays_events_as_text() {
         let mut decoder = SseDecoder::new();
         decoder.push(b"data: \xE5\x86\x99\xFF\n\n");
         let Some(Frame::Event(event)) = decoder.next_frame() else {
@@ -441,7 +441,7 @@ mod tests {
     ];
 
     #[test]
-    fn all_raw_bytes_together_are_the_stream_and_every_cut_gives_the_same_frames() {
+    fn frames_are_equal_for_every_split() {
         for stream in STREAMS {
             let whole = frames(&[stream], SseDecoder::LIMIT);
             let raw: Vec<u8> = whole.iter().flat_map(|(_, raw)| raw.clone()).collect();
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn over_the_limit_an_event_leaves_in_parts_and_the_next_is_whole_again() {
+    fn splits_oversized_events_only() {
         let stream = b": a comment of any length\ndata: aaaaaaaaaa\ndata: bbbbbbbbbb\n\ndata: c\n\n";
         for pieces in [vec![&stream[..]], bytes(stream), stream.chunks(3).collect()] {
             let all = frames(&pieces, 12);
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_leaves_with_its_last_byte_and_a_comment_with_its_line() {
+    fn returns_events_and_comments_with_their_last_byte() {
         for (stream, at_once) in [
             (&b"data: a\n\n"[..], 1),
             (b"data: a\r\r", 1),

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_pushed_is_there_from_the_outermost_to_the_innermost() {
+    fn iterates_from_the_outermost_container() {
         let kind = |level: usize| [Container::Array, Container::Object][level * level / 3 % 2];
         let mut stack = Stack::default();
         for depth in (0..200).chain((0..200).rev()).chain(0..70) {

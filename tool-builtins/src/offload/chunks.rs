@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_that_are_not_utf8_are_an_error() {
+    async fn rejects_invalid_utf8() {
         for (content, step) in [(&b"ab\xff"[..], 2), (b"ab\xe6\x97", 1), (b"\xe6\x97a", 3)] {
             assert!(
                 matches!(all(content, step).await, Err(ChunkError::NotText)),

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finds_what_a_search_in_the_whole_text_finds() {
+    async fn finds_the_matches_of_the_whole_text() {
         for content in ["", "a", "a\n", "\n\n", "aé\n日🦀 b\n\nab", "xxaxx\n", "a b  c"] {
             for pattern in [
                 ".*", "a*", "x*?", "^", "$", "^.*$", "\\b", "[^a]*", "(?s).*", "a|", "|a",

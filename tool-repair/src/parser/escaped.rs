@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_not_escaped_throughout() {
+    fn rejects_partly_escaped_texts() {
         for escaped in [r#"\"a\": "b"}"#, r"\x41"] {
             assert_eq!(unescape(escaped), None, "{escaped}");
         }

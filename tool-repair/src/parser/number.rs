@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn distinguishes_what_ends_too_early() {
+    fn distinguishes_truncated_texts() {
         for text in [
             "-", "+", ".", "-.", "5.", "-0.", "+5.", "1_", "1.5_", "1e", "1e+", "1e+1_", "0x", "0x_", "0b1_",
         ] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_json_is_refused() {
+    fn rejects_numbers_that_json_cannot_represent() {
         for text in [
             "01",
             "00",

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
-    fn skimming_is_stepping() {
+    fn skimming_equals_stepping() {
         let words: Vec<_> = WORDS.split('|').collect();
         let mut seed = 1_u64;
         let mut below = |limit: usize| {

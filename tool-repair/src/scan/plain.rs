@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_of_another_kind_is_found_in_every_place() {
+    fn finds_other_quotes_at_every_offset() {
         for length in 0..20 {
             for at in 0..length {
                 for byte in 0..=u8::MAX {

@@ -144,7 +144,7 @@ fn null_is_accepted_treated_as_missing_or_rejected() {
 }
 
 #[test]
-fn strings_of_json_are_decoded_once() {
+fn decodes_json_strings_once() {
     expect! {
         { "type": "array", "items": { "type": "integer" } }, r#""[1,\"2\"]""# => [1, 2], "json_string_decoded ", "string_literal_converted_to_integer /1";
         { "type": "array", "items": { "type": "string" } }, r#""[\"a\"]""# => ["a"], "json_string_decoded ";

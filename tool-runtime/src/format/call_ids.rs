@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_each_call_an_id_of_its_own() {
+    fn assigns_unique_ids() {
         let mut ids = CallIds::default();
         for (sent, id) in [
             ("call_1", "call_1"),

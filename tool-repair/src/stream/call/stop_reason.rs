@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_an_output_that_was_cut_off_are_known_in_any_case() {
+    fn recognizes_reasons_of_truncated_outputs_in_any_case() {
         for word in CUT_OFF {
             assert!(is_cut_off(word) && is_cut_off(&word.to_uppercase()), "{word}");
         }
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_came_to_its_end_was_not_cut_off() {
+    fn accepts_reasons_of_complete_outputs() {
         for word in [
             "stop",
             "tool_calls",

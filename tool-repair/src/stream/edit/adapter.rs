@@ -195,7 +195,7 @@ mod tests {
         {\"name\":\"TodoWrite\",\"arguments\":\"{}\"}}]}}]}\n\n";
 
     #[test]
-    fn what_leaves_is_what_the_repairer_gives_and_the_end_comes_out_too() {
+    fn returns_the_output_of_the_repairer() {
         let (left, right) = OPEN.split_at(20);
         let items = collect(
             vec![Ok(left), Ok(right), Err("slow"), Ok("")],
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inner_stream_can_be_reached() {
+    fn returns_the_inner_stream() {
         let python = OPEN.replace("{}", "{'a': 1}").into_bytes();
         let body = Body(VecDeque::from([Ok(python), Ok(b"data: 1\n\n".to_vec())]), false);
         let repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_breaks_off_ends_no_call() {
+    fn aborted_streams_end_no_call() {
         let python = OPEN.replace("{}", "{'a': 1}");
         let items = collect(
             vec![Ok(&python), Ok("data: half"), Err("reset")],
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_error_of_its_own_the_stream_ends() {
+    fn ends_after_its_own_error() {
         let fixing = FormatFixing {
             fallback_on_error: false,
             ..FormatFixing::default()

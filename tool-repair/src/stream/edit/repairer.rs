@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_what_is_pushed_after_the_end() {
+    fn passes_bytes_after_the_end() {
         let late = b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":\
             {\"name\":\"TodoWrite\",\"arguments\":\"{'a'\"}}]}}]}\n\n";
         let ends: [fn(&mut StreamRepairer, &mut Vec<u8>); 2] =

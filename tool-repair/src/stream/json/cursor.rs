@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_found_by_their_spans() {
+    fn finds_values_by_their_spans() {
         let text = r#" { "a" : [1, {"b\"": "x\\"}, [ ] ], "c":"}\"", "d" : null ,"e":-1.5e3} "#;
         let mut found = Vec::new();
         let done = Cursor::new(text).object(|key, cursor| {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_is_skipped_and_what_is_of_another_kind_too() {
+    fn skips_unread_values_and_other_types() {
         let text = r#"{"a": {"b": 1}, "list": [[1], {"x": "y"}], "n": null, "z": 3}"#;
         let mut keys = Vec::new();
         let mut items = 0;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_makes_it_fail_or_stand_still() {
+    fn never_fails_or_loops() {
         for text in [
             "", "{", "[", "{\"", "{\"a", "{\"a\"", "{\"a\":", "]", "}", "[}", "{]", ",", "\"\\", "{:::",
             "[\"a\\",

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_and_serde_json_agrees() {
+    fn round_trips_like_serde_json() {
         let text: String = (0..0x300)
             .filter_map(char::from_u32)
             .chain("\u{2028}\u{2029}\u{85}你😀\u{10ffff}".chars())
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_escape_of_json_is_read() {
+    fn reads_every_json_escape() {
         assert_eq!(
             decoded(&[r#"\"\\\/\b\f\n\r\t\u00e9\u4F60\ud83d\ude00"#])
                 .unwrap()
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn replaces_halves_of_pairs_that_stand_alone() {
+    fn replaces_lone_surrogates_in_text() {
         let mut half = None;
         let mut text = String::new();
         for piece in [r"a\ud83d", r"\ude00\ude00\n", r"\ud83dx\u00e9", r"\ud83d"] {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_cut_in_two_is_one_character_and_half_a_pair_is_none() {
+    fn joins_split_pairs_and_rejects_lone_surrogates() {
         assert_eq!(decoded(&[r"a\ud83d", r"\ude00b"]), Ok(("a😀b".to_owned(), None)));
         assert_eq!(
             decoded(&[r"a\ud83d", "", r"\ude00"]),

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_replaced_where_it_stands_whatever_lines_it_is_on() {
+    fn replaces_values_on_any_lines() {
         let raw = b"event: e\ndata: {\"a\":\ndata:  {\"b\":\ndata: 1}, \"c\": \"x\"\ndata:}\n\n";
         let event = Event::whole(raw);
         let payload = Payload::parse(&event).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_has_no_payload() {
+    fn rejects_payloads_that_are_not_json() {
         for raw in [
             &b"data: [DONE]\n\n"[..],
             b"data: {\"a\":\n\n",

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dialect_is_read_as_it_is_written() {
+    fn parses_displayed_dialects() {
         for dialect in Dialect::ALL {
             assert_eq!(dialect.as_str().parse(), Ok(*dialect));
             let written = serde_json::to_string(dialect).unwrap();

@@ -169,7 +169,7 @@ impl Add for Depth {
 impl Sub for Depth {
     type Output = Self;
 
-    /// The additional depth.
+    /// Returns the additional depth.
     fn sub(self, less: Self) -> Self {
         Self {
             levels: self.levels.saturating_sub(less.levels),

@@ -225,7 +225,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
         entries.next(self, b'}')
     }
 
-    /// The key has no escapes: the fast path allows none.
+    /// Reads the key, which has no escapes on the fast path.
     #[inline]
     fn key(&mut self, _: &Left) -> Result<&'de str, DeserializeError> {
         let key = self.plain_string().ok_or_else(DeserializeError::fall_back)?;

@@ -99,7 +99,7 @@ impl<'de> Deserializer<'de> for MapKeyDeserializer<'de> {
         }
     }
 
-    /// A type that parses text usually reports the fault, not the expected text.
+    /// Reads the text. A type that parses text usually reports the fault, not the expected text.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let wanted = self.explains.then(|| (&visitor as &dyn Expected).to_string());
         let read = visitor.visit_borrowed_str(self.text);

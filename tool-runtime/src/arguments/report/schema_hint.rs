@@ -90,7 +90,7 @@ impl Display for SchemaHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schema = self.compiled.schema(self.schema);
         let object = schema.plain().and_then(|plain| plain.object.as_ref());
-        match as_deep_as_fits(|to, levels| self.draw(to, self.schema, self.known, levels)) {
+        match nested_to_the_limit(|to, levels| self.draw(to, self.schema, self.known, levels)) {
             Some(line) => f.write_str(&line),
             None => f.write_str(&object.map_or_else(|| "[…]".to_owned(), keys)),
         }
@@ -107,12 +107,12 @@ impl Display for Example<'_> {
             schema: SchemaId::ROOT,
             known: None,
         };
-        let line = as_deep_as_fits(|to, levels| hint.list(to, self.1, levels));
+        let line = nested_to_the_limit(|to, levels| hint.list(to, self.1, levels));
         f.write_str(line.as_deref().unwrap_or("[…]"))
     }
 }
 
-fn as_deep_as_fits(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<String> {
+fn nested_to_the_limit(draw: impl Fn(&mut Line, usize) -> fmt::Result) -> Option<String> {
     (1..=MAX_LEVELS).rev().find_map(|levels| {
         let mut line = Line(String::new());
         draw(&mut line, levels).ok().map(|()| line.0)

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn content_without_a_block_becomes_a_text() {
+    fn converts_content_without_a_block_to_text() {
         let audio = json!({ "type": "audio", "data": "UklGRgAAAAA=", "mimeType": "audio/wav" });
         assert_eq!(read(&audio), texts("audio (audio/wav, 8 bytes)"));
         let drawing = json!({ "type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml" });
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_content_is_its_text() {
+    fn text_of_a_value_without_content() {
         let value = json!({ "meal": "soup" });
         for sent in [
             json!({ "structuredContent": value }),

@@ -266,7 +266,7 @@ pub trait Respond {
     #[must_use]
     fn with_sources(self) -> Self;
 
-    /// Never callable: a type without an error has no causes.
+    /// Cannot be called, since a type without an error has no causes.
     #[must_use]
     fn causes(self) -> Self
     where
