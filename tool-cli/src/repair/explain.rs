@@ -144,7 +144,7 @@ fn note(text: String) -> Message<'static> {
 fn limit(reason: &str) -> Option<String> {
     let limits = Limits::default();
     let limits = [
-        ("nested deeper", limits.depth, "levels of nesting"),
+        ("nested too deeply", limits.depth, "levels of nesting"),
         ("a number longer", limits.number, "bytes of a number"),
         ("more white space", limits.space, "bytes of white space"),
         (
