@@ -445,7 +445,7 @@ async fn dates(
     format!("{by_day:?} {days:?}")
 }
 
-/// `docs/coercion.md` says so.
+/// `docs/coercion.md` specifies this behaviour.
 #[test]
 fn serde_alone_knows_the_spellings_of_dates() {
     let mut registry = ToolRegistry::new();

@@ -281,7 +281,7 @@ async fn window(
     format!("{:?}", window.span)
 }
 
-/// `docs/coercion.md` says so.
+/// `docs/coercion.md` specifies this behaviour.
 #[test]
 fn flattened_option_is_none_if_it_is_sent_in_part() {
     let mut registry = ToolRegistry::new();

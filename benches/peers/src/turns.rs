@@ -109,7 +109,7 @@ fn threads(count: usize, clock: Clock) -> Contender<'static> {
 /// Compute something.
 #[tool]
 async fn dig(
-    /// For how long.
+    /// Duration of the computation.
     depth: u64,
 ) -> u64 {
     deep(depth)
