@@ -300,7 +300,7 @@ impl TurnMachine {
 
     /// Allocates the position and the id of the next block in the client's stream. `called` is the tool if the block is a call.
     fn shown(&mut self, called: Option<&str>) -> Shown {
-        let is_internal = called.is_some_and(|name| self.rules.internal.contains(name));
+        let is_internal = called.is_some_and(|name| self.rules.internal_name(name).is_some());
         Shown {
             id: (called.is_some() && !is_internal).then(|| self.rules.ids.mint()),
             index: (!is_internal).then(|| self.next_index()),
@@ -373,7 +373,8 @@ impl TurnMachine {
         if !complete.message.blocks.is_empty() {
             self.truth.push(complete.message);
         }
-        let calls = complete.calls;
+        let mut calls = complete.calls;
+        self.correct_names(&mut calls);
         let is_mixed = calls.iter().any(|call| call.owner == Owner::External);
         let is_deferred = |call: &Call| self.rules.deferred.contains(&call.name);
         // A deferred call waits until no other call can become external.
@@ -404,6 +405,22 @@ impl TurnMachine {
             is_resumed: false,
         };
         actions.push(Action::Run(run));
+    }
+
+    /// Corrects names of internal tools that the model wrote in other letters. The true transcript keeps the model's spelling.
+    fn correct_names(&self, calls: &mut [Call]) {
+        for call in calls.iter_mut().filter(|call| call.owner == Owner::Internal) {
+            if let Some(name) = self.rules.internal_name(&call.name)
+                && name != call.name
+            {
+                tracing::warn!(
+                    called = call.name,
+                    tool = name,
+                    "a tool was called in other letters"
+                );
+                call.name = name.to_owned();
+            }
+        }
     }
 
     /// Handles the end of an internal call. The last call ends the round.
@@ -479,6 +496,7 @@ impl TurnMachine {
             call.visible_id = self.rules.ids.mint();
             // The permission was asked for the repaired arguments; the true transcript has arguments that the API accepts.
             let block = block.repaired().with_string("id", &call.visible_id);
+            let block = block.with_string("name", &call.name);
             let index = self.next_index();
             actions.push(Action::Send(Sent::Block {
                 index,

@@ -140,6 +140,8 @@ pub(crate) struct ClassifiedTools {
     pub(crate) internal: BTreeSet<String>,
     /// Names of internal tools that the client declares, too, and can run itself.
     pub(crate) declared: BTreeSet<String>,
+    /// Names of the client's tools. Empty if no internal tool is in the request.
+    pub(crate) external: BTreeSet<String>,
     /// Definitions for the upstream as the text of a list; `None` if the client's definitions are forwarded unchanged.
     pub(crate) definitions: Option<String>,
 }
@@ -213,16 +215,16 @@ pub(crate) fn classify<'a>(
         push(&tool.text);
     }
     list.push(']');
-    let declared: BTreeSet<String> = declared
-        .into_iter()
-        .filter(|tool| tool.internal.is_some())
-        .map(|tool| tool.name)
-        .collect();
+    let (internal, external): (Vec<_>, Vec<_>) =
+        declared.into_iter().partition(|tool| tool.internal.is_some());
+    let names = |tools: Vec<RequestTool<'_>>| tools.into_iter().map(|tool| tool.name).collect();
+    let (declared, external): (BTreeSet<String>, BTreeSet<String>) = (names(internal), names(external));
     let mut internal = declared.clone();
     internal.extend(added.iter().map(|tool| tool.name().to_owned()));
     Ok(ClassifiedTools {
         internal,
         declared,
+        external,
         definitions: Some(list),
     })
 }

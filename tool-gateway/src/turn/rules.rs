@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Rules {
     /// Names of the internal tools.
     pub(crate) internal: BTreeSet<String>,
+    /// Names of the client's tools.
+    pub(crate) external: BTreeSet<String>,
     /// Names of the internal tools whose calls wait for the client's results if a message also has external calls.
     pub(crate) deferred: BTreeSet<String>,
     /// Maximum number of internal rounds of a turn.
@@ -15,6 +17,23 @@ pub(crate) struct Rules {
     pub(crate) max_tokens: Option<u64>,
     /// Source of the ids of external calls.
     pub(crate) ids: IdSource,
+}
+
+impl Rules {
+    /// Returns the name of the internal tool that a call with this name runs. A name in other letters, such as `todowrite`, is accepted if
+    /// it fits exactly one tool of the request.
+    pub(crate) fn internal_name(&self, called: &str) -> Option<&str> {
+        if let Some(name) = self.internal.get(called) {
+            return Some(name);
+        }
+        if self.external.contains(called) {
+            return None;
+        }
+        let fits = |name: &&String| name.eq_ignore_ascii_case(called);
+        let mut names = self.internal.iter().chain(&self.external).filter(fits);
+        let name = names.next().filter(|_| names.next().is_none())?;
+        self.internal.contains(name).then_some(name)
+    }
 }
 
 /// Creates ids of calls, which are keyed hashes of their numbers. Sources with equal keys create equal ids.
@@ -31,5 +50,44 @@ impl IdSource {
         let hash = blake3::keyed_hash(key, &self.minted.to_le_bytes());
         self.minted += 1;
         format!("toolu_{}", crate::random::id_from(hash.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_other_letters_fit_one_internal_tool_or_none() {
+        let rules = |internal: &[&str], external: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Rules {
+                internal: names(internal),
+                external: names(external),
+                ..Rules::default()
+            }
+        };
+        for (called, internal, external, expected) in [
+            ("TodoWrite", &["TodoWrite"][..], &[][..], Some("TodoWrite")),
+            ("todowrite", &["TodoWrite"], &[], Some("TodoWrite")),
+            ("TODOWRITE", &["TodoWrite"], &["Read"], Some("TodoWrite")),
+            // The client's own.
+            ("todowrite", &["TodoWrite"], &["todowrite"], None),
+            ("Todowrite", &["TodoWrite"], &["todowrite"], None),
+            ("read", &["TodoWrite"], &["Read"], None),
+            // Two tools of the gateway.
+            ("TODOWRITE", &["TodoWrite", "Todowrite"], &[], None),
+            ("Todowrite", &["TodoWrite", "Todowrite"], &[], Some("Todowrite")),
+            // Other characters, and other letters than ASCII's.
+            ("todo_write", &["TodoWrite"], &[], None),
+            ("grü\u{df}en", &["GRÜ\u{df}EN"], &[], None),
+            ("", &["TodoWrite"], &[], None),
+        ] {
+            assert_eq!(
+                rules(internal, external).internal_name(called),
+                expected,
+                "{called}"
+            );
+        }
     }
 }

@@ -921,3 +921,46 @@ async fn caps_beyond_the_range_of_the_clock_are_none() {
     let reply = chat.say(&lab, "go").await;
     assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
 }
+
+/// Reports 81: the model writes the name of a tool in other letters.
+#[tokio::test]
+async fn a_name_in_other_letters_is_the_tool_of_the_gateway_and_stays_in_the_transcript() {
+    for is_stream in [false, true] {
+        let lab = Lab::in_order(json!([
+            says(&[call("LookUp", "a"), call("LATER", "b"), call("weather", "c")]),
+            says(&[text("Two.")]),
+            says(&[call("Weather", "d")]),
+        ]));
+        let mut chat = Chat::new(is_stream);
+        let first = chat.say(&lab, "go").await;
+        assert_eq!(first.shape(), ["weather"]);
+        assert_eq!(lab.runs.begun(), ["lookup a"], "the deferred call waits");
+        assert_eq!(chat.answer(&lab, &first).await.text(), "Two.");
+        assert_eq!(lab.runs.begun(), ["lookup a", "later b"]);
+        let sent = lab.last_seen();
+        let calls = sent["messages"][1]["content"].as_array().unwrap().iter();
+        let names: Vec<_> = calls.map(|block| block["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["LookUp", "LATER", "weather"], "as the model wrote them");
+        lab.assert_well_formed();
+        let metrics = lab.send(
+            axum::http::Request::get("/metrics")
+                .body(axum::body::Body::empty())
+                .unwrap(),
+        );
+        let metrics = crate::reply::bytes(metrics.await.into_body()).await;
+        let metrics = String::from_utf8(metrics.to_vec()).unwrap();
+        assert!(metrics.contains(r#"tool="lookup",outcome="ok"} 1"#), "{metrics}");
+        // The client's own tools keep the model's spelling.
+        assert_eq!(chat.say(&lab, "and?").await.shape(), ["Weather"]);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_the_client_declares_in_other_letters_is_its_own() {
+    let lab = Lab::new(json!([says(&[call("LOOKUP", "a"), call("Lookup", "b")])]));
+    let mut chat = Chat::new(true);
+    let own = json!({ "name": "LOOKUP", "description": "Mine.", "input_schema": { "type": "object" } });
+    chat.body["tools"].as_array_mut().unwrap().push(own);
+    assert_eq!(chat.say(&lab, "go").await.shape(), ["LOOKUP", "Lookup"]);
+    assert!(lab.runs.begun().is_empty());
+}

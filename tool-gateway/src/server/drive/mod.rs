@@ -164,6 +164,7 @@ impl<'a> Drive<'a> {
         let is_deferred = |name: &&String| tools.deferred.contains(tools.ownership.internal_name(name));
         let rules = Rules {
             internal: job.tools.internal.clone(),
+            external: job.tools.external.clone(),
             deferred: job.tools.internal.iter().filter(is_deferred).cloned().collect(),
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,

@@ -1,6 +1,6 @@
 //! [`RequestHandler`]: handles requests like the gateway, without a server.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use futures_util::FutureExt as _;
@@ -150,6 +150,7 @@ impl RequestHandler {
 pub(super) fn rules(conversation: &Conversation) -> Rules {
     Rules {
         internal: ["Internal", "Deferred", "Interrupted"].map(str::to_owned).into(),
+        external: BTreeSet::new(),
         deferred: ["Deferred".to_owned()].into(),
         max_rounds: 25,
         max_tokens: None,
