@@ -3,10 +3,12 @@
 //! A value is projected, and then written as RFC 8785 defines. The projection removes `cache_control`, nulls, `is_error: false`, empty text
 //! blocks and thinking, and turns a string into one text block. The arguments of calls are not projected, since a null is a value there.
 
+use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
+use super::texts::is_space;
 use crate::wire::block::Block;
 use crate::wire::object::has_escapes;
 
@@ -95,6 +97,54 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     tools.iter().map(without_nulls).collect()
 }
 
+/// Joins the neighbouring texts of canonical content, and removes their white space, for the look-up key of a message of the model. Without
+/// `has_input`, removes the arguments of calls.
+pub(super) fn joined(blocks: &[Value], has_input: bool) -> Vec<Cow<'_, Value>> {
+    let mut joined: Vec<Cow<'_, Value>> = Vec::new();
+    let mut text = String::new();
+    for block in blocks {
+        if let Some(own) = plain_text(block) {
+            text.extend(own.chars().filter(|character| !is_space(*character)));
+            continue;
+        }
+        joined.extend(take_text(&mut text));
+        joined.push(match block {
+            Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "text") => {
+                let mut block = block.clone();
+                if let Some(Value::String(own)) = block.get_mut("text") {
+                    own.retain(|character| !is_space(character));
+                }
+                Cow::Owned(block)
+            }
+            Value::Object(fields) if !has_input && fields.contains_key("input") => {
+                let mut fields = fields.clone();
+                fields.shift_remove("input");
+                Cow::Owned(Value::Object(fields))
+            }
+            _ => Cow::Borrowed(block),
+        });
+    }
+    joined.extend(take_text(&mut text));
+    joined
+}
+
+/// Returns the text of a block that has no other fields, such as citations, which are lost when texts are joined.
+fn plain_text(block: &Value) -> Option<&str> {
+    let fields = block.as_object().filter(|fields| fields.len() == 2)?;
+    let text = fields
+        .get("text")
+        .filter(|_| fields.get("type").is_some_and(|kind| kind == "text"));
+    text?.as_str()
+}
+
+/// Returns the collected text as a block, unless it is empty.
+fn take_text(text: &mut String) -> Option<Cow<'static, Value>> {
+    let text = Some(std::mem::take(text)).filter(|text| !text.is_empty())?;
+    let fields = [("text", text), ("type", "text".to_owned())];
+    let fields = fields.map(|(name, value)| (name.to_owned(), Value::String(value)));
+    Some(Cow::Owned(Value::Object(Map::from_iter(fields))))
+}
+
 /// Returns the part of a canonical block that stays equal when a client trims texts and, if `has_input` is false, rewrites arguments.
 pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
     if let Some(Value::String(text)) = block.get_mut("text") {
@@ -114,7 +164,7 @@ pub(crate) fn bytes(value: &Value) -> Vec<u8> {
 }
 
 /// Serializes a list with these items as RFC 8785 defines.
-pub(super) fn list_bytes(items: &[Value]) -> Vec<u8> {
+pub(super) fn list_bytes(items: &[impl Borrow<Value>]) -> Vec<u8> {
     let mut out = Vec::new();
     write_list(items, &mut out);
     out
@@ -146,13 +196,13 @@ fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn write_list(items: &[Value], out: &mut Vec<u8>) {
+fn write_list(items: &[impl Borrow<Value>], out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        write(item, out);
+        write(item.borrow(), out);
     }
     out.push(b']');
 }

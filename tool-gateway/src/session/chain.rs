@@ -58,15 +58,34 @@ pub(crate) struct ChainKey {
 /// Digests of canonical values, by the digest of their texts. Entries that were not used recently are removed.
 #[derive(Debug, Default)]
 struct DigestCache {
-    latest: HashMap<Digest, Digest>,
-    before: HashMap<Digest, Digest>,
+    latest: HashMap<Digest, Content>,
+    before: HashMap<Digest, Content>,
 }
 
-/// Maximum number of digests in `latest`. Both maps together take about 5 MB.
+/// Digests of the content of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Content {
+    /// Digest of the canonical form.
+    exact: Digest,
+    /// Digest of the canonical form with joined texts, for messages of the model. Equal to `exact` for other messages.
+    joined: Digest,
+}
+
+impl Content {
+    /// Creates the digests of content that is not the model's.
+    fn exact(digest: Digest) -> Self {
+        Self {
+            exact: digest,
+            joined: digest,
+        }
+    }
+}
+
+/// Maximum number of digests in `latest`. Both maps together take about 7 MB.
 const MAX_WRITTEN: usize = 32 << 10;
 
 impl DigestCache {
-    fn get(&mut self, written: Digest) -> Option<Digest> {
+    fn get(&mut self, written: Digest) -> Option<Content> {
         if let Some(known) = self.latest.get(&written) {
             return Some(*known);
         }
@@ -75,7 +94,7 @@ impl DigestCache {
         Some(known)
     }
 
-    fn insert(&mut self, written: Digest, known: Digest) {
+    fn insert(&mut self, written: Digest, known: Content) {
         if self.latest.len() >= MAX_WRITTEN {
             self.before = std::mem::take(&mut self.latest);
         }
@@ -118,6 +137,12 @@ impl ChainKey {
         self.digest(&[b"content", &canonical::list_bytes(content)])
     }
 
+    /// Computes the digest of a canonical list of blocks with joined texts.
+    fn joined(&self, content: &[Value], has_input: bool) -> Digest {
+        let joined = canonical::joined(content, has_input);
+        self.digest(&[b"joined content", &canonical::list_bytes(&joined)])
+    }
+
     /// Computes the next digest of a chain, after this content.
     fn next(&self, previous: Digest, role: &Role, content: Digest) -> Digest {
         self.digest(&[&previous.0, role.as_str().as_bytes(), &content.0])
@@ -130,13 +155,14 @@ impl ChainKey {
         let tools = request.tools();
         written.extend(&tools);
         let written: Vec<&[u8]> = written.iter().map(|text| text.as_bytes()).collect();
-        self.known(&written, || {
+        let context = self.known(&written, || {
             let context = Value::Array(vec![
                 Value::Array(canonical::system(system)),
                 Value::Array(canonical::tools(&tools)),
             ]);
-            self.digest(&[b"context", &canonical::bytes(&context)])
-        })
+            Content::exact(self.digest(&[b"context", &canonical::bytes(&context)]))
+        });
+        context.exact
     }
 
     /// Computes the digest of the other fields of a request, except `stream`.
@@ -151,17 +177,18 @@ impl ChainKey {
             .iter()
             .flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
         let written: Vec<&[u8]> = std::iter::once(&b"written settings"[..]).chain(written).collect();
-        self.known(&written, || {
+        let settings = self.known(&written, || {
             let fields = settings
                 .iter()
                 .map(|(name, text)| ((*name).to_owned(), canonical::value(text)));
             let settings = Value::Object(fields.collect());
-            self.digest(&[b"settings", &canonical::bytes(&settings)])
-        })
+            Content::exact(self.digest(&[b"settings", &canonical::bytes(&settings)]))
+        });
+        settings.exact
     }
 
-    /// Returns the cached digest of the value with this text, or computes the digest.
-    fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Digest) -> Digest {
+    /// Returns the cached digests of the value with this text, or computes the digests.
+    fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Content) -> Content {
         let written = self.digest(written);
         // The lock is not held while the digest is computed.
         let known = self.lock().get(written);
@@ -186,6 +213,8 @@ pub(crate) struct Group {
     pub(crate) messages: Vec<usize>,
     /// Canonical content of the last group, if its role is `assistant`; otherwise empty.
     content: Vec<Value>,
+    /// Digest of the canonical content, without the conversation before it.
+    pub(crate) exact: Digest,
     /// Digest of the chain after this group.
     pub(crate) digest: Digest,
 }
@@ -205,6 +234,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
                 role: message.role.clone(),
                 messages: vec![index],
                 content: Vec::new(),
+                exact: beginning,
                 digest: beginning,
             }),
         }
@@ -215,26 +245,45 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
         let at = || group.messages.iter();
         let messages = || at().filter_map(|at| request.messages.get(*at));
         let content = || canonical::content(messages().flat_map(|message| &message.blocks));
+        let digests = |content: &[Value]| match group.role {
+            Role::Assistant => Content {
+                exact: key.content(content),
+                joined: key.joined(content, true),
+            },
+            _ => Content::exact(key.content(content)),
+        };
         // The answer may continue the last group.
         let of_content = if index == last && group.role == Role::Assistant {
             group.content = content();
-            key.content(&group.content)
+            digests(&group.content)
         } else {
             let mut written: Vec<&[u8]> = vec![b"written messages"];
             written.extend(at().filter_map(|at| request.message_text(*at)).map(str::as_bytes));
-            key.known(&written, || key.content(&content()))
+            key.known(&written, || digests(&content()))
         };
-        digest = key.next(digest, &group.role, of_content);
+        digest = key.next(digest, &group.role, of_content.joined);
+        group.exact = of_content.exact;
         group.digest = digest;
     }
     groups
+}
+
+/// Computes the digests of the chain with exact texts, after each group. These are the points in records of version 5, and parts of the
+/// identities of requests.
+pub(crate) fn exact_chain(key: &ChainKey, beginning: Digest, groups: &[Group]) -> Vec<Digest> {
+    let mut digest = beginning;
+    let next = |group: &Group| {
+        digest = key.next(digest, &group.role, group.exact);
+        digest
+    };
+    groups.iter().map(next).collect()
 }
 
 /// Visible content of an answer, in canonical form.
 pub(crate) struct AnswerContent<'k> {
     key: &'k ChainKey,
     blocks: Vec<Value>,
-    content: Digest,
+    joined: Digest,
 }
 
 impl<'k> AnswerContent<'k> {
@@ -242,7 +291,7 @@ impl<'k> AnswerContent<'k> {
         let blocks = canonical::content(blocks);
         Self {
             key,
-            content: key.content(&blocks),
+            joined: key.joined(&blocks, true),
             blocks,
         }
     }
@@ -255,29 +304,30 @@ impl<'k> AnswerContent<'k> {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let content = [last.content.as_slice(), &self.blocks].concat();
                 self.key
-                    .next(previous, &Role::Assistant, self.key.content(&content))
+                    .next(previous, &Role::Assistant, self.key.joined(&content, true))
             }
             _ => {
                 let previous = groups.last().map_or(beginning, |group| group.digest);
-                self.key.next(previous, &Role::Assistant, self.content)
+                self.key.next(previous, &Role::Assistant, self.joined)
             }
         }
     }
 
-    /// Returns the digest of the content, without the conversation before it.
-    pub(crate) fn digest(&self) -> Digest {
-        self.content
+    /// Computes the digest of the content, without the conversation before it.
+    pub(crate) fn exact(&self) -> Digest {
+        self.key.content(&self.blocks)
     }
 
-    /// Computes the digest of the content with trimmed texts, and with the arguments of calls only if all arguments are JSON.
-    pub(crate) fn outline(&self, has_input: bool) -> Digest {
-        let is_trimmed = |block: &Value| {
-            let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
-            text.trim().len() == text.len()
-        };
-        if has_input && self.blocks.iter().all(is_trimmed) {
-            return self.content;
+    /// Computes the digest of the content with joined texts, and with the arguments of calls only if all arguments are JSON.
+    pub(crate) fn joined(&self, has_input: bool) -> Digest {
+        if has_input {
+            return self.joined;
         }
+        self.key.joined(&self.blocks, false)
+    }
+
+    /// Computes the outline in records of version 5, which is the digest of the content with trimmed texts.
+    pub(crate) fn trimmed(&self, has_input: bool) -> Digest {
         let blocks = self.blocks.iter().cloned();
         let outline: Vec<_> = blocks.map(|block| canonical::outline(block, has_input)).collect();
         self.key.content(&outline)

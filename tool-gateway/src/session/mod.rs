@@ -14,6 +14,7 @@
 //! | `ExternalToolInterrupt`, `can_use_tool_callback` | a turn that is suspended: `turn/machine.rs`; `tool_runtime::permission` |
 //! | `handle_tool_result` | `turn/restore.rs` |
 
+pub(crate) mod texts;
 pub(crate) mod canonical;
 pub(crate) mod principal;
 pub(crate) mod chain;

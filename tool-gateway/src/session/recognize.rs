@@ -1,12 +1,12 @@
 //! Recognizes the session of a request, and the stored turns in its history. An uncertain history is forwarded unchanged: a session is
 //! never resumed by a guess.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::chain::{AnswerContent, ChainKey, Digest, Group, groups};
+use super::chain::{AnswerContent, ChainKey, Digest, Group, exact_chain, groups};
 use super::principal::Principal;
 use super::record::{SessionId, Turn};
 use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
@@ -24,6 +24,8 @@ pub(crate) enum Found {
     Key,
     /// History of the request.
     Chain,
+    /// The history of the request, with another system prompt or with other tools.
+    History,
     /// No session was found.
     New,
 }
@@ -34,6 +36,7 @@ impl Found {
             Self::Minted => "minted",
             Self::Key => "key",
             Self::Chain => "chain",
+            Self::History => "history",
             Self::New => "new",
         }
     }
@@ -100,15 +103,19 @@ pub(crate) fn key_digest(key: &ChainKey, principal: &Principal, name: &str) -> D
     key.digest(&[b"key", principal.as_bytes(), name.as_bytes()])
 }
 
+/// Returns whether a tool is declared to the upstream with a request.
+pub(crate) type IsDeclared<'a> = &'a (dyn Fn(&str) -> bool + Sync);
+
 /// Recognizes a request with one pass over its messages and one look-up in the store.
 pub(crate) async fn recognize(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,
     request: &MessagesRequest,
+    ignore_context: Option<IsDeclared<'_>>,
 ) -> Result<Recognized, StoreError> {
     let mut recognized = Recognized::unknown(key, client, request);
-    let lookup = look_up(key, store, client, request, &recognized).await?;
+    let lookup = look_up(key, store, client, request, &recognized, ignore_context).await?;
     let chosen = choose(&lookup);
     recognized.found = chosen.found;
     recognized.turns = chosen.turns;
@@ -161,6 +168,7 @@ async fn look_up(
     client: &Client,
     request: &MessagesRequest,
     recognized: &Recognized,
+    ignore_context: Option<IsDeclared<'_>>,
 ) -> Result<Lookup, StoreError> {
     let groups = &recognized.groups;
     let named = named(key, store, client).await?;
@@ -168,24 +176,31 @@ async fn look_up(
     // Session with the highest priority, if it occurs in the history.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
+    let candidates = Candidates::find(key, store, request, recognized, expected.as_ref()).await?;
     let mut lookup = Lookup {
         context: recognized.context,
         answers: answer_indexes(groups),
         named,
         minted,
-        candidates: candidates(store, groups, expected.as_ref()).await?,
+        candidates: candidates.turns,
         last: None,
     };
     lookup.last = lookup.last_known();
+    if let Some(is_declared) = ignore_context
+        && client.keys.is_empty()
+        && lookup.minted.is_none()
+        && !candidates.is_cut
+        && let Some(last) = lookup.last_in_other_context(is_declared)
+    {
+        lookup.last = Some(last);
+    }
     // Another session was found. After points with many turns, turns of that session may be missing among the candidates.
     if let Some(LastKnown { turn, .. }) = &lookup.last
         && expected.as_ref() != Some(&turn.session)
-        && lookup
-            .candidates
-            .values()
-            .any(|turns| turns.len() >= MAX_TURNS_OF_POINT)
+        && candidates.is_cut
     {
-        lookup.candidates = candidates(store, groups, Some(&turn.session)).await?;
+        let candidates = Candidates::find(key, store, request, recognized, Some(&turn.session)).await?;
+        lookup.candidates = candidates.turns;
     }
     Ok(lookup)
 }
@@ -205,6 +220,36 @@ impl Lookup {
                 self.longest(Found::Key, |_, turn| turn.session == *named)
             })
             .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
+    }
+
+    /// Returns the last turn of the history if all messages of the model are turns of exactly one session that has hidden rounds, with any
+    /// system prompts and tools. A request for a title or a summary has equal messages without tools, and must not get the hidden rounds.
+    fn last_in_other_context(&self, is_declared: IsDeclared<'_>) -> Option<LastKnown> {
+        let index = *self.answers.last()?;
+        match &self.last {
+            None => {}
+            Some(last) if last.found == Found::Chain && last.index < index => {}
+            Some(_) => return None,
+        }
+        let last = self.candidates.get(&index)?;
+        let session = &last.first()?.session;
+        if last.iter().any(|turn| turn.session != *session) {
+            return None;
+        }
+        let turn = |index: &usize| {
+            let turn = unambiguous(self.candidates.get(index)?, Some(session))?;
+            (turn.session == *session).then_some(turn)
+        };
+        let turns = self.answers.iter().map(turn).collect::<Option<Vec<_>>>()?;
+        let mut with_hidden = turns.iter().filter(|turn| turn.has_hidden_round()).peekable();
+        with_hidden.peek()?;
+        let is_declared = |turn: &Arc<Turn>| turn.called().all(|name| is_declared(&name));
+        let turn = with_hidden.all(is_declared).then(|| turns.last().cloned())??;
+        Some(LastKnown {
+            found: Found::History,
+            index,
+            turn,
+        })
     }
 
     /// Returns the last turn of the history that `accepts` accepts.
@@ -321,32 +366,100 @@ fn restore_minted(
     }
 }
 
-/// Returns the stored turns after each assistant group.
-async fn candidates(
-    store: &dyn SessionStore,
-    groups: &[Group],
-    session: Option<&SessionId>,
-) -> Result<HashMap<usize, Vec<Arc<Turn>>>, StoreError> {
-    let answers = answer_indexes(groups);
-    // The first request of a conversation needs no look-up.
-    if answers.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let points: Vec<Digest> = answers
-        .iter()
-        .filter_map(|index| Some(groups.get(*index)?.digest))
-        .collect();
-    let turns = store.turns(&points, session).await?;
-    Ok(answers.into_iter().zip(turns).collect())
+/// Stored turns after each assistant group.
+struct Candidates {
+    turns: HashMap<usize, Vec<Arc<Turn>>>,
+    /// Whether a point has more turns than a store returns.
+    is_cut: bool,
 }
 
-/// Returns whether the blocks equal a turn's visible blocks, except for white space around texts and for invalid arguments.
+impl Candidates {
+    async fn find(
+        key: &ChainKey,
+        store: &dyn SessionStore,
+        request: &MessagesRequest,
+        recognized: &Recognized,
+        session: Option<&SessionId>,
+    ) -> Result<Self, StoreError> {
+        let groups = &recognized.groups;
+        let answers = answer_indexes(groups);
+        // The first request of a conversation needs no lookup.
+        if answers.is_empty() {
+            return Ok(Self {
+                turns: HashMap::new(),
+                is_cut: false,
+            });
+        }
+        let points: Vec<Digest> = answers
+            .iter()
+            .filter_map(|index| Some(groups.get(*index)?.digest))
+            .collect();
+        let mut turns = store.turns(&points, session).await?;
+        if store.is_durable() {
+            find_exact(key, store, recognized, &answers, &mut turns, session).await?;
+        }
+        let is_cut = turns.iter().any(|turns| turns.len() >= MAX_TURNS_OF_POINT);
+        // The history after an edited message is not the session's.
+        let mut edited: HashSet<SessionId> = HashSet::new();
+        for (index, turns) in answers.iter().zip(&mut turns) {
+            let found: HashSet<_> = turns.iter().map(|turn| turn.session.clone()).collect();
+            let exact = groups.get(*index).map(|group| group.exact);
+            turns.retain(|turn| {
+                let is_same =
+                    || exact == Some(turn.answer) || turn.has_texts(group_blocks(request, groups, *index));
+                !edited.contains(&turn.session) && is_same()
+            });
+            let is_edited = |session: &SessionId| turns.iter().all(|turn| turn.session != *session);
+            edited.extend(found.into_iter().filter(is_edited));
+        }
+        Ok(Self {
+            turns: answers.into_iter().zip(turns).collect(),
+            is_cut,
+        })
+    }
+}
+
+/// Adds turns of records of version 5, whose points are digests of each text. Version 6 is the last version that reads such records.
+async fn find_exact(
+    key: &ChainKey,
+    store: &dyn SessionStore,
+    recognized: &Recognized,
+    answers: &[usize],
+    turns: &mut [Vec<Arc<Turn>>],
+    session: Option<&SessionId>,
+) -> Result<(), StoreError> {
+    let mut missing: Vec<_> = answers
+        .iter()
+        .zip(turns)
+        .filter(|(_, turns)| turns.is_empty())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let chain = exact_chain(key, recognized.beginning, &recognized.groups);
+    let points: Vec<Digest> = missing
+        .iter()
+        .filter_map(|(index, _)| chain.get(**index).copied())
+        .collect();
+    let earlier = store.turns(&points, session).await?;
+    for ((_, turns), mut earlier) in missing.iter_mut().zip(earlier) {
+        earlier.retain(|turn| !turn.is_joined);
+        **turns = earlier;
+    }
+    Ok(())
+}
+
+/// Returns whether the blocks equal a turn's visible blocks, except for the division of texts and for invalid arguments.
 fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
     let content = AnswerContent::new(key, blocks.clone());
-    content.digest() == turn.answer
-        || [true, false]
-            .into_iter()
-            .any(|has_input| content.outline(has_input) == turn.outline)
+    if !turn.is_joined {
+        return content.exact() == turn.answer
+            || [true, false]
+                .into_iter()
+                .any(|has_input| content.trimmed(has_input) == turn.outline);
+    }
+    let is_outline = |has_input| content.joined(has_input) == turn.outline;
+    (is_outline(true) || is_outline(false)) && turn.has_texts(blocks.clone())
 }
 
 /// Finds turns before the last known one by the ids of their calls, if the client has changed their content. The last known turn proves
@@ -471,8 +584,13 @@ async fn named(
     Ok(None)
 }
 
-/// Returns the session keys of a request. A session key is only a hint, which the history must confirm.
-pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> Vec<String> {
+/// Returns the session keys of a request, combined with the agent of the session. A session key is only a hint, which the history must
+/// confirm.
+pub(crate) fn session_keys(
+    header: Option<&str>,
+    agent: Option<&str>,
+    request: &MessagesRequest,
+) -> Vec<String> {
     let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
     let user = request
         .get("metadata")
@@ -487,6 +605,10 @@ pub(crate) fn session_keys(header: Option<&str>, request: &MessagesRequest) -> V
         .get("thread")
         .and_then(|thread| serde_json::from_str::<String>(thread).ok());
     keys.extend(thread.map(|id| format!("thread {id}")));
+    if let Some(agent) = agent.filter(|agent| !agent.is_empty()) {
+        // Headers have no line breaks, so keys of different agents differ.
+        keys = keys.iter().map(|key| format!("agent {agent}\n{key}")).collect();
+    }
     keys
 }
 
@@ -520,6 +642,7 @@ mod tests {
             context: digest,
             answer: digest,
             outline: digest,
+            is_joined: true,
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

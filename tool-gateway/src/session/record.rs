@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::chain::Digest;
+use super::texts::Texts;
 use crate::wire::block::Block;
 use crate::wire::role::Role;
 
@@ -58,11 +59,13 @@ pub struct Turn {
     pub(crate) point: Digest,
     /// Digest of the request's system prompt and tools.
     pub(crate) context: Digest,
-    /// Digest of the visible content, without the conversation before it.
+    /// Digest of the visible content, without the conversation before it. Equal to `outline` if the message passed unchanged.
     pub(crate) answer: Digest,
-    /// Digest of the visible content that stays equal when a client trims texts or rewrites invalid arguments. Equal to `answer` if the
-    /// turn has no calls, since such a turn is found only by its whole content.
+    /// Digest of the visible content that stays equal when a client joins, divides or trims texts, or rewrites invalid arguments.
     pub(crate) outline: Digest,
+    /// Whether `point` and `outline` are digests of joined texts. In records of version 5, these are digests of each text.
+    #[serde(default)]
+    pub(crate) is_joined: bool,
     /// Messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
     pub(crate) truth: Vec<TrueMessage>,
     /// Whether the client saw all true messages.
@@ -91,6 +94,34 @@ impl Turn {
             .iter()
             .filter(|call| call.owner == Owner::External)
             .map(|call| call.visible_id.as_str())
+    }
+
+    /// Returns whether the gateway ran calls before the last message of the turn.
+    pub(crate) fn has_hidden_round(&self) -> bool {
+        self.truth.iter().any(|message| message.role == Role::User)
+    }
+
+    /// Returns the names of the tools that the model called.
+    pub(crate) fn called(&self) -> impl Iterator<Item = String> {
+        let blocks = self.truth.iter().flat_map(|message| &message.blocks);
+        blocks.filter_map(|block| Some(block.tool_use()?.name))
+    }
+
+    /// Returns the visible blocks with their positions in `visible`. Blocks that are in no true message, such as a notice of the gateway, are
+    /// left out.
+    pub(crate) fn visible_blocks(&self) -> impl Iterator<Item = (usize, &Block)> {
+        let block = |origin: &Origin| self.truth.get(origin.message)?.blocks.get(origin.block);
+        let blocks = self.visible.iter().map(block).enumerate();
+        blocks.filter_map(|(index, block)| Some((index, block?)))
+    }
+
+    /// Returns whether a client's message with an equal look-up key has the texts of the turn, in any division. The texts of a message that
+    /// passed unchanged are not stored and not compared, since nothing is restored.
+    pub(crate) fn has_texts<'b>(&self, sent: impl Iterator<Item = &'b Block>) -> bool {
+        let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block).collect();
+        // The model does not see a notice of the gateway.
+        let is_notice = visible.is_empty() && !self.visible.is_empty();
+        self.truth.is_empty() || is_notice || Texts::new(sent).is_same(&Texts::new(visible.into_iter()))
     }
 
     /// Frees the memory that texts do not need.

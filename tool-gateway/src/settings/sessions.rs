@@ -59,6 +59,8 @@ pub(crate) struct SessionSettings {
     /// Maximum size of a client's turns, in bytes.
     #[serde(rename = "client_mb", deserialize_with = "units::mebibytes_u64")]
     pub(crate) client_bytes: u64,
+    /// Whether a history is also found with another system prompt or other tools.
+    pub(crate) ignore_context: bool,
 }
 
 impl Default for SessionSettings {
@@ -68,6 +70,7 @@ impl Default for SessionSettings {
             max_bytes: None,
             client_turns: DEFAULT_TURNS_PER_CLIENT,
             client_bytes: DEFAULT_BYTES_PER_CLIENT,
+            ignore_context: true,
         }
     }
 }

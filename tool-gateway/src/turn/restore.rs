@@ -9,10 +9,11 @@ use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
+use crate::session::texts::ends_in_visible;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::message::{Message, push_message, push_text};
-use crate::wire::object::{Object, push_string, with_field};
+use crate::wire::object::{Object, push_string, set_field};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -382,13 +383,18 @@ fn blocks_of(recognized: &Recognized, request: &MessagesRequest, index: usize) -
 /// Returns the true messages of a turn with the cache marks of the client's request.
 fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
-    let marks = echoed.iter().filter(|block| block.is_counted()).map(mark);
-    for (mark, origin) in marks.zip(&turn.visible) {
-        let block = messages
-            .get_mut(origin.message)
-            .and_then(|message| message.blocks.get_mut(origin.block));
+    let echoed: Vec<&Block> = echoed.iter().filter(|block| block.is_counted()).collect();
+    let marks: Vec<_> = echoed.iter().map(|block| mark(block)).collect();
+    if marks.iter().all(Option::is_none) {
+        return messages;
+    }
+    let (origins, visible): (Vec<_>, Vec<_>) = turn.visible_blocks().unzip();
+    for (mark, end) in marks.into_iter().zip(ends_in_visible(&echoed, &visible)) {
+        let origin = end.and_then(|end| turn.visible.get(*origins.get(end)?));
+        let block = origin.and_then(|origin| messages.get_mut(origin.message)?.blocks.get_mut(origin.block));
         if let (Some(mark), Some(block)) = (mark, block) {
-            *block = Block::new(with_field(block.as_str(), "cache_control", &mark));
+            // Two parts of one text may have marks.
+            *block = Block::new(set_field(block.as_str(), "cache_control", &mark));
         }
     }
     messages

@@ -104,6 +104,11 @@ impl Block {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
 
+    /// Returns the text of a text block, unless it is empty.
+    pub(crate) fn text_value(&self) -> Option<Cow<'_, str>> {
+        (self.kind() == Kind::Text).then(|| self.object().text("text"))?
+    }
+
     /// Returns the arguments of a call as they arrived, if they are not a JSON object.
     pub(crate) fn raw_input(&self) -> Option<&str> {
         self.raw_input.as_deref()

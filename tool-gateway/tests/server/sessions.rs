@@ -35,11 +35,31 @@ fn of_type(fields: &Map<String, Value>, kind: &str) -> bool {
     fields.get("type").is_some_and(|found| found == kind)
 }
 
+/// Joins the neighbouring texts of the model's messages. Thinking is dropped.
+fn join_texts(messages: &mut Value, seam: &str) {
+    for message in messages.as_array_mut().unwrap() {
+        if let (true, Value::Array(blocks)) = (message["role"] == "assistant", &mut message["content"]) {
+            let mut joined: Vec<Value> = Vec::new();
+            for block in std::mem::take(blocks) {
+                match (joined.last_mut(), block["type"].as_str()) {
+                    (Some(last), Some("text")) if last["type"] == "text" => {
+                        let texts = [&last["text"], &block["text"]].map(|text| text.as_str().unwrap());
+                        last["text"] = texts.join(seam).into();
+                    }
+                    (_, Some("thinking")) => {}
+                    _ => joined.push(block),
+                }
+            }
+            *blocks = joined;
+        }
+    }
+}
+
 /// Changes that a client makes to its messages.
 type Drift = fn(&mut Value);
 
 /// Observed changes.
-const DRIFTS: [(&str, Drift); 13] = [
+const DRIFTS: [(&str, Drift); 17] = [
     ("nothing", |_| {}),
     ("keys sorted", |messages| {
         objects(messages, &mut |fields| {
@@ -114,6 +134,37 @@ const DRIFTS: [(&str, Drift); 13] = [
         for message in messages.as_array_mut().unwrap() {
             if let (true, Value::Array(blocks)) = (message["role"] == "assistant", &mut message["content"]) {
                 blocks.insert(0, text(""));
+            }
+        }
+    }),
+    ("texts joined", |messages| join_texts(messages, "")),
+    ("texts joined by a blank line", |messages| {
+        join_texts(messages, "\n\n");
+    }),
+    ("answers of texts became strings", |messages| {
+        join_texts(messages, "\n");
+        for message in messages.as_array_mut().unwrap() {
+            let texts = message["content"].as_array().filter(|blocks| blocks.len() == 1);
+            let string = texts.map_or(Value::Null, |blocks| blocks[0]["text"].clone());
+            if message["role"] == "assistant" && string.is_string() {
+                message["content"] = string;
+            }
+        }
+    }),
+    ("texts split, with other space at their ends", |messages| {
+        for message in messages.as_array_mut().unwrap() {
+            if let (true, Value::Array(blocks)) = (message["role"] == "assistant", &mut message["content"]) {
+                let split =
+                    std::mem::take(blocks)
+                        .into_iter()
+                        .flat_map(|block| match block["text"].as_str() {
+                            Some(string) if string.len() > 1 => {
+                                let (left, right) = string.split_at(1);
+                                vec![text(&format!("\n{left} ")), text(&format!("{right}\u{a0}"))]
+                            }
+                            _ => vec![block],
+                        });
+                *blocks = split.collect();
             }
         }
     }),
@@ -544,35 +595,138 @@ async fn user_id_without_a_session_is_not_a_key() {
 }
 
 #[tokio::test]
-async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids_and_lose_one_without() {
+async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids() {
     for change in [0, 1] {
         let lab = Lab::new(script());
         let mut chat = Chat::new(true);
         chat.body["system"] = "one".into();
         let first = chat.say(&lab, "go").await;
-        let vary = |body: &mut Value| match change {
-            0 => body["system"] = "two".into(),
-            _ => drop(body["tools"].as_array_mut().unwrap().pop()),
-        };
-        vary(&mut chat.body);
+        match change {
+            0 => chat.body["system"] = "two".into(),
+            _ => drop(chat.body["tools"].as_array_mut().unwrap().pop()),
+        }
         let second = chat.answer(&lab, &first).await;
         assert_eq!(second.session(), (first.session().0, "minted".to_owned()));
         assert!(lab.last_seen().to_string().contains("lookup of a"));
         lab.assert_well_formed();
-        // Unknown by the history alone.
-        let lab = Lab::in_order(json!([
-            says(&[call("lookup", "a")]),
-            says(&[text("One.")]),
-            says(&[text("Two.")])
-        ]));
+    }
+}
+
+/// A hidden round, and answers.
+fn hidden_round() -> Value {
+    json!([
+        says(&[call("lookup", "a")]),
+        says(&[text("One.")]),
+        says(&[text("Two.")]),
+        says(&[text("Three.")]),
+        says(&[text("Four.")]),
+    ])
+}
+
+/// Reports 77: chat interfaces have a clock in the system prompt.
+#[tokio::test]
+async fn a_history_is_found_although_system_prompt_or_tools_have_changed() {
+    for change in [0, 1, 2] {
+        let lab = Lab::in_order(hidden_round());
         let mut chat = Chat::new(true);
+        let vary = |chat: &mut Chat, turn: usize| match change {
+            0 => chat.body["system"] = format!("It is {turn} o'clock.").into(),
+            1 => {
+                let tool = json!({ "name": format!("more{turn}"), "input_schema": { "type": "object" } });
+                chat.body["tools"].as_array_mut().unwrap().push(tool);
+            }
+            // The context of the first turn is that of the third, which must not lose the second.
+            _ => chat.body["system"] = format!("{}", turn % 2).into(),
+        };
+        vary(&mut chat, 0);
+        let first = chat.say(&lab, "go").await;
+        assert_eq!(first.session().1, "new");
+        for turn in 1..4 {
+            vary(&mut chat, turn);
+            let next = chat.say(&lab, "next").await;
+            assert_eq!(
+                next.session(),
+                (first.session().0, "history".to_owned()),
+                "{change} {turn}"
+            );
+            let sent = lab.last_seen()["messages"].clone();
+            assert!(sent.to_string().contains("lookup of a"), "{sent}");
+            // A request of the same context is found by it.
+            assert_eq!(sent.as_array().unwrap().len(), 3 + 2 * turn, "{sent}");
+        }
+        lab.assert_well_formed();
+        lab.assert_one_prefix();
+    }
+}
+
+/// Change between the first request of a client and the second.
+type ChatChange = fn(&mut Chat);
+
+#[tokio::test]
+async fn a_history_in_another_context_is_found_only_with_its_tools_and_without_doubt() {
+    let title = |chat: &mut Chat| drop(chat.body.as_object_mut().unwrap().shift_remove("tools"));
+    let rows: [(&str, ChatChange); 6] = [
+        ("a clock", |_| {}),
+        ("a title: no tools", title),
+        ("without the tool that was called", |chat| {
+            chat.body["tools"].as_array_mut().unwrap().remove(0);
+        }),
+        ("another client", |chat| {
+            chat.headers.push(("x-api-key", "bo".to_owned()));
+        }),
+        ("a key of another session", |chat| {
+            chat.body["thread"] = "other".into();
+        }),
+        ("an answer of someone else", |chat| {
+            chat.messages().extend([user("?"), assistant("I see.")]);
+        }),
+    ];
+    for (name, change) in rows {
+        let lab = Lab::in_order(hidden_round());
+        let mut chat = Chat::new(false);
         chat.body["system"] = "one".into();
         let first = chat.say(&lab, "go").await;
-        vary(&mut chat.body);
+        chat.body["system"] = "two".into();
+        change(&mut chat);
         let second = chat.say(&lab, "next").await;
-        assert_eq!(second.session().1, "new");
-        assert_ne!(first.session().0, second.session().0);
-        assert!(!lab.last_seen().to_string().contains("lookup of a"));
+        let is_found = name == "a clock";
+        assert_eq!(
+            second.session().1,
+            if is_found { "history" } else { "new" },
+            "{name}"
+        );
+        assert_eq!(second.session().0 == first.session().0, is_found, "{name}");
+        if !is_found {
+            let mut sent = chat.body["messages"].clone();
+            sent.as_array_mut().unwrap().pop();
+            assert_eq!(lab.last_seen()["messages"], sent, "{name}");
+        }
+    }
+    // Two sessions with one visible history, in two contexts.
+    let lab = two_finds();
+    let mut chats = ["ada", "bo"].map(|name| {
+        let mut chat = Chat::new(false);
+        chat.body["system"] = name.into();
+        chat
+    });
+    for chat in &mut chats {
+        chat.say(&lab, "find me").await;
+    }
+    let [mut ada, mut bo] = chats;
+    bo.body["system"] = "other".into();
+    assert_eq!(bo.say(&lab, "and?").await.session().1, "new");
+    assert!(!lab.last_seen().to_string().contains("lookup of"));
+    assert_eq!(ada.say(&lab, "and?").await.session().1, "chain");
+    // No hidden round, and the setting.
+    let turns = json!([says(&[text("One.")]), says(&[text("Two.")])]);
+    for (turns, is_ignored) in [(turns, true), (hidden_round(), false)] {
+        let script = json!({ "turns": turns, "order": "requests" });
+        let lab = Lab::with(script, |gateway| gateway.with_ignore_context(is_ignored));
+        let mut chat = Chat::new(false);
+        chat.body["system"] = "one".into();
+        chat.say(&lab, "go").await;
+        chat.body["system"] = "two".into();
+        assert_eq!(chat.say(&lab, "next").await.session().1, "new");
     }
 }
 
@@ -740,4 +894,163 @@ async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_i
     assert!(lab.last_seen()["messages"].to_string().contains("write of a"));
     lab.assert_well_formed();
     lab.assert_one_prefix();
+}
+
+/// Reports 78: chat interfaces keep an answer as one string.
+#[tokio::test]
+async fn a_joined_answer_keeps_hidden_round_and_list_and_an_edited_one_does_not() {
+    let mut write = call("TodoWrite", "w");
+    write["input"] =
+        json!({ "todos": [{ "content": "Keep me", "status": "pending", "activeForm": "Keeping" }] });
+    let read = json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
+    for (answer, is_known) in [
+        ("if x:\n    y Done.", true),
+        ("if x:\n    yDone.", true),
+        ("\u{feff}if x:\n    y\n\nDone.\n", true),
+        // White space inside of a text, and other characters.
+        ("if x:\n  y Done.", false),
+        ("if x:\n    y Done", false),
+        ("if x:\n    y done.", false),
+    ] {
+        let lab = Lab::in_order(json!([
+            says(&[text("if x:\n    y"), write.clone()]),
+            says(&[text("Done.")]),
+            says(std::slice::from_ref(&read)),
+            says(&[text("Three.")]),
+            says(&[text("Four.")]),
+        ]));
+        let mut chat = Chat::new(false);
+        let first = chat.say(&lab, "go").await;
+        chat.messages()[1] = assistant(answer);
+        let second = chat.say(&lab, "what is to do?").await;
+        assert_eq!(second.session().0 == first.session().0, is_known, "{answer:?}");
+        assert_eq!(
+            second.session().1,
+            if is_known { "chain" } else { "new" },
+            "{answer:?}"
+        );
+        let sent = lab.last_seen()["messages"].to_string();
+        assert_eq!(
+            sent.matches("Keep me").count(),
+            if is_known { 2 } else { 0 },
+            "{sent}"
+        );
+        if !is_known {
+            assert_eq!(
+                lab.last_seen()["messages"][1],
+                assistant(answer),
+                "as it was sent"
+            );
+        }
+        // Later messages are of an edited history, too.
+        let third = chat.say(&lab, "and?").await;
+        assert_eq!(
+            third.session(),
+            (second.session().0, "chain".to_owned()),
+            "{answer:?}"
+        );
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn a_mark_on_a_joined_text_belongs_to_its_last_block() {
+    let lab = Lab::in_order(json!([
+        says(&[text("One."), call("lookup", "a")]),
+        says(&[text("Two."), call("weather", "b")]),
+        says(&[text("Three.")]),
+        says(&[text("Four.")]),
+    ]));
+    let mark = json!({ "type": "ephemeral" });
+    let mut chat = Chat::new(true);
+    let first = chat.say(&lab, "go").await;
+    chat.messages()[1]["content"][0]["text"] = "One.\n\nTwo.".into();
+    chat.messages()[1]["content"][0]["cache_control"] = mark.clone();
+    chat.messages()[1]["content"].as_array_mut().unwrap().remove(1);
+    chat.answer(&lab, &first).await;
+    let sent = lab.last_seen();
+    assert_eq!(sent["messages"][1]["content"][0], text("One."), "{sent}");
+    assert_eq!(sent["messages"][3]["content"][0]["cache_control"], mark, "{sent}");
+    assert_eq!(sent.to_string().matches("cache_control").count(), 1, "{sent}");
+    // On the call behind it, and on both parts of one text.
+    let call = &mut chat.messages()[1]["content"][1];
+    call["cache_control"] = mark.clone();
+    let third = &mut chat.messages()[3]["content"];
+    *third = json!([{ "type": "text", "text": "Th", "cache_control": mark }, { "type": "text", "text": "ree.", "cache_control": mark }]);
+    chat.messages()[1]["content"][0]
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("cache_control");
+    chat.say(&lab, "next").await;
+    let sent = lab.last_seen();
+    assert_eq!(sent["messages"][3]["content"][1]["cache_control"], mark, "{sent}");
+    let marked = json!([{ "type": "text", "text": "Three.", "cache_control": mark }]);
+    assert_eq!(sent["messages"][5]["content"], marked, "{sent}");
+    lab.assert_well_formed();
+}
+
+/// Reports 79: a subagent has the session id of its parent, and a separate history and list.
+#[tokio::test]
+async fn agents_of_one_session_have_their_own_lists_with_every_kind_of_key() {
+    let write = |task: &str| {
+        let todos = json!([{ "content": task, "status": "pending", "activeForm": task }]);
+        json!({ "type": "tool_use", "id": "up_w", "name": "TodoWrite", "input": { "todos": todos } })
+    };
+    let read = || json!({ "type": "tool_use", "id": "up_r", "name": "TodoRead", "input": {} });
+    for kind in ["header", "user_id", "thread"] {
+        let lab = Lab::in_order(json!([
+            says(&[write("of the parent")]),
+            says(&[text("One.")]),
+            says(&[read()]),
+            says(&[write("of the agent")]),
+            says(&[text("Two.")]),
+            says(&[read()]),
+            says(&[text("Three.")]),
+            says(&[read()]),
+            says(&[text("Four.")]),
+        ]));
+        let chat = |agent: Option<&str>| {
+            let mut chat = Chat::new(true);
+            match kind {
+                "header" => chat.headers.push(("x-claude-code-session-id", "11".to_owned())),
+                "user_id" => {
+                    let user_id = json!({ "session_id": "11" }).to_string();
+                    chat.body["metadata"] = json!({ "user_id": user_id });
+                }
+                _ => chat.body["thread"] = "11".into(),
+            }
+            let agent = agent.map(|agent| ("x-claude-code-agent-id", agent.to_owned()));
+            chat.headers.extend(agent);
+            chat
+        };
+        let seen = || lab.last_seen()["messages"].to_string();
+        let parent = chat(None).say(&lab, "go").await;
+        let agent = chat(Some("a")).say(&lab, "you are an agent").await;
+        assert_eq!(agent.session().1, "new", "{kind}");
+        assert_ne!(agent.session().0, parent.session().0, "{kind}");
+        assert!(!seen().contains("of the parent"), "{kind}: {}", seen());
+        // After a compaction, the key alone finds the session.
+        let mut compacted = chat(None);
+        compacted
+            .messages()
+            .extend([user("A summary."), assistant("I see.")]);
+        let reply = compacted.say(&lab, "what is to do?").await;
+        assert_eq!(reply.session(), (parent.session().0, "key".to_owned()), "{kind}");
+        assert!(
+            seen().contains("of the parent") && !seen().contains("of the agent"),
+            "{kind}: {}",
+            seen()
+        );
+        let mut compacted = chat(Some("a"));
+        compacted
+            .messages()
+            .extend([user("Another summary."), assistant("I see.")]);
+        let reply = compacted.say(&lab, "what is to do?").await;
+        assert_eq!(reply.session(), (agent.session().0, "key".to_owned()), "{kind}");
+        assert!(
+            seen().contains("of the agent") && !seen().contains("of the parent"),
+            "{kind}: {}",
+            seen()
+        );
+    }
 }

@@ -27,12 +27,8 @@ pub(crate) fn turn_record(
     if !begun.is_empty() {
         content = AnswerContent::new(key, begun.iter().chain(visible_blocks()));
     }
-    let outline = if answer.calls.is_empty() {
-        content.digest()
-    } else {
-        let mut blocks = begun.iter().chain(visible_blocks());
-        content.outline(blocks.all(|block| block.raw_input().is_none()))
-    };
+    let mut blocks = begun.iter().chain(visible_blocks());
+    let outline = content.joined(blocks.all(|block| block.raw_input().is_none()));
     let offset = restored.prior.len();
     let mut truth = restored.prior.clone();
     truth.extend(answer.truth.iter().cloned());
@@ -49,8 +45,9 @@ pub(crate) fn turn_record(
         session: job.session.clone(),
         point,
         context: recognized.context,
-        answer: content.digest(),
+        answer: content.exact(),
         outline,
+        is_joined: true,
         is_unchanged: answer.is_unchanged && restored.prior.is_empty() && refused_thinking.is_none(),
         drops_thinking: refused_thinking.is_some(),
         truth,

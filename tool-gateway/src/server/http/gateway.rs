@@ -203,6 +203,15 @@ impl Gateway {
         Ok(())
     }
 
+    /// Sets whether a history is also found after a change of the system prompt or the tools, such as a clock in the prompt; true by
+    /// default. The history must belong to exactly one session of the client, and the request must declare every tool that the hidden rounds
+    /// call.
+    #[must_use]
+    pub fn with_ignore_context(mut self, ignore_context: bool) -> Self {
+        self.shared.settings.sessions.ignore_context = ignore_context;
+        self
+    }
+
     /// Sets the maximum number of internal rounds of a turn, 25 by default. After the last one, the client receives `pause_turn` and can
     /// continue.
     #[must_use]

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 
 use crate::server::turns::shared::Shared;
-use crate::session::chain::Digest;
+use crate::session::chain::{Digest, exact_chain};
 use crate::session::recognize::{Client, Recognized};
 use crate::wire::request::MessagesRequest;
 
@@ -16,10 +16,8 @@ pub(crate) fn identity(
     recognized: &Recognized,
     request: &MessagesRequest,
 ) -> Digest {
-    let history = recognized
-        .groups
-        .last()
-        .map_or(recognized.beginning, |group| group.digest);
+    let history = exact_chain(&shared.secret, recognized.beginning, &recognized.groups);
+    let history = history.last().copied().unwrap_or(recognized.beginning);
     let settings = shared.secret.settings(request);
     let digests = [history, recognized.context, settings];
     let mut identity = vec![client.principal.as_bytes()];

@@ -2,7 +2,7 @@
 //! passes the request through or runs its turn.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -31,13 +31,16 @@ use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
-use crate::session::recognize::{Client, Found, Recognized, client_digest, recognize, session_keys};
+use crate::session::recognize::{
+    Client, Found, IsDeclared, Recognized, client_digest, recognize, session_keys,
+};
 use crate::session::record::{Call, SessionId};
 use crate::turn::ownership::{ClassifiedTools, classify};
 use crate::turn::restore;
 use crate::turn::upstream_request::{self, AskedRound};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
+use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -201,7 +204,11 @@ async fn look_up(
 ) -> Result<(Client, ClassifiedTools, Recognized), ApiError> {
     let client = Client {
         principal,
-        keys: session_keys(header(&parts.headers, "x-claude-code-session-id"), request),
+        keys: session_keys(
+            header(&parts.headers, "x-claude-code-session-id"),
+            header(&parts.headers, "x-claude-code-agent-id"),
+            request,
+        ),
     };
     let tools = classify(
         &request.tools(),
@@ -210,7 +217,7 @@ async fn look_up(
         shared.settings.offload.is_some().then_some(READ_OFFLOADED),
         &shared.settings.tools.ownership,
     )?;
-    let recognized = recognized(shared, &client, request).await?;
+    let recognized = recognized(shared, &client, request, &tools).await?;
     Ok((client, tools, recognized))
 }
 
@@ -220,8 +227,16 @@ async fn recognized(
     shared: &Shared,
     client: &Client,
     request: &MessagesRequest,
+    tools: &ClassifiedTools,
 ) -> Result<Recognized, ApiError> {
-    match recognize(&shared.secret, &*shared.store, client, request).await {
+    let names = OnceLock::new();
+    let is_declared = |name: &str| {
+        let names: &Vec<String> = names.get_or_init(|| declared_names(request, tools));
+        names.iter().any(|declared| declared.eq_ignore_ascii_case(name))
+    };
+    let ignore_context = shared.settings.sessions.ignore_context;
+    let ignore_context = ignore_context.then_some(&is_declared as IsDeclared<'_>);
+    match recognize(&shared.secret, &*shared.store, client, request, ignore_context).await {
         Ok(recognized) => Ok(recognized),
         Err(error) => {
             let unread = save::unread(&error);
@@ -231,6 +246,15 @@ async fn recognized(
             Ok(Recognized::unknown(&shared.secret, client, request))
         }
     }
+}
+
+/// Returns the names of the tools in the request to the upstream.
+fn declared_names(request: &MessagesRequest, tools: &ClassifiedTools) -> Vec<String> {
+    let declared = request.tools();
+    let declared = declared
+        .iter()
+        .filter_map(|tool| Object::parse(tool).ok()?.string("name"));
+    declared.chain(tools.internal.iter().cloned()).collect()
 }
 
 fn session_header(session: &SessionId, found: Found) -> HeaderValue {

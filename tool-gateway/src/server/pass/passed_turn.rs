@@ -89,9 +89,10 @@ impl PassedTurn {
             session: self.session.clone(),
             point: answer.point(*beginning, groups),
             context: *context,
-            answer: answer.digest(),
-            // The message has no calls, so the outline equals the digest.
-            outline: answer.digest(),
+            // Nothing is restored, so no text is compared.
+            answer: answer.joined(true),
+            outline: answer.joined(true),
+            is_joined: true,
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

@@ -119,6 +119,7 @@ mod tests {
             context: digest,
             answer: digest,
             outline: digest,
+            is_joined: true,
             truth: vec![TrueMessage {
                 role: Role::User,
                 blocks: vec![Block::text(&"x".repeat(bytes))],

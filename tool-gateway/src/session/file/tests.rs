@@ -47,6 +47,7 @@ impl Look {
                     context: client,
                     answer: client,
                     outline: client,
+                    is_joined: true,
                     truth: Vec::new(),
                     is_unchanged: true,
                     drops_thinking: false,

@@ -7,6 +7,7 @@ mod caps;
 mod expiry;
 mod damaged_files;
 mod growth;
+mod earlier;
 
 use serde_json::{Map, Value};
 
@@ -38,6 +39,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
         context: digest("context"),
         answer: digest("answer"),
         outline: digest("outline"),
+        is_joined: true,
         truth: vec![TrueMessage {
             role: Role::Assistant,
             blocks: vec![Block::text(&"x".repeat(1000))],

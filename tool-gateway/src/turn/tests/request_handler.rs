@@ -39,7 +39,7 @@ impl RequestHandler {
     }
 
     fn recognize(&self, conversation: &Conversation, request: &MessagesRequest) -> Recognized {
-        let recognized = recognize(&self.key, &*conversation.store, &self.client, request);
+        let recognized = recognize(&self.key, &*conversation.store, &self.client, request, None);
         recognized.now_or_never().unwrap().unwrap()
     }
 
@@ -116,8 +116,9 @@ impl RequestHandler {
             session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
             point: content.point(recognized.beginning, &recognized.groups),
             context: recognized.context,
-            answer: content.digest(),
-            outline: content.outline(blocks().all(|block| block.raw_input().is_none())),
+            answer: content.exact(),
+            outline: content.joined(blocks().all(|block| block.raw_input().is_none())),
+            is_joined: true,
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,

@@ -1,0 +1,118 @@
+//! Sessions that the previous version of the program has stored.
+
+use serde_json::{Value, json};
+
+use super::{Folder, save, turn};
+use crate::session::chain::{AnswerContent, ChainKey, exact_chain, groups};
+use crate::session::encoding::encode;
+use crate::session::file::FileStore;
+use crate::session::principal::Principal;
+use crate::session::recognize::{Client, Found, recognize};
+use crate::session::record::{TrueMessage, Turn};
+use crate::session::store::SessionStore as _;
+use crate::wire::block::Block;
+use crate::wire::request::MessagesRequest;
+use crate::wire::role::Role;
+
+/// A turn after this history as version 5 stored it: its point and its outline hold each text, and it has no other digests.
+fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> Turn {
+    let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
+    let beginning = key.beginning(&client.principal);
+    let points = exact_chain(key, beginning, &groups(key, beginning, &request));
+    let blocks = &request.messages.last().unwrap().blocks;
+    let content = AnswerContent::new(key, blocks.iter());
+    let hidden = Block::new(r#"{"type":"tool_use","id":"up_h","name":"Hidden","input":{}}"#);
+    let stored = Turn {
+        point: *points.last().unwrap(),
+        context: key.context(&request),
+        answer: content.exact(),
+        outline: content.trimmed(true),
+        truth: vec![TrueMessage {
+            role: Role::Assistant,
+            blocks: [vec![hidden], blocks.clone()].concat(),
+        }],
+        ..turn(id, "ses_a", "")
+    };
+    let mut record = serde_json::to_value(&stored).unwrap();
+    assert!(
+        record
+            .as_object_mut()
+            .unwrap()
+            .shift_remove("is_joined")
+            .is_some()
+    );
+    let record = serde_json::from_value::<Turn>(record).unwrap();
+    assert!(!record.is_joined && encode(&record).is_ok());
+    record
+}
+
+#[tokio::test]
+async fn sessions_of_the_previous_version_are_found_and_continued() {
+    let (key, folder) = (ChainKey::new([1; 32]), Folder::new("earlier"));
+    let store = FileStore::open(folder.file()).unwrap();
+    let client = Client {
+        principal: Principal::from_key_name("ada"),
+        keys: Vec::new(),
+    };
+    let texts = |texts: &[&str]| {
+        let blocks: Vec<_> = texts
+            .iter()
+            .map(|text| json!({ "type": "text", "text": text }))
+            .collect();
+        json!({ "role": "assistant", "content": blocks })
+    };
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let first = json!([user("go"), texts(&["a ", "b"])]);
+    save(&store, earlier_turn(&key, &client, &first, "first")).await;
+    let recognize = async |messages: Value| {
+        let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
+        recognize(&key, &store, &client, &request, None).await.unwrap()
+    };
+    let known = recognize(json!([user("go"), texts(&["a ", "b"]), user("on")])).await;
+    assert_eq!((known.found, known.last_known), (Found::Chain, Some(1)));
+    // A session of both versions.
+    let messages = json!([user("go"), texts(&["a ", "b"]), user("on"), texts(&["c", "d"])]);
+    let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
+    let later = Turn {
+        point: groups(&key, key.beginning(&client.principal), &request)
+            .last()
+            .unwrap()
+            .digest,
+        context: key.context(&request),
+        truth: Vec::new(),
+        ..turn("later", "ses_a", "")
+    };
+    save(&store, later).await;
+    let joined = json!([
+        user("go"),
+        texts(&["a ", "b"]),
+        user("on"),
+        texts(&["c\n\nd"]),
+        user("and?")
+    ]);
+    let known = recognize(joined).await;
+    assert_eq!((known.found, known.last_known), (Found::Chain, Some(3)));
+    assert_eq!(known.turns[&1].id, "first");
+    // An id finds a turn with trimmed texts, too.
+    let call = Block::new(r#"{"type":"tool_use","id":"toolu_1","name":"n","input":{}}"#);
+    let mut suspended = earlier_turn(&key, &client, &json!([user("go"), texts(&["a "])]), "suspended");
+    let shown = [Block::text("a "), call.clone()];
+    let content = AnswerContent::new(&key, shown.iter());
+    (suspended.answer, suspended.outline) = (content.exact(), content.trimmed(true));
+    let saved = crate::session::store::SavedTurn {
+        calls: vec![crate::session::recognize::call_digest(
+            &key,
+            &client.principal,
+            "toolu_1",
+        )],
+        client: crate::session::recognize::client_digest(&key, &client.principal),
+        turn: suspended,
+        keys: Vec::new(),
+        progress: None,
+    };
+    store.save(saved).await.unwrap();
+    let call: Value = serde_json::from_str(call.as_str()).unwrap();
+    let echo = json!({ "role": "assistant", "content": [{ "type": "text", "text": "a" }, call] });
+    let known = recognize(json!([user("edited"), echo, user("on")])).await;
+    assert_eq!((known.found, known.last_known), (Found::Minted, Some(1)));
+}

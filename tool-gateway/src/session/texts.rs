@@ -1,0 +1,262 @@
+//! Texts of a message of the model, without their division into blocks: chat interfaces return two text blocks as one string, and trim
+//! texts.
+
+use crate::wire::block::Block;
+
+/// Returns whether clients remove a character from the ends of texts, with `trim` of JavaScript or `strip` of Python.
+pub(super) fn is_space(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{feff}' | '\u{1c}'..='\u{1f}')
+}
+
+/// Texts of a message in order, with the positions at which text blocks begin or end.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    text: String,
+    seams: Vec<usize>,
+}
+
+impl Texts {
+    /// Joins the texts of blocks.
+    pub(crate) fn new<'b>(blocks: impl Iterator<Item = &'b Block>) -> Self {
+        let mut texts = Self::default();
+        for text in blocks.filter_map(Block::text_value) {
+            texts.seams.push(texts.text.len());
+            texts.text.push_str(&text);
+            texts.seams.push(texts.text.len());
+        }
+        texts
+    }
+
+    /// Returns whether two messages differ only in the division of their texts, and in white space at the ends of texts.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        if self.text == other.text {
+            return true;
+        }
+        let (mut left, mut right) = (Gaps::new(self), Gaps::new(other));
+        loop {
+            let (left, right) = (left.next_gap(), right.next_gap());
+            let is_same = left.has_seam || right.has_seam || left.space == right.space;
+            if !is_same || left.before != right.before {
+                return false;
+            }
+            if left.before.is_none() {
+                return true;
+            }
+        }
+    }
+}
+
+/// Iterator over the white space between the other characters of texts.
+struct Gaps<'t> {
+    text: &'t str,
+    seams: &'t [usize],
+    at: usize,
+}
+
+/// White space before a character or the end.
+struct Gap<'t> {
+    space: &'t str,
+    /// Whether a text block begins or ends in the white space.
+    has_seam: bool,
+    /// Next character; `None` at the end.
+    before: Option<char>,
+}
+
+impl<'t> Gaps<'t> {
+    fn new(texts: &'t Texts) -> Self {
+        Self {
+            text: &texts.text,
+            seams: &texts.seams,
+            at: 0,
+        }
+    }
+
+    fn next_gap(&mut self) -> Gap<'t> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let after = rest.trim_start_matches(is_space);
+        let space = rest.get(..rest.len() - after.len()).unwrap_or_default();
+        let end = self.at + space.len();
+        let seams = self.seams.partition_point(|seam| *seam <= end);
+        self.seams = self.seams.get(seams..).unwrap_or_default();
+        let before = after.chars().next();
+        self.at = end + before.map_or(0, char::len_utf8);
+        Gap {
+            space,
+            has_seam: seams > 0,
+            before,
+        }
+    }
+}
+
+/// Returns for each sent block the index of the visible block that has its end. A joined text ends in the last of its visible blocks. The
+/// messages differ only in the division of their texts.
+pub(crate) fn ends_in_visible(sent: &[&Block], visible: &[&Block]) -> Vec<Option<usize>> {
+    let (mut texts, mut others) = (Vec::new(), Vec::new());
+    for (index, end) in BlockEnd::of_all(visible).into_iter().enumerate() {
+        match end {
+            BlockEnd::Text { characters } => texts.push((characters, index)),
+            BlockEnd::Other { .. } => others.push(index),
+        }
+    }
+    let find = |end| match end {
+        BlockEnd::Text { characters } => {
+            let after = texts.partition_point(|(other, _)| *other < characters);
+            texts.get(after).map(|(_, index)| *index)
+        }
+        BlockEnd::Other { before } => others.get(before).copied(),
+    };
+    BlockEnd::of_all(sent).into_iter().map(find).collect()
+}
+
+/// Position of a block's end in a message, independent of the division of texts.
+#[derive(Debug, Clone, Copy)]
+enum BlockEnd {
+    /// Number of characters of texts up to the end of the block, without white space.
+    Text { characters: usize },
+    /// Number of other blocks before the block.
+    Other { before: usize },
+}
+
+impl BlockEnd {
+    fn of_all(blocks: &[&Block]) -> Vec<Self> {
+        let (mut characters, mut others) = (0, 0);
+        let end = |block: &&Block| {
+            if let Some(text) = block.text_value() {
+                characters += text.chars().filter(|character| !is_space(*character)).count();
+                return Self::Text { characters };
+            }
+            others += 1;
+            Self::Other { before: others - 1 }
+        };
+        blocks.iter().map(end).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(texts: &[&str]) -> Vec<Block> {
+        let block = |text: &&str| match *text {
+            "|" => Block::new(r#"{"type":"tool_use","id":"a","name":"n","input":{}}"#),
+            text => Block::text(text),
+        };
+        texts.iter().map(block).collect()
+    }
+
+    /// Character of a text, or the begin or end of a trimmed text.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Token {
+        Seam,
+        Char(char),
+    }
+
+    fn tokens(texts: &[&str]) -> Vec<Token> {
+        let of_text = |text: &&str| {
+            let characters: Vec<_> = text.trim().chars().map(Token::Char).collect();
+            [vec![Token::Seam], characters, vec![Token::Seam]].concat()
+        };
+        texts.iter().flat_map(of_text).collect()
+    }
+
+    /// Returns whether one string has both forms, if a seam matches any white space.
+    fn matches(left: &[Token], right: &[Token]) -> bool {
+        match (left, right) {
+            ([], []) => true,
+            ([Token::Seam, rest @ ..], _) if matches(rest, right) => true,
+            (_, [Token::Seam, rest @ ..]) if matches(left, rest) => true,
+            ([Token::Seam, ..], [Token::Char(' '), rest @ ..]) => matches(left, rest),
+            ([Token::Char(' '), rest @ ..], [Token::Seam, ..]) => matches(rest, right),
+            ([Token::Char(left), left_rest @ ..], [Token::Char(right), right_rest @ ..]) => {
+                left == right && matches(left_rest, right_rest)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns all divisions of short texts of two characters.
+    fn divided_texts() -> Vec<Vec<String>> {
+        let mut all = vec![String::new()];
+        for _ in 0..5 {
+            let longer = all.iter().flat_map(|text| {
+                let is_divided = text.is_empty() || text.ends_with('/');
+                let next = if is_divided { "a " } else { "a /" };
+                next.chars().map(move |character| format!("{text}{character}"))
+            });
+            let longer: Vec<String> = longer.collect();
+            all.extend(longer);
+        }
+        all.sort();
+        all.dedup();
+        all.iter()
+            .map(|text| text.split('/').map(str::to_owned).collect())
+            .collect()
+    }
+
+    #[test]
+    fn texts_are_the_same_in_any_division_and_in_no_other_case() {
+        let all = divided_texts();
+        let mut same = 0;
+        for left in &all {
+            let left: Vec<&str> = left.iter().map(String::as_str).collect();
+            let left_blocks = blocks(&left);
+            for right in &all {
+                let right: Vec<&str> = right.iter().map(String::as_str).collect();
+                let is_same = Texts::new(left_blocks.iter()).is_same(&Texts::new(blocks(&right).iter()));
+                assert_eq!(
+                    is_same,
+                    matches(&tokens(&left), &tokens(&right)),
+                    "{left:?} {right:?}"
+                );
+                same += usize::from(is_same);
+            }
+        }
+        assert!(same > all.len(), "{same} of {}", all.len());
+    }
+
+    #[test]
+    fn white_space_inside_of_a_text_counts() {
+        let is_same = |left: &[&str], right: &[&str]| {
+            Texts::new(blocks(left).iter()).is_same(&Texts::new(blocks(right).iter()))
+        };
+        for same in [
+            (&["a", "b"][..], &["ab"][..]),
+            (&["a", "b"], &["a\n\nb"]),
+            (&["a b"], &["a", "b"]),
+            (&["\u{feff}a\n"], &["a"]),
+            (&["a", "|", "b"], &["a\n", "|", " b"]),
+            (&["é", "\u{1f600}"], &["é \u{1f600}"]),
+        ] {
+            assert!(is_same(same.0, same.1) && is_same(same.1, same.0), "{same:?}");
+        }
+        for other in [
+            (&["a b"][..], &["ab"][..]),
+            (&["a b"], &["a  b"]),
+            (&["a", "b c"], &["a b  c"]),
+            (&["if x:\n    y"], &["if x:\n  y"]),
+            (&["a"], &["a", "b"]),
+        ] {
+            assert!(
+                !is_same(other.0, other.1) && !is_same(other.1, other.0),
+                "{other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn end_of_a_joined_text_is_in_the_last_of_its_blocks() {
+        let ends = |sent: &[&str], visible: &[&str]| {
+            let (sent, visible) = (blocks(sent), blocks(visible));
+            let sent: Vec<_> = sent.iter().collect();
+            ends_in_visible(&sent, &visible.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(ends(&["a\n\nb"], &["a", "b"]), [Some(1)]);
+        assert_eq!(ends(&["a", "b"], &["a", "b"]), [Some(0), Some(1)]);
+        assert_eq!(
+            ends(&["ab", "|", "c", "d"], &["a", "b", "|", "cd"]),
+            [1, 2, 3, 3].map(Some)
+        );
+        assert_eq!(ends(&["a", " ", "|"], &["a", "|"]), [0, 0, 1].map(Some));
+        assert_eq!(ends(&["a", "|"], &["a"]), [Some(0), None]);
+    }
+}
