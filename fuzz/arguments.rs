@@ -1,4 +1,4 @@
-//! Properties of the arguments of every call: of an annotated function, and of a tool with a schema in JSON.
+//! Properties of the arguments of every call: for an annotated function, and for a tool with a JSON schema.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::support::random::Random;
 use super::support::runtime::block_on;
 use super::support::schemas::{self, Kinds};
 
-/// Far more than any input of these sizes needs; what takes more than linear time takes much more.
+/// Far more than any input of these sizes needs. Work that is not linear takes much more.
 const LONGEST: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -22,7 +22,7 @@ thread_local! {
     static DYNAMIC: ToolRegistry = everything::dynamic();
 }
 
-/// A text for a tool with everything. The first byte chooses the policy.
+/// Checks a text as arguments of a tool with every kind of parameter. The first byte selects the policy.
 pub fn typed(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else {
         return;
@@ -66,8 +66,8 @@ pub fn typed(input: &[u8]) {
     }
 }
 
-/// Whether the schema that is shown decided everything: it shows neither defaults nor what is strict, nor that `i64` is
-/// narrower than 64 bits of either sign, nor that serde's enums take one key only.
+/// Returns whether the shown schema determined the result: the schema contains neither defaults nor strictness, nor the range of `i64`, nor
+/// that serde's enums accept only one key.
 fn is_by_the_schema(request: &ToolCallRequest) -> bool {
     let by_marks = |issue: &Issue| {
         matches!(
@@ -89,7 +89,7 @@ fn has_wide_number(value: &Value) -> bool {
     }
 }
 
-/// A schema and arguments, both chosen by the bytes.
+/// Checks a schema and arguments that the bytes generate.
 pub fn dynamic(input: &[u8]) {
     let mut random = Random::of(input);
     let kinds = Kinds {
@@ -131,7 +131,7 @@ pub fn dynamic(input: &[u8]) {
     }
 }
 
-/// Any JSON as a schema, and any text as arguments for it, after a NUL.
+/// Checks any JSON as a schema, and any text as arguments, separated by a NUL.
 pub fn schemas(input: &[u8]) {
     let (schema, text) = halves(input);
     let Ok(schema) = serde_json::from_str::<Value>(&schema) else {
@@ -149,7 +149,7 @@ pub fn schemas(input: &[u8]) {
     }
 }
 
-/// Both sides of the first NUL.
+/// Splits the input at the first NUL.
 fn halves(input: &[u8]) -> (String, String) {
     let text = String::from_utf8_lossy(input);
     match text.split_once('\0') {
@@ -158,12 +158,12 @@ fn halves(input: &[u8]) -> (String, String) {
     }
 }
 
-/// A text is read alike by every way in, and what came of it is read as it is.
+/// Checks that all ways of reading a text agree, and that the result is stable.
 fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
     let once = read(registry, "tool", text.into(), policy);
     told_alike(registry, &once, text.into(), policy);
     let json = &once.arguments_json;
-    // What was refused stands as it was sent: also a number that no type of Rust holds.
+    // Rejected values keep their text, also a number that exceeds all Rust types.
     assert!(
         serde_json::from_str::<IgnoredAny>(json).is_ok(),
         "no JSON: {json}"
@@ -186,7 +186,7 @@ fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest 
     once
 }
 
-/// A machine that stood still once does not do so three times in a row.
+/// A pause of the machine does not occur three times in a row.
 fn in_time(call: &ToolCall, read: impl Fn(ToolCall) -> ToolCallRequest) -> ToolCallRequest {
     let mut slowest = Duration::ZERO;
     for _ in 0..3 {

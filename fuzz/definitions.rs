@@ -1,5 +1,4 @@
-//! Properties of every definition in the format of every API: a strict form is in the published subset, or there is
-//! none.
+//! Properties of every definition in the format of every API: a strict form is in the published subset, or does not exist.
 
 use tool_runtime::format::openai::{chat, responses};
 use tool_runtime::format::{anthropic, mcp};
@@ -8,7 +7,7 @@ use tool_runtime::{ToolDefinition, ToolRegistry};
 
 use super::subset;
 
-/// Any JSON as a schema, and any text as a description, after a NUL.
+/// Checks any JSON as a schema, and any text as a description, separated by a NUL.
 pub fn definitions(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (schema, description) = text.split_once('\0').unwrap_or((&text, ""));
@@ -28,7 +27,7 @@ pub fn definitions(input: &[u8]) {
     let also = responses::strict_tool(&definition);
     assert_eq!(strict.is_ok(), also.is_ok(), "{schema}");
     let anthropic = anthropic::strict_tool(&definition);
-    // No tool has a schema that is none, whatever its forms.
+    // An invalid schema is never registered, in any form.
     if refusal(&schema).is_some() {
         return;
     }
@@ -43,13 +42,13 @@ pub fn definitions(input: &[u8]) {
     }
 }
 
-/// A strict form is in its subset, and a schema that a tool may have.
+/// Checks that a strict form is in its subset, and is a valid schema.
 fn sound(schema: &Value, strict: &Value, violations: &[String]) {
     assert_eq!(violations, [""; 0], "of {schema}\nas {strict}");
     assert_eq!(refusal(strict), None, "{strict}\nof {schema}");
 }
 
-/// The reason why no tool may have such a schema.
+/// Returns the reason why a schema is invalid.
 fn refusal(schema: &Value) -> Option<String> {
     let mut registry = ToolRegistry::new().with_schema_corrections(false);
     let definition = ToolDefinition::new("tool", "Described.", schema.clone());

@@ -1,12 +1,12 @@
-//! Properties of every input. The fuzz targets look for a counterexample; the replay of their seeds in
-//! `tests/repair/corpus.rs` calls the same functions.
+//! Properties of every input. The fuzz targets search for counterexamples; the replay of their seeds in `tests/repair/corpus.rs` calls
+//! these functions, too.
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Finished, Limits, Repaired, Repairer, Status, repair, repair_with};
 
-/// A text: valid JSON is left alone, any other becomes valid JSON or is left alone, too.
+/// Checks a text: valid JSON stays unchanged, and any other text stays unchanged or becomes valid JSON.
 pub fn whole(input: &[u8]) {
     let text = &*String::from_utf8_lossy(input);
     let repaired = repair(text);
@@ -30,7 +30,7 @@ pub fn whole(input: &[u8]) {
     same_in_pieces(text, &repaired, Limits::default(), characters);
 }
 
-/// A text cut as [`cut`] reads it: the pieces give what the whole gives. The first byte chooses the limits.
+/// Checks that a text in the pieces of [`cut`] has the result of the whole text. The first byte selects the limits.
 pub fn chunks(input: &[u8]) {
     let (choice, lengths, rest) = cut(input);
     let text = &*String::from_utf8_lossy(rest);
@@ -85,7 +85,7 @@ fn kept_to_its_status(text: &str, repaired: &Repaired<'_>) {
     }
 }
 
-/// Half a call must not be executed: the beginning of a JSON text is never closed, nor anything else made of it.
+/// Checks that the beginning of a JSON text is never completed or changed, since an incomplete call must not be executed.
 fn nothing_is_made_of_a_part(text: &str) {
     let step = 1 + text.len() / 16;
     for end in (0..text.len())
@@ -145,8 +145,8 @@ fn cut_off_is_left_alone(text: &str, limits: Limits, pieces: &[&str]) {
     assert_eq!((finished.status, &*passed), (Status::Truncated, text), "cut off");
 }
 
-/// Takes an input apart: a choice, the lengths of the pieces (used in turn, again and again), and the rest. That is
-/// one byte, one byte that says how many lengths there are (up to 15), and one byte for each.
+/// Splits an input into a choice, the lengths of the pieces (used repeatedly, in order), and the rest. The choice is one byte, followed by
+/// one byte for the number of lengths (up to 15), and one byte for each length.
 pub fn cut(input: &[u8]) -> (u8, &[u8], &[u8]) {
     let [choice, count, rest @ ..] = input else {
         return (0, &[], input);
@@ -155,7 +155,7 @@ pub fn cut(input: &[u8]) -> (u8, &[u8], &[u8]) {
     (*choice, lengths, rest)
 }
 
-/// The text in pieces of these lengths in bytes, each up to where its last character ends.
+/// Splits the text into pieces of these lengths in bytes, extended to character boundaries.
 pub fn pieces<'a>(text: &'a str, lengths: &[u8]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut left = text;
@@ -172,7 +172,7 @@ pub fn pieces<'a>(text: &'a str, lengths: &[u8]) -> Vec<&'a str> {
     found
 }
 
-/// JSON by another reader's judgement, which does not recurse either.
+/// Returns whether another, non-recursive parser accepts the text as JSON.
 pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Properties of every stream of server-sent events, whatever its contents and its pieces.
+//! Properties of every stream of server-sent events, with any contents and pieces.
 
 use serde_json::{Value, json};
 use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits, StreamRepairer};
@@ -9,8 +9,8 @@ use super::properties::{cut, is_json, pieces};
 
 const DIALECTS: [Dialect; 3] = [Dialect::ChatCompletions, Dialect::Responses, Dialect::Anthropic];
 
-/// An input as `chunks` has it; the first byte chooses the dialect, the limits, the configuration, and whether the
-/// rest is the stream itself or the arguments of a call, from which a stream is made.
+/// Checks an input in the form of `chunks`. The first byte selects the dialect, the limits, the configuration, and whether the rest is a
+/// stream or the arguments of a call in a generated stream.
 pub fn sse(input: &[u8]) {
     let (choice, lengths, rest) = cut(input);
     let dialect = DIALECTS[usize::from(choice % 3)];
@@ -53,7 +53,7 @@ fn narrow() -> StreamLimits {
     }
 }
 
-/// Bytes that may be a stream: the cuts change nothing, and what is none of ours leaves as it came.
+/// Checks bytes as a stream: the cuts have no effect, and other data passes unchanged.
 fn any_stream(bytes: &[u8], lengths: &[u8], dialect: Dialect, fixing: &FormatFixing, limits: StreamLimits) {
     let run = |fixing: &FormatFixing, pieces: &mut dyn Iterator<Item = &[u8]>| {
         let mut repairer = StreamRepairer::with(dialect, fixing.clone(), limits);
@@ -96,7 +96,7 @@ fn any_stream(bytes: &[u8], lengths: &[u8], dialect: Dialect, fixing: &FormatFix
     }
 }
 
-/// The pieces of arguments in a stream, put together, if nothing says that they are of several calls.
+/// Joins the pieces of arguments in a stream, unless they belong to several calls.
 fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     let (mut all, mut whose) = (String::new(), Vec::new());
     for data in payloads(stream) {
@@ -105,7 +105,7 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
             Dialect::ChatCompletions => {
                 let mut pieces = Vec::new();
                 for choice in event["choices"].as_array().into_iter().flatten() {
-                    // Without an index, it is the first; what is made here says so.
+                    // A missing index means the first call; generated streams contain it.
                     let number = choice["index"].as_u64().unwrap_or_default();
                     let delta = &choice["delta"];
                     for call in delta["tool_calls"].as_array().into_iter().flatten() {
@@ -136,7 +136,7 @@ fn one_call_of(stream: &[u8], dialect: Dialect) -> Option<String> {
     (whose.len() == 1).then_some(all)
 }
 
-/// Data of the events of a stream, except `[DONE]`.
+/// Returns the data of the events of a stream, except `[DONE]`.
 fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut framer = SseDecoder::new();
     framer.push(stream);
@@ -153,7 +153,7 @@ fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-/// Frames without JSON are those of somebody else: they leave as they came, in their order.
+/// Checks that frames without JSON pass unchanged and in order.
 fn what_is_no_json_passes(bytes: &[u8], out: &[u8], limits: StreamLimits) {
     let mut framer = SseDecoder::with_limit(limits.event);
     framer.push(bytes);

@@ -1,4 +1,4 @@
-//! A schema and arguments for it, both chosen by the bytes.
+//! A schema and arguments that the bytes generate.
 
 #![no_main]
 

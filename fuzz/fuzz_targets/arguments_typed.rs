@@ -1,4 +1,4 @@
-//! Any text as the arguments of an annotated function with everything.
+//! Any text as the arguments of an annotated function with every kind of parameter.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text in any pieces, under ordinary limits and under narrow ones.
+//! Any text in any pieces, with ordinary and with small limits.
 
 #![no_main]
 

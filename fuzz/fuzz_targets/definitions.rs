@@ -1,4 +1,4 @@
-//! Any JSON as the schema of a definition, in the words of every API.
+//! Any JSON as the schema of a definition, in the format of every API.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a stream, and any text as the arguments of a call in one, in any pieces.
+//! Any bytes as a stream, and any text as the arguments of a streamed call, in any pieces.
 
 #![no_main]
 
