@@ -16,7 +16,7 @@ use tower_service::Service;
 /// stop and report the problem, and a warning goes to [`tracing`]. The call itself is not stopped. Any other outcome
 /// resets the count.
 ///
-/// Attempts are counted by [session](tool_runtime::Context::session) and tool, under the model's name of the tool;
+/// Attempts are counted by [session](tool_runtime::Context::session) and by the tool's name for the model;
 /// calls without a session share one count. If there are more than 10,000 sessions, the one with the oldest failed
 /// attempt is dropped.
 ///

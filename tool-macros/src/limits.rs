@@ -13,9 +13,9 @@ pub(crate) fn check(options: &ParamOptions, errors: &Errors) {
         length,
         values,
         example,
-        // checked with each value
+        // Checked with each value.
         not_blank: _,
-        // checked by its parser
+        // Checked by its parser.
         pattern: _,
         strict: _,
         case_sensitive: _,

@@ -40,8 +40,8 @@ pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
 /// Types that contain a value of the host, for messages only.
 pub(crate) const HOST_TYPES: [&str; 3] = ["State", "SessionState", "Extension"];
 
-/// Reports references, lifetimes and `impl Trait` anywhere in the type; `'static` references only as the whole type,
-/// or in types that may contain none.
+/// Reports references, lifetimes and `impl Trait` anywhere in the type; a `'static` reference is
+/// reported only if it is the whole type, or if the type must not contain one.
 fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors) {
     let is_static = |reference: &TypeReference| reference.lifetime.as_ref().is_some_and(is_static);
     match ty {

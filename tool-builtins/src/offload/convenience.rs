@@ -14,7 +14,8 @@ use super::local::LocalWriter;
 ///
 /// # Errors
 ///
-/// If the message has no result or several, an id is not a plain name, or the file cannot be written.
+/// Returns an error if the message has no result or several, an id is not a plain name, or the file cannot be
+/// written.
 // R-OFF-4, R-OFF-8, R-OFF-14.
 pub async fn offload_to_files(
     message: impl Borrow<Message>,

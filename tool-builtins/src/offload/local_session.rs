@@ -29,8 +29,8 @@ use super::local::is_temporary;
 ///
 /// # Errors
 ///
-/// If the id is not a plain name, if the directory does not exist, is a link or has other files, or if the files
-/// cannot be removed.
+/// Returns an error if the id is not a plain name, if the directory does not exist, is a link or has other files, or
+/// if the files cannot be removed.
 pub fn remove_session(output_dir: &Path, session_id: &str) -> io::Result<()> {
     let directory = file_path::directory(output_dir, session_id)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;

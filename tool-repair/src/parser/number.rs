@@ -17,7 +17,7 @@ pub(super) struct Number<'t> {
 ///
 /// # Errors
 ///
-/// If there is no number: the reason, or `None` if the text ends inside the number.
+/// Returns the reason why there is no number, or `None` if the text ends inside the number.
 pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();

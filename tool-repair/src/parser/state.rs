@@ -96,7 +96,7 @@ impl<'t> Parser<'t> {
     ///
     /// # Errors
     ///
-    /// If the text has a slip of another kind.
+    /// Returns an error if the text has a slip of another kind.
     pub(super) fn note_slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         let (first, place) = *self.slip.get_or_insert((kind, at));
         if first == kind && (kind != FixCode::UnquotedKey || place == at) {

@@ -54,7 +54,7 @@ impl Scanner {
     ///
     /// # Errors
     ///
-    /// If a byte is unexpected. The scanner must not be used afterwards.
+    /// Returns an error if a byte is unexpected. The scanner must not be used afterwards.
     pub(super) fn scan(&mut self, piece: &str) -> Result<(), Box<Deviation>> {
         let machine = &mut self.0;
         let mut bytes = piece.as_bytes();

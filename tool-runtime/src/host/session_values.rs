@@ -86,7 +86,7 @@ impl SessionValues {
     ///
     /// # Errors
     ///
-    /// If a value cannot be serialized.
+    /// Returns an error if a value cannot be serialized.
     pub fn to_json(&self) -> Result<Map<String, Value>, SessionValueError> {
         // Serialized without the lock: a function may hold a value while it asks for another.
         let entries = self.entries().clone();
@@ -101,7 +101,7 @@ impl SessionValues {
     ///
     /// # Errors
     ///
-    /// If the stored value cannot be deserialized as the type. The stored value is kept.
+    /// Returns an error if the stored value cannot be deserialized as the type. The stored value is kept.
     pub fn get<T>(&self) -> Result<SessionState<T>, SessionValueError>
     where
         T: Default + Serialize + DeserializeOwned + Send + 'static,

@@ -14,7 +14,7 @@ pub(crate) fn value<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(MissingDeserializer).ok()
 }
 
-/// Visits `None` in `deserialize_option`, gives a `Patch` the [`MISSING`] text, and fails otherwise.
+/// Visits `None` in `deserialize_option`, gives a `Patch` the text `MISSING`, and fails otherwise.
 struct MissingDeserializer;
 
 impl<'de> Deserializer<'de> for MissingDeserializer {

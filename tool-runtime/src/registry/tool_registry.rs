@@ -111,8 +111,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If the name is invalid or taken, a state is missing, a default violates its constraints, or the schema is invalid. The
-    /// registry then remains unchanged.
+    /// Returns an error if the name is invalid or taken, a state is missing, a default violates its constraints, or
+    /// the schema is invalid. The registry then remains unchanged.
     // The compiler shows this line for `register(find_trains)`.
     pub fn register<T: Tool /* register::<find_trains>() */>(&mut self) -> Result<&mut Self, RegistryError> {
         self.register_all(vec![T::declare()])
@@ -124,7 +124,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Returns the errors of [`register`](Self::register).
     pub fn register_all(&mut self, tools: impl IntoTools) -> Result<&mut Self, RegistryError> {
         let mut table = (*self.tools).clone();
         for tool in tools.into_tools() {
@@ -153,7 +153,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Returns the errors of [`register`](Self::register).
     pub fn with_tools(mut self, tools: impl IntoTools) -> Result<Self, RegistryError> {
         self.register_all(tools)?;
         Ok(self)
@@ -205,7 +205,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If the name is invalid or taken, or the schema is invalid.
+    /// Returns an error if the name is invalid or taken, or the schema is invalid.
     pub fn register_dynamic<F, R>(
         &mut self,
         definition: ToolDefinition,
@@ -250,7 +250,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// As [`register_dynamic`](Self::register_dynamic); also if no valid name is left, or two names become the same.
+    /// Returns the errors of [`register_dynamic`](Self::register_dynamic); also if no valid name is left, or two
+    /// names become the same.
     pub fn register_source<F, R>(
         &mut self,
         definitions: impl IntoIterator<Item = ToolDefinition>,
@@ -330,8 +331,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If the prefix is not a name, a name with the prefix is longer than 64 characters, or one is taken. The registry then remains
-    /// unchanged.
+    /// Returns an error if the prefix is not a name, a name with the prefix is longer than 64 characters, or one is
+    /// taken. The registry then remains unchanged.
     pub fn nest(&mut self, prefix: &str, registry: Self) -> Result<&mut Self, RegistryError> {
         if let Err(error) = ToolName::parse(prefix) {
             return Err(RegistryError::InvalidPrefix {
@@ -384,7 +385,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If a name is taken. The registry then remains unchanged.
+    /// Returns an error if a name is taken. The registry then remains unchanged.
     pub fn merge(&mut self, registry: Self) -> Result<&mut Self, RegistryError> {
         let mut table = (*self.tools).clone();
         table.nest("", NestedRegistry::from(registry))?;
@@ -416,7 +417,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If there is no tool with this name.
+    /// Returns an error if there is no tool with this name.
     pub fn layer_tool<L>(&mut self, name: &str, layer: L) -> Result<&mut Self, RegistryError>
     where
         L: Layer<ToolService>,
@@ -443,7 +444,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If there is no tool with this name.
+    /// Returns an error if there is no tool with this name.
     pub fn set_policy(&mut self, name: &str, policy: Policy) -> Result<&mut Self, RegistryError> {
         self.tools_mut()
             .change(name, &|tool| tool.policy = Some(policy))?;
@@ -467,7 +468,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// If there is no tool with this name.
+    /// Returns an error if there is no tool with this name.
     pub fn set_timeout(
         &mut self,
         name: &str,

@@ -30,7 +30,7 @@ pub use assert_definitions;
 ///
 /// # Panics
 ///
-/// If the definitions differ, or the file cannot be read or written.
+/// Panics if the definitions differ, or the file cannot be read or written.
 #[track_caller]
 pub fn check_definitions<R: AsRegistry>(registry: &R, manifest_dir: &str, file: impl AsRef<Path>) {
     let registry = registry.as_registry();

@@ -71,7 +71,7 @@ pub use definitions::assert_definitions;
 ///
 /// # Panics
 ///
-/// If the tool cannot be registered.
+/// Panics if the tool cannot be registered.
 #[track_caller]
 pub fn run<'a, T: Tool>(input: impl Into<RawArguments<'a>>) -> impl Future<Output = CallAssert> {
     let mut registry = ToolRegistry::new();
@@ -110,7 +110,7 @@ pub async fn run_in(registry: &ToolRegistry, name: &str, input: impl Into<RawArg
 ///
 /// # Panics
 ///
-/// If the result has a structured value that does not match the tool's output schema.
+/// Panics if the result has a structured value that does not match the tool's output schema.
 pub async fn run_call(registry: &ToolRegistry, call: ToolCall) -> CallAssert {
     let name = call.name.clone();
     let outcome = registry.call(call).await;
@@ -143,7 +143,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the call did not succeed, or with another text.
+    /// Panics if the call did not succeed, or with another text.
     #[track_caller]
     pub fn assert_text(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
@@ -155,7 +155,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the call did not succeed, or with another value.
+    /// Panics if the call did not succeed, or with another value.
     #[track_caller]
     #[allow(
         clippy::needless_pass_by_value,
@@ -208,7 +208,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the call did not succeed, or its result has another structured value or none.
+    /// Panics if the call did not succeed, or its result has another structured value or none.
     #[track_caller]
     #[allow(
         clippy::needless_pass_by_value,
@@ -236,7 +236,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the call did not fail, or with another text.
+    /// Panics if the call did not fail, or with another text.
     #[track_caller]
     pub fn assert_error(self, expected: &str) -> Self {
         let is_expected = self.answer().as_text() == Some(expected);
@@ -248,7 +248,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the notes differ.
+    /// Panics if the notes differ.
     #[track_caller]
     pub fn assert_notes<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.notes != expected {
@@ -265,7 +265,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If there are warnings.
+    /// Panics if there are warnings.
     #[track_caller]
     pub fn assert_no_warnings(self) -> Self {
         self.assert_warnings([])
@@ -275,7 +275,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the warnings differ.
+    /// Panics if the warnings differ.
     #[track_caller]
     pub fn assert_warnings<const N: usize>(self, expected: [&str; N]) -> Self {
         assert_issues("warnings", &self.warnings, &expected);
@@ -287,7 +287,7 @@ impl CallAssert {
     ///
     /// # Panics
     ///
-    /// If the arguments were not rejected, or the errors differ.
+    /// Panics if the arguments were not rejected, or the errors differ.
     #[track_caller]
     pub fn assert_refused<const N: usize>(self, expected: [&str; N]) -> Self {
         if self.failure != Some(Failure::InvalidArguments) {

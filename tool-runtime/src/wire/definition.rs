@@ -372,7 +372,7 @@ impl ToolName {
     ///
     /// # Errors
     ///
-    /// If no character of the name is left, or the name has more than 64 characters.
+    /// Returns an error if no character of the name is left, or the name has more than 64 characters.
     pub fn replace_invalid(name: &str) -> Result<Self, InvalidName> {
         if !name.is_empty() && !name.chars().any(is_allowed) {
             return Err(InvalidName::new(

@@ -247,7 +247,7 @@ impl<'de> Deserialize<'de> for Content {
 
 /// The output of a function, without the id of the call.
 ///
-/// Return this from a function that decides at run time whether it failed; other functions return a `Result`, or
+/// Functions that decide at run time whether they failed return this type; other functions return a `Result`, or
 /// plain data.
 ///
 /// ```

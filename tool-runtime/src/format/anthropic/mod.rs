@@ -39,7 +39,7 @@ pub fn tool(definition: &ToolDefinition) -> Value {
 ///
 /// # Errors
 ///
-/// If the schema cannot be converted; send [`tool`] without `strict` then.
+/// Returns an error if the schema cannot be converted; send [`tool`] without `strict` then.
 pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
     strict(Subset::Anthropic, definition, |schema| {
         let mut definition = definition.clone();
@@ -74,7 +74,7 @@ pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict>
 ///
 /// # Errors
 ///
-/// If a block has no `id` or no `name`.
+/// Returns an error if a block has no `id` or no `name`.
 pub fn calls(message: &Message) -> Result<Vec<ToolCall>, FormatError> {
     let MessageContent::Blocks(blocks) = &message.content else {
         return Ok(Vec::new());

@@ -65,7 +65,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// If the stream reports an error, or an event does not belong to this API.
+    /// Returns an error if the stream reports an error, or an event does not belong to this API.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         self.0.push(bytes)
     }
@@ -74,7 +74,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
         self.0.push_event(event)
     }
@@ -94,7 +94,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// If the response is not complete, or as [`push`](Self::push).
+    /// Returns an error if the response is not complete, and the errors of [`push`](Self::push).
     pub fn finish(self) -> Result<Response, StreamError> {
         self.0.finish()
     }

@@ -11,7 +11,7 @@ use crate::wire::message::{Block, Message, MessageContent};
 
 /// A whole response of the Messages API, streamed or not.
 ///
-/// Deserialize a body without `stream: true` as a [`Message`] first; a [`ResponseReader`](super::ResponseReader)
+/// A body without `stream: true` is deserialized as a [`Message`] first; a [`ResponseReader`](super::ResponseReader)
 /// reads a stream.
 ///
 /// ```
@@ -63,7 +63,7 @@ impl TryFrom<Message> for Response {
     ///
     /// # Errors
     ///
-    /// If there is no `stop_reason`, or a call has no `name`.
+    /// Returns an error if there is no `stop_reason`, or a call has no `name`.
     fn try_from(mut message: Message) -> Result<Self, FormatError> {
         let fields = std::mem::take(&mut message.response);
         let mut blocks = match message.content {

@@ -123,7 +123,7 @@ const HINTS: [&str; 4] = [
 ///
 /// # Errors
 ///
-/// If there is no `name` or no `inputSchema`.
+/// Returns an error if there is no `name` or no `inputSchema`.
 pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     // PHP serializes an empty object as a list, which registration accepts as an object.
     let is_empty_list = |schema: &Value| schema.as_array().is_some_and(Vec::is_empty);

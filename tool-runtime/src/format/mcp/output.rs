@@ -58,7 +58,7 @@ use crate::wire::result::{Content, ToolOutput};
 ///
 /// # Errors
 ///
-/// If content lacks a required field of its type, or `content` is not a list.
+/// Returns an error if content lacks a required field of its type, or `content` is not a list.
 pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
     let structured = result.get("structuredContent").filter(|value| !value.is_null());
     let content = match result.get("content") {

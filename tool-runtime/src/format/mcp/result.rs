@@ -22,7 +22,7 @@ use crate::wire::result::{Content, ToolResult};
 ///
 /// # Errors
 ///
-/// If there is no `name`.
+/// Returns an error if there is no `name`.
 pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatError> {
     // Arguments are optional in MCP.
     let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
@@ -38,7 +38,7 @@ pub fn call(id: impl Into<String>, params: &Value) -> Result<ToolCall, FormatErr
 ///
 /// # Errors
 ///
-/// If the result has a block that is neither text nor a base64 image.
+/// Returns an error if the result has a block that is neither text nor a base64 image.
 pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
     let content = match &result.content {
         // Hosts forward each text as a block, and Anthropic's API rejects an empty one.

@@ -65,8 +65,8 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// If the stream reports an error, an event does not belong to this API, or a piece of arguments belongs to no
-    /// call.
+    /// Returns an error if the stream reports an error, an event does not belong to this API, or a piece of arguments
+    /// belongs to no call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         self.0.push(bytes)
     }
@@ -75,7 +75,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn push_event(&mut self, chunk: &Value) -> Result<Vec<Delta>, StreamError> {
         self.0.push_event(chunk)
     }
@@ -96,8 +96,8 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// If the response is not complete, or as [`push`](Self::push). A response is complete with a `finish_reason`, or
-    /// with `[DONE]` after a text or whole calls.
+    /// Returns an error if the response is not complete, and the errors of [`push`](Self::push). A response is
+    /// complete with a `finish_reason`, or with `[DONE]` after a text or whole calls.
     pub fn finish(self) -> Result<Response, StreamError> {
         self.0.finish()
     }

@@ -10,7 +10,7 @@ use crate::format::fields::FormatError;
 
 /// A whole response of the chat completions API, streamed or not: its first choice.
 ///
-/// Convert a body without `stream: true` with `try_from`; a [`ResponseReader`](super::chat::ResponseReader) reads a
+/// `try_from` converts a body without `stream: true`; a [`ResponseReader`](super::chat::ResponseReader) reads a
 /// stream.
 ///
 /// ```
@@ -70,7 +70,7 @@ impl TryFrom<Value> for Response {
     ///
     /// # Errors
     ///
-    /// If there is no choice with a message, or a call has no name.
+    /// Returns an error if there is no choice with a message, or a call has no name.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = |field, wanted| FormatError::Missing {
             what: "a response",

@@ -78,7 +78,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If the schema cannot be converted; send [`tool`] then.
+    /// Returns an error if the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(
             Subset::OpenAi,
@@ -107,7 +107,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If a member is not a function call with an `id` and a `name`.
+    /// Returns an error if a member is not a function call with an `id` and a `name`.
     pub fn calls(message: &Value) -> Result<Vec<ToolCall>, FormatError> {
         list(message.get("tool_calls")).map(call).collect()
     }
@@ -116,7 +116,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If the member is not a function call with an `id` and a `name`.
+    /// Returns an error if the member is not a function call with an `id` and a `name`.
     pub fn call(call: &Value) -> Result<ToolCall, FormatError> {
         let function = call.get("function").ok_or(FormatError::Missing {
             what: "a tool call",
@@ -135,7 +135,7 @@ pub mod chat {
     ///
     /// # Errors
     ///
-    /// If the result has blocks other than text.
+    /// Returns an error if the result has blocks other than text.
     pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         let content = match &result.content {
             Content::Text(text) => text.as_str().into(),
@@ -192,7 +192,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If the schema cannot be converted; send [`tool`] then.
+    /// Returns an error if the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
         strict(Subset::OpenAi, definition, |schema| {
             flat(function(definition, schema, true))
@@ -225,7 +225,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If an item has no `call_id` or no `name`.
+    /// Returns an error if an item has no `call_id` or no `name`.
     pub fn calls(response: &Value) -> Result<Vec<ToolCall>, FormatError> {
         let items = list(response.get("output"));
         let calls = items.filter(|item| item.get("type").and_then(Value::as_str) == Some("function_call"));
@@ -236,7 +236,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If the item has no `call_id` or no `name`.
+    /// Returns an error if the item has no `call_id` or no `name`.
     pub fn call(item: &Value) -> Result<ToolCall, FormatError> {
         let id = text(item, "a `function_call` item", "call_id")?;
         let name = text(item, "a `function_call` item", "name")?;
@@ -247,7 +247,7 @@ pub mod responses {
     ///
     /// # Errors
     ///
-    /// If the result has a block that is neither text nor an image.
+    /// Returns an error if the result has a block that is neither text nor an image.
     pub fn result(result: &ToolResult) -> Result<Value, FormatError> {
         let output = match &result.content {
             Content::Text(text) => text.as_str().into(),

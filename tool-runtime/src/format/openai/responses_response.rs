@@ -12,7 +12,7 @@ use crate::format::fields::FormatError;
 
 /// A whole response of the Responses API, streamed or not.
 ///
-/// Convert a body without `stream: true` with `try_from`; a [`ResponseReader`](super::responses::ResponseReader)
+/// `try_from` converts a body without `stream: true`; a [`ResponseReader`](super::responses::ResponseReader)
 /// reads a stream.
 ///
 /// ```
@@ -90,7 +90,7 @@ impl TryFrom<Value> for Response {
     ///
     /// # Errors
     ///
-    /// If there is no `output`, or a call has no `name`.
+    /// Returns an error if there is no `output`, or a call has no `name`.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = || FormatError::Missing {
             what: "a response",

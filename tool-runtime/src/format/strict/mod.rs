@@ -90,7 +90,7 @@ pub struct StrictTool {
 ///
 /// # Errors
 ///
-/// If the schema cannot be converted to the subset, or exceeds the API's limits.
+/// Returns an error if the schema cannot be converted to the subset, or exceeds the API's limits.
 pub(super) fn strict(
     subset: Subset,
     definition: &ToolDefinition,

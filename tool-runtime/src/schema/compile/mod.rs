@@ -45,7 +45,7 @@ impl CompiledSchema {
     ///
     /// # Errors
     ///
-    /// If the schema is invalid, does not describe an object, or refers to another document.
+    /// Returns an error if the schema is invalid, does not describe an object, or refers to another document.
     pub(crate) fn compile_with_formats(
         schema: &Value,
         formats: FormatPolicy,

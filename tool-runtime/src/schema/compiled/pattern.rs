@@ -74,7 +74,7 @@ impl Patterns {
     ///
     /// # Errors
     ///
-    /// If the pattern cannot be enforced: the reason, for a warning.
+    /// Returns the reason for a warning if the pattern cannot be enforced.
     pub(crate) fn compile(&self, source: &str) -> Compiled {
         let mut known = self.0.borrow_mut();
         if let Some(pattern) = known.get(source) {

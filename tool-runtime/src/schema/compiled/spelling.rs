@@ -50,7 +50,7 @@ pub(crate) fn unquoted(text: &str) -> Option<&str> {
     text.strip_prefix(quote)?.strip_suffix(quote)
 }
 
-/// Index of texts by their spelling, which finds a resembling text (see [`resemble`]) without comparing with each.
+/// Index of texts by their spelling, which finds a resembling text (see [`resemble`]) without comparing all texts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpellingIndex {
     by_letters: HashMap<Box<str>, Match>,
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The index finds the same text as a comparison with each.
+    /// The index finds the same text as a comparison with each indexed text.
     #[test]
     #[cfg_attr(miri, ignore = "takes an interpreter minutes")]
     fn index_finds_the_only_text_that_resembles() {

@@ -3,7 +3,7 @@
 //! Generators, other languages and other APIs write invalid JSON Schema: `"type": "float"`, `"properties": []`,
 //! `"required": true` in a property. A correction applies if JSON Schema gives the schema no meaning, or if a value
 //! of an `enum` cannot have the type, and if the intended meaning is certain. An `enum` in a condition such as `not`
-//! is not corrected: elsewhere the correction allows more values, there it would allow fewer. Each correction is a
+//! is not corrected, since a correction there would allow fewer values, and elsewhere allows more. Each correction is a
 //! warning, and the corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with tested
 //! examples.
 

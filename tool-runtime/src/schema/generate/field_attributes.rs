@@ -16,7 +16,7 @@ const MAX_IN_PLACE: usize = 4_000;
 ///
 /// # Errors
 ///
-/// Names of the types whose uses may lack attributes, if the inline schema would be too large.
+/// Returns the names of the types whose uses may lack attributes, if the inline schema would be too large.
 pub(crate) fn restore(root: &mut Value, in_place: impl FnOnce() -> Value) -> Result<(), Vec<String>> {
     let Some(definitions) = root.get("$defs").and_then(Value::as_object) else {
         return Ok(());
