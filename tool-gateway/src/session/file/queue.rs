@@ -1,4 +1,4 @@
-//! [`WriteQueue`]: concurrent writes share one transaction and its sync.
+//! [`WriteQueue`]: lets concurrent writes share a transaction and its sync.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::session::database::{Failed, FileDatabase};
 use crate::session::store::StoreError;
 
-/// Writes that wait for a transaction. The writes that arrive during one transaction are in the next.
+/// Writes that wait for a transaction. Writes that arrive during a transaction are part of the next one.
 #[derive(Debug)]
 pub(super) struct WriteQueue {
     database: Arc<FileDatabase>,
@@ -19,14 +19,14 @@ pub(super) struct WriteQueue {
 #[derive(Debug, Default)]
 struct Pending {
     writes: Vec<QueuedWrite>,
-    /// Whether a thread writes.
+    /// Whether a thread is writing.
     is_writing: bool,
 }
 
 type WriteFn = dyn Fn(&WriteTransaction) -> Result<(), Failed> + Send;
 
-/// A write, and the request that waits for its end. A write that no request waits for any more is left out: the request has failed, and
-/// entries that its retry has stored since must not be replaced by older ones.
+/// A write, and the request that waits for it. Skipped if the request has stopped waiting: the request has failed, and its retry may have
+/// stored newer entries since.
 struct QueuedWrite {
     /// Executed again if another write of the transaction fails.
     write: Box<WriteFn>,
@@ -50,7 +50,7 @@ impl WriteQueue {
         }
     }
 
-    /// Writes, and waits until the write is on the disk.
+    /// Queues a write, and waits until the write is on the disk.
     pub(super) async fn write(
         self: Arc<Self>,
         write: impl Fn(&WriteTransaction) -> Result<(), Failed> + Send + 'static,
@@ -74,7 +74,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,10 +85,10 @@ impl WriteQueue {
         pending.writes.drain(..count).collect()
     }
 
-    /// Executes writes in one transaction. Returns the answers to their requests.
+    /// Executes writes in one transaction. Returns their results.
     ///
-    /// A write with an error of its own is left out, and the others are executed again.
-    fn commit(&self, mut writes: Vec<QueuedWrite>) -> Vec<Answer> {
+    /// If a single write fails, it is removed from the transaction, and the others are executed again.
+    fn commit(&self, mut writes: Vec<QueuedWrite>) -> Vec<FinishedWrite> {
         let mut answers = Vec::new();
         loop {
             writes.retain(|queued| !queued.done.is_closed());
@@ -116,14 +116,14 @@ impl WriteQueue {
                 _ => 0..writes.len(),
             };
             let answered = writes.drain(answered);
-            answers.extend(answered.map(|queued| Answer {
+            answers.extend(answered.map(|queued| FinishedWrite {
                 done: queued.done,
                 written: written.clone(),
             }));
         }
     }
 
-    /// Returns whether no writes wait. Then the next write begins another thread.
+    /// Returns whether no writes wait. The next write then starts another thread.
     fn ends(&self) -> bool {
         let mut pending = self.lock();
         pending.is_writing = !pending.writes.is_empty();
@@ -131,13 +131,13 @@ impl WriteQueue {
     }
 }
 
-/// The result of a write, for its request.
-struct Answer {
+/// Result of a write, for its request.
+struct FinishedWrite {
     done: oneshot::Sender<Result<(), StoreError>>,
     written: Result<(), StoreError>,
 }
 
-impl Answer {
+impl FinishedWrite {
     fn send(self) {
         // A request that no longer waits needs none.
         let _ = self.done.send(self.written);
@@ -156,13 +156,13 @@ impl Writer {
             let writes = self.queue.take();
             let answers = self.queue.commit(writes);
             if !self.queue.ends() {
-                answers.into_iter().for_each(Answer::send);
+                answers.into_iter().for_each(FinishedWrite::send);
                 continue;
             }
             self.has_ended = true;
             // A store whose last write is answered can be closed: this thread must not keep the file open.
             drop(self);
-            return answers.into_iter().for_each(Answer::send);
+            return answers.into_iter().for_each(FinishedWrite::send);
         }
     }
 }

@@ -235,7 +235,7 @@ async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     assert_eq!(ids(store, "huge").await, ["huge"]);
     let found = store.turn_of_call(digest("call")).await.unwrap();
     assert!(found.is_some(), "{}", store.name());
-    // Over the total, the client that takes most loses its oldest turns, whoever saves.
+    // Over the total, the client with the most bytes loses its oldest turns, whichever client saves.
     save(store, large("of bob", "bob/1", 18_000)).await;
     assert_eq!(ids(store, "huge").await, [""; 0]);
     for number in 0..4 {
