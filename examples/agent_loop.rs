@@ -118,7 +118,7 @@ async fn main() {
     .await;
 }
 
-/// The agent loop: sends the messages, runs the calls of the model, and appends their results, until the model makes no call.
+/// Runs the agent loop: sends the messages, runs the calls of the model, and appends their results, until the model makes no call.
 async fn run(registry: &ToolRegistry, mut model: ScriptedModel, question: &str) {
     let mut messages: Vec<Message> =
         from_value(json!([{ "role": "user", "content": question }])).expect("a message");

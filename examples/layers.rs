@@ -36,7 +36,7 @@ async fn send_mail(
 /// Permissions of the user, which the host adds to the context of each call.
 struct Allowed(&'static [&'static str]);
 
-/// A layer that denies calls before they reach the tool. The model receives the reason.
+/// Denies calls before they reach the tool. The model receives the reason.
 async fn permission(request: PermissionRequest) -> Decision {
     let name = request.call.name.as_str();
     match request.context.extension() {

@@ -16,7 +16,7 @@ use tool_runtime::{Policy, RawArguments, ToolCall, ToolRegistry};
 const SCHEMAS: usize = 250;
 const SCHEMAS_LONG: usize = 20_000;
 
-/// A tool whose arguments are recursive in every possible way.
+/// Returns a schema that is recursive in every possible way.
 fn recurring() -> Value {
     json!({
         "type": "object",
@@ -159,7 +159,7 @@ fn recursive_schemas_do_not_overflow_the_stack() {
     });
 }
 
-/// A tool whose arguments are recursive through keywords that are enforced after coercion.
+/// Builds a tool whose arguments are recursive through keywords that are enforced after coercion.
 fn recurring_assertions() -> Value {
     let never = json!({ "required": ["never"] });
     let inner = json!({ "properties": { "a": { "$ref": "#/$defs/Chain" } } });

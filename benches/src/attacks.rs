@@ -41,7 +41,7 @@ pub fn run() {
     deep();
 }
 
-/// Unclosed levels of nesting.
+/// Measures unclosed levels of nesting.
 fn deep() {
     println!("| {LEVELS} levels of | becomes | ms |\n|---|---|---|");
     for unit in ["[", "(", "{'a':"] {

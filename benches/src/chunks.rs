@@ -47,7 +47,7 @@ pub fn run() {
     println!();
 }
 
-/// A consumer that forwards all bytes and counts them.
+/// Forwards all bytes and counts them.
 fn pushed(pieces: &[&str]) -> (usize, Status) {
     let mut repairer = Repairer::new();
     let mut passed = 0;
@@ -58,7 +58,7 @@ fn pushed(pieces: &[&str]) -> (usize, Status) {
     (passed + finished.rest.len(), finished.status)
 }
 
-/// Minimum work of any repair of a text in pieces: to keep each piece until the end.
+/// Keeps each piece until the end: the minimum work of any repair of a text in pieces.
 fn kept(pieces: &[&str]) -> String {
     let mut text = String::new();
     for piece in pieces {

@@ -11,7 +11,7 @@ const ROUND: Duration = Duration::from_millis(5);
 /// Repeats the work this many times, and returns the duration.
 pub type Contender<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
-/// A contender in this process.
+/// Creates a contender in this process.
 pub fn work<'a, T>(mut once: impl FnMut() -> T + 'a) -> Contender<'a> {
     Box::new(move |times| {
         let began = ThreadTime::now();

@@ -10,7 +10,7 @@ use tool_runtime::RawArguments;
 use crate::coercion::table::Table;
 use crate::coercion::variants::Variants;
 
-/// Number of random inputs for each schema and policy; `PROPERTIES_LONG=1` tests many more.
+/// Returns the number of random inputs for each schema and policy; `PROPERTIES_LONG=1` tests many more.
 fn inputs() -> usize {
     if properties_long() { 1_000 } else { 25 }
 }

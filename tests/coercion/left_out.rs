@@ -153,7 +153,7 @@ fn nested_properties_say_that_they_are_required() {
     );
 }
 
-/// A property that rejects every text for a missing value, like a schema without `null`.
+/// Builds a property that rejects every text for a missing value, like a schema without `null`.
 fn refusing() -> [Value; 9] {
     [
         json!({ "type": "array", "items": { "type": "string" } }),

@@ -106,7 +106,7 @@ async fn places(
     format!("{it:?}")
 }
 
-/// Inputs, and the paths of the coerced keys.
+/// Returns inputs, and the paths of the coerced keys.
 fn rows() -> Vec<(Value, &'static str)> {
     vec![
         (json!({ "listed": [{ "True": 1 }] }), "/listed/0/true"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::dynamic_tool;
 use tool_runtime::Policy;
 
-/// A keyword with a schema, and a value that violates it.
+/// Returns keywords, each with a schema, and a value that violates the keyword.
 fn rows() -> Vec<(&'static str, Value, Value)> {
     vec![("$dynamicRef", json!({ "$dynamicRef": "#node" }), json!(1))]
 }

@@ -210,7 +210,7 @@ async fn dynamic(
     found
 }
 
-/// A second coercion changes nothing and has no issues, except unknown keys.
+/// Checks that a second coercion changes nothing and has no issues, except unknown keys.
 fn second_time(registry: &ToolRegistry, name: &str, arguments: &Value) -> Option<String> {
     for input in [
         RawArguments::from(arguments.to_string()),

@@ -176,7 +176,7 @@ async fn layers_may_pass_calls_to_other_tasks() {
     assert_eq!((outcome.failure, outcome.result.text()), (None, Some("42")));
 }
 
-/// A layer that records the definition of a call: the name of its tool, the issues of its input, and the defaults.
+/// Builds a layer that records the definition of a call: the name of its tool, the issues of its input, and the defaults.
 fn note_definitions<S: Clone>(log: &Log, rename: Option<&'static str>) -> impl Layer<S, Service = Noted<S>> {
     let log = Arc::clone(log);
     layer_fn(move |inner| Noted {

@@ -546,7 +546,7 @@ async fn look_at() -> &'static str {
     "seen"
 }
 
-/// A layer that records its calls.
+/// Builds a layer that records its calls.
 fn noting(
     who: &'static str,
     log: &Log,

@@ -23,7 +23,7 @@ use crate::processes::{directory, everything_in};
 use crate::rows::{Row, row};
 use crate::telemetry;
 
-/// Number of bytes that exceeds the small disks.
+/// Returns a number of bytes that exceeds the small disks.
 fn content() -> String {
     "coffee, ".repeat(8 << 10)
 }

@@ -90,7 +90,7 @@ async fn when_dropped_with_its_caller() {
     row.host_learns(telemetry::of(&row.id()).events);
 }
 
-/// A future that never ends, and panics when it is dropped.
+/// Builds a registry with a tool that never ends, and panics when it is dropped.
 fn holding_a_cup() -> ToolRegistry {
     brewing(async |_, _| {
         let _cup = PanicsInDrop;

@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// A future that never ends, and reports its start.
+/// Builds a registry with a tool that reports its start and never ends.
 fn hanging() -> (ToolRegistry, mpsc::Receiver<()>) {
     let (begin, begun) = mpsc::channel();
     let registry = brewing(move |_, _| {
@@ -80,7 +80,7 @@ fn without_a_timer() {
     is_told_beside_tokios_words(&row, &runtime.block_on(registry.call(call)));
 }
 
-/// Tokio's message about its timer may change.
+/// Checks a row, except for tokio's message about its timer, whose text may change.
 fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
     row.model_reads(["is_error", outcome.result.text().unwrap()]);
     row.host_learns(

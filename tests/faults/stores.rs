@@ -13,7 +13,7 @@ use crate::calls::{PanicsInDrop, brewing, call_of};
 use crate::rows::row;
 use crate::telemetry;
 
-/// `/DIR` is never created, since these tests do not write to a disk.
+/// Returns options for `/DIR`, which is never created, since these tests do not write to a disk.
 fn options() -> OffloadOptions {
     OffloadOptions::new("s", "/DIR")
 }

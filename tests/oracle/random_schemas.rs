@@ -122,7 +122,7 @@ impl<'s> Pair<'s> {
         }
     }
 
-    /// Text and values are read by different code.
+    /// Returns the verdict of `Policy::Strict`, for text or for a value, which are read by different code.
     fn ours(&self, instance: &Value, as_text: bool) -> Result<(), Vec<String>> {
         let input: RawArguments<'_> = if as_text {
             instance.to_string().into()

@@ -258,7 +258,7 @@ fn each(seed: u64, kinds: Kinds, mut check: impl FnMut(&mut Random, &Value, &Too
     }
 }
 
-/// Undeclared names always cause a warning.
+/// Returns whether a code is about undeclared names, which always cause a warning.
 fn is_unknown(code: Code) -> bool {
     matches!(code, Code::UnknownParameter | Code::UnknownProperty)
 }

@@ -12,7 +12,7 @@ use crate::shapes::SHAPES;
 
 const SMALL: usize = 10_000;
 
-/// The longer of the two compared lengths.
+/// Returns the longer of the two compared lengths.
 fn large() -> usize {
     if long() { 10_000_000 } else { 120_000 }
 }

@@ -11,7 +11,7 @@ use crate::pieces::in_pieces;
 use crate::soup::mutated;
 use crate::spelt::document;
 
-/// Number of tested texts; `REPAIR_LONG=1` tests many more.
+/// Returns the number of tested texts; `REPAIR_LONG=1` tests many more.
 fn rounds(quick: usize) -> usize {
     if long() { quick * 100 } else { quick }
 }

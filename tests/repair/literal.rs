@@ -319,7 +319,7 @@ fn decimal(token: &str) -> Option<String> {
     (finite && is_number(&text)).then_some(text)
 }
 
-/// Digits, with single underscores between them.
+/// Parses digits with single underscores between them.
 fn without_underscores(digits: &str, radix: u32) -> Option<String> {
     let groups: Vec<&str> = digits.split('_').collect();
     let fine = |group: &&str| !group.is_empty() && group.chars().all(|digit| digit.is_digit(radix));

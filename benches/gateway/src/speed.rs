@@ -14,12 +14,12 @@ use crate::samples::{Samples, goal, short};
 /// Working time of a contestant in one round.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// Number of rounds for each median; `ROUNDS` changes it.
+/// Returns the number of rounds for each median; `ROUNDS` changes it.
 pub fn rounds() -> usize {
     env::var("ROUNDS").map_or(21, |rounds| rounds.parse().expect("ROUNDS is a number"))
 }
 
-/// Runtime of the load generator, with one thread.
+/// Builds the runtime of the load generator, with one thread.
 pub fn runtime() -> Runtime {
     Builder::new_current_thread()
         .enable_all()

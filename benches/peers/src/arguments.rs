@@ -150,7 +150,7 @@ fn ours(tool: &'static str, text: &str) -> [Contender<'static>; 2] {
     ]
 }
 
-/// Number of values that fit into the first-level cache.
+/// Returns the number of values that fit into the first-level cache.
 fn batch(text: &str) -> u64 {
     (16_384 / text.len() as u64).clamp(1, peers::row::BATCH)
 }

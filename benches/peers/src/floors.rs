@@ -72,7 +72,7 @@ pub fn direct() -> Row {
     }
 }
 
-/// A handwritten call through a `HashMap<String, Box<dyn Handler>>`.
+/// Calls a handwritten handler through a `HashMap<String, Box<dyn Handler>>`.
 pub fn behind_a_map(others: usize) -> Row {
     let value: Value = serde_json::from_str(JSON).unwrap();
     let by_text = handlers(others);

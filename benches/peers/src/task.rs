@@ -3,7 +3,7 @@
 /// A correct call of a model.
 pub const JSON: &str = r#"{"pattern":"*.rs","case_sensitive":false,"max_results":25}"#;
 
-/// Body of the function, equal for all contestants, which returns a small JSON text.
+/// Runs the body of the function, equal for all contestants, and returns a small JSON text.
 #[inline(always)]
 pub fn answer(pattern: &str, case_sensitive: bool, max_results: i64) -> String {
     format!(

@@ -84,7 +84,7 @@ fn two_cores() -> Runtime {
         .expect("a runtime")
 }
 
-/// The work of `dig` alone, divided among threads.
+/// Measures the work of `dig` alone, divided among threads.
 fn threads(count: usize, clock: Clock) -> Contender<'static> {
     let share = move || {
         (0..CALLS / count)
@@ -137,7 +137,7 @@ impl Handler for Dig {
     }
 }
 
-/// The floor: a task for each call.
+/// Measures the floor: a task for each call.
 fn map(runtime: Runtime, clock: Clock, name: &'static str, text: &'static str) -> Contender<'static> {
     let mut handlers = floors::handlers(9);
     handlers.insert("dig".to_owned(), Box::new(Dig));

@@ -219,7 +219,7 @@ fn count(name: &str) -> Counts {
     (a_call(most.0, once.0), a_call(most.1, once.1))
 }
 
-/// Number of instructions in this program, and number of its requests for memory.
+/// Returns the number of instructions in this program, and the number of its requests for memory.
 fn callgrind(name: &str, times: usize) -> (u64, u64) {
     let program = std::env::current_exe().expect("this program's path");
     let profile = program.with_extension("callgrind");

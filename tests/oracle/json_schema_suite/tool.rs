@@ -23,7 +23,7 @@ impl Tool {
         })
     }
 
-    /// Schema of the arguments.
+    /// Returns the schema of the arguments.
     pub fn holding_schema(schema: &Value) -> Value {
         let id = schema.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut inner = rebased(schema, id);

@@ -19,7 +19,7 @@ use tool_runtime::{Policy, ToolRegistry};
 use kinds::Kind;
 use loosen::Loosener;
 
-/// Number of random schemas; `PROPERTIES_LONG=1` tests many more.
+/// Returns the number of random schemas; `PROPERTIES_LONG=1` tests many more.
 fn schemas() -> usize {
     if properties_long() { 10_000 } else { 250 }
 }

@@ -20,12 +20,12 @@ use tests::random::Random;
 use probe::Probe;
 use texts::Writer;
 
-/// Number of texts for each type; `PROPERTIES_LONG=1` tests many more.
+/// Returns the number of texts for each type; `PROPERTIES_LONG=1` tests many more.
 fn texts() -> usize {
     if properties_long() { 3_000 } else { 60 }
 }
 
-/// Number of random types; `PROPERTIES_LONG=1` tests many more.
+/// Returns the number of random types; `PROPERTIES_LONG=1` tests many more.
 fn random_type_count() -> usize {
     3 * texts()
 }

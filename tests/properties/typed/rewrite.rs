@@ -117,7 +117,7 @@ pub fn nulls(text: &str) -> Vec<String> {
     found
 }
 
-/// A step of a JSON Pointer.
+/// Escapes a key as a step of a JSON Pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

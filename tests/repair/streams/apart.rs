@@ -83,7 +83,7 @@ fn make(random: &mut Random) -> Made {
     }
 }
 
-/// Order of the calls: one after another, or interleaved.
+/// Selects the next call: one call after another, or in turns.
 fn next(made: &[Made], turns: bool, random: &mut Random) -> Option<usize> {
     let begun = made.iter().filter(|call| call.begun).count();
     let open: Vec<usize> = (0..made.len().min(begun + 1))

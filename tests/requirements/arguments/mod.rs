@@ -42,7 +42,7 @@ async fn search(input: impl Into<RawArguments<'_>>) -> CallAssert {
     testing::run::<search_files>(input).await
 }
 
-/// Result of [`search_files`].
+/// Returns the result of [`search_files`].
 fn searched(pattern: &str, case_sensitive: bool, max_results: i64) -> Value {
     json!({ "pattern": pattern, "caseSensitive": case_sensitive, "maxResults": max_results, "cancelled": false })
 }

@@ -14,7 +14,7 @@ use crate::program::command;
 /// A request to a collector, with its head and its body.
 type Sent = (String, Vec<u8>);
 
-/// A collector that accepts all requests.
+/// Starts a collector that accepts all requests.
 fn collector() -> (String, Receiver<Sent>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -191,7 +191,7 @@ fn an_answer_that_was_complete_is_given_again_without_asking() {
     assert_eq!((processes.asked(), processes.begun().len()), (3, 4));
 }
 
-/// A call whose arguments are a Python dict.
+/// Builds a call whose arguments are a Python dict.
 fn malformed_call(name: &str, key: &str, arguments: &str) -> Value {
     json!({ "type": "tool_use", "id": format!("up_{key}"), "name": name, "partial_json": arguments })
 }

@@ -451,7 +451,7 @@ async fn client_is_gone_in_the_stream() {
     assert!(metrics.contains("tokens_total{kind=\"input\"} 1"), "{metrics}");
 }
 
-/// A message whose events arrive at intervals of a second.
+/// Builds a message whose events arrive at intervals of a second.
 fn slow_turn() -> Value {
     let mut turn = says(&[text("Half of it is shown.")]);
     turn["event_delay_ms"] = 1_000.into();

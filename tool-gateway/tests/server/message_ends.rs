@@ -6,7 +6,7 @@ use crate::lab::{Chat, call, text};
 use crate::raw::{self, Raw, lookup_block, start, text_block};
 use crate::reply::Reply;
 
-/// An end of a message in two events, the second of which has only usage.
+/// Builds the end of a message in two events, the second of which has only usage.
 fn two_ends(stop_reason: &str, second_delta: &Value) -> [Value; 3] {
     let mut second =
         json!({ "type": "message_delta", "usage": { "input_tokens": null, "output_tokens": 7 } });
@@ -59,7 +59,7 @@ async fn later_ends_of_a_message_erase_nothing() {
     }
 }
 
-/// The fields of a message that is not streamed, at the places of a stream.
+/// Converts a message that is not streamed to the events of a stream.
 fn streamed(message: &Value) -> Vec<Value> {
     let mut events = vec![start()];
     events[0]["message"]["usage"] = message["usage"].clone();
@@ -80,7 +80,7 @@ fn streamed(message: &Value) -> Vec<Value> {
     events
 }
 
-/// Three rounds of a conversation, each of which reads 100 tokens from the cache.
+/// Builds three rounds of a conversation, each of which reads 100 tokens from the cache.
 fn rounds() -> [Value; 3] {
     let message = |content: Value, stop_reason: &str, container: Value, edits: Value| {
         json!({

@@ -23,7 +23,7 @@ const BODIES: [&str; 3] = [
     r#"{"messages":[{"role":"user","content":"a"}],"tools":[{"name":"lookup","input_schema":{"type":"object","required":["x"]}}],"tool_choice":{"type":"any"},"stream":STREAM}"#,
 ];
 
-/// A script with all features, whose answers are equal for equal requests.
+/// Builds a script with all features, whose answers are equal for equal requests.
 fn full() -> String {
     let content = json!([
         thinking("s"),

@@ -27,12 +27,12 @@ impl Raw {
         }
     }
 
-    /// The bodies that were received.
+    /// Returns the received bodies.
     pub(crate) fn seen(&self) -> Vec<Value> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// A gateway before it. The script of the lab is not asked.
+    /// Builds a gateway in front of this server. The script of the lab is not used.
     pub(crate) fn lab(&self, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
         let runs = Runs::default();
         let gateway = Gateway::new(registry(&runs), self.clone());
@@ -58,13 +58,13 @@ impl Upstream for Raw {
     }
 }
 
-/// A response of this status and type.
+/// Builds a response with this status and type.
 pub(crate) fn response(status: u16, kind: &str, body: impl Into<Bytes>) -> Response<Bytes> {
     let response = Response::builder().status(status).header("content-type", kind);
     response.body(body.into()).unwrap()
 }
 
-/// A stream of events, each with its name.
+/// Builds a stream of named events.
 pub(crate) fn stream(events: &[Value]) -> Response<Bytes> {
     let events = events
         .iter()
@@ -72,12 +72,12 @@ pub(crate) fn stream(events: &[Value]) -> Response<Bytes> {
     response(200, "text/event-stream", events.collect::<String>())
 }
 
-/// A message that is not streamed.
+/// Builds a message that is not streamed.
 pub(crate) fn whole(message: &Value) -> Response<Bytes> {
     response(200, "application/json", message.to_string())
 }
 
-/// The message of `message_start`.
+/// Builds the message of `message_start`.
 pub(crate) fn start() -> Value {
     json!({
         "type": "message_start",
@@ -88,7 +88,7 @@ pub(crate) fn start() -> Value {
     })
 }
 
-/// The events of a block in one piece.
+/// Builds the events of a block in one piece.
 pub(crate) fn block(index: usize, start: &Value, delta: &Value) -> [Value; 3] {
     [
         json!({ "type": "content_block_start", "index": index, "content_block": start }),
@@ -97,7 +97,7 @@ pub(crate) fn block(index: usize, start: &Value, delta: &Value) -> [Value; 3] {
     ]
 }
 
-/// The events of a text.
+/// Builds the events of a text.
 pub(crate) fn text_block(index: usize, text: &str) -> [Value; 3] {
     block(
         index,
@@ -106,7 +106,7 @@ pub(crate) fn text_block(index: usize, text: &str) -> [Value; 3] {
     )
 }
 
-/// The events of a call of `lookup` with the id `up_KEY`.
+/// Builds the events of a call of `lookup` with the id `up_KEY`.
 pub(crate) fn lookup_block(index: usize, key: &str) -> [Value; 3] {
     let start = json!({ "type": "tool_use", "id": format!("up_{key}"), "name": "lookup", "input": {} });
     let input = json!({ "key": key }).to_string();
@@ -117,7 +117,7 @@ pub(crate) fn lookup_block(index: usize, key: &str) -> [Value; 3] {
     )
 }
 
-/// The events at the end of a message.
+/// Builds the events at the end of a message.
 pub(crate) fn end(stop_reason: &str) -> [Value; 2] {
     [
         json!({
@@ -129,7 +129,7 @@ pub(crate) fn end(stop_reason: &str) -> [Value; 2] {
     ]
 }
 
-/// A message with these events between its start and its end.
+/// Builds a message with these events between its start and its end.
 pub(crate) fn message(blocks: &[&[Value]], stop_reason: &str) -> Response<Bytes> {
     let mut events = vec![start()];
     events.extend(blocks.concat());

@@ -6,7 +6,7 @@ use tool_gateway::session::file::FileStore;
 
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 
-/// A mixed turn, its end, and another turn.
+/// Builds a mixed turn, its end, and another turn.
 fn script() -> Value {
     json!([
         says(&[thinking("s0"), text("One."), call("lookup", "a")]),
@@ -612,7 +612,7 @@ async fn another_system_prompt_or_other_tools_keep_a_session_with_minted_ids() {
     }
 }
 
-/// A hidden round, and answers.
+/// Builds a hidden round, and answers.
 fn hidden_round() -> Value {
     json!([
         says(&[call("lookup", "a")]),
@@ -623,7 +623,7 @@ fn hidden_round() -> Value {
     ])
 }
 
-/// Reports 77: chat interfaces have a clock in the system prompt.
+/// Some chat interfaces have a clock in the system prompt (report 77).
 #[tokio::test]
 async fn a_history_is_found_although_system_prompt_or_tools_have_changed() {
     for change in [0, 1, 2] {

@@ -162,7 +162,7 @@ impl Faults {
         faults
     }
 
-    /// A body that is not a stream is cut off in its middle.
+    /// Applies the faults to a body that is not a stream, which is cut off in its middle.
     async fn whole(self, body: Body) -> Body {
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let mut text = String::from_utf8(bytes.into()).unwrap();
@@ -206,7 +206,7 @@ impl Faults {
     }
 }
 
-/// End of a cut-off stream, after all earlier bytes are sent.
+/// Returns the error at the end of a cut-off stream, after all earlier bytes are sent.
 fn broken() -> impl futures_util::Stream<Item = io::Result<Bytes>> {
     stream::once(async {
         tokio::task::yield_now().await;

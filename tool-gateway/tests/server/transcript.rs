@@ -9,7 +9,7 @@ use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, assistant, call, result, says, text, thinking, user};
 use crate::reply;
 
-/// Internal, mixed and external rounds with thinking, over two turns.
+/// Builds internal, mixed and external rounds with thinking, over two turns.
 fn long_script() -> Value {
     json!([
         says(&[thinking("s0"), text("One."), call("lookup", "a")]),

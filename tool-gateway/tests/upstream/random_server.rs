@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-/// A serialized response, with every way to mark its end.
+/// Serializes a response, with every way to mark its end.
 fn wire(id: usize, end: End, until_close: bool, random: &mut Random) -> Vec<u8> {
     let payload = payload(id);
     let mut wire = String::new();

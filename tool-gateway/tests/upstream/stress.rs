@@ -42,7 +42,7 @@ enum Client {
     LeavesInside,
 }
 
-/// Received data, with an error if it is incomplete.
+/// Collects the received data, with an error if it is incomplete.
 async fn read(mut body: Body, client: Client) -> Result<Vec<u8>, String> {
     let mut read = Vec::new();
     let mut pauses = 10;
