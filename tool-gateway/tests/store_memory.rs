@@ -1,4 +1,4 @@
-//! The size that the store in memory states, beside the bytes that are allocated for it.
+//! The size that the store in memory reports, compared with the allocated bytes.
 //!
 //! A separate suite, since it counts the bytes of the whole process.
 
@@ -24,7 +24,7 @@ use tower::ServiceExt as _;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// Answers with so many letters.
+/// Repeat a letter.
 #[tool(read_only)]
 async fn letters(
     /// Number of letters.
@@ -74,7 +74,7 @@ impl SessionStore for Kept {
 /// Number of conversations.
 const TURNS: usize = 300;
 
-/// Begins conversations with a script, and returns the size that their store states, and the bytes that are allocated for it.
+/// Begins conversations with a script. Returns the size that their store reports, and the bytes that are allocated for it.
 async fn sizes(turns: Value) -> (u64, u64) {
     let store = Kept(Arc::new(MemoryStore::new()));
     let mut registry = ToolRegistry::new();

@@ -1,4 +1,4 @@
-//! Hidden rounds after messages in forms that the API sends, or other servers do, and that it does not take back as they are.
+//! Hidden rounds after messages in forms that the API or other servers send, but do not accept unchanged in a request.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ async fn white_space_before_a_call_does_not_go_up() {
     }
 }
 
-/// The visible white space does not hide the session.
+/// White space in the visible message does not hide the session.
 #[tokio::test]
 async fn a_message_with_white_space_is_recognized() {
     for is_stream in [true, false] {
@@ -111,7 +111,7 @@ async fn equal_ids_become_unique() {
     assert_eq!(calls, ids("tool_use_id"));
 }
 
-/// Code execution of the upstream is pending: it continues in its container only.
+/// Code execution of the upstream is pending, and continues only in its container.
 #[tokio::test]
 async fn the_container_of_a_response_is_that_of_the_next_round() {
     for is_streamed in [true, false] {
@@ -155,7 +155,7 @@ async fn the_container_of_a_response_is_that_of_the_next_round() {
     }
 }
 
-/// Blocks would be merged, or a call would have the arguments of another.
+/// Otherwise blocks would be merged, or a call would have the arguments of another.
 #[tokio::test]
 async fn events_out_of_order_are_an_error() {
     let again = lookup_block(0, "a");
@@ -186,7 +186,7 @@ async fn events_out_of_order_are_an_error() {
             let reply = Chat::new(is_stream).say(&lab, "go").await;
             assert_eq!(reply.error(), ("api_error", expected));
             assert!(lab.runs.begun().is_empty());
-            // Without a tool of the gateway, the message passes, and is not stored as another message.
+            // Without internal tools, the message passes, and is stored unchanged.
             let next = raw::whole(&json!({ "content": [text("a")], "usage": {} }));
             let upstream = Raw::new([stream.clone(), next]);
             let lab = upstream.lab(|gateway| gateway);

@@ -623,7 +623,7 @@ fn hidden_round() -> Value {
     ])
 }
 
-/// Some chat interfaces have a clock in the system prompt (report 77).
+/// Some chat interfaces have a clock in the system prompt.
 #[tokio::test]
 async fn a_history_is_found_although_system_prompt_or_tools_have_changed() {
     for change in [0, 1, 2] {
@@ -896,7 +896,7 @@ async fn an_answer_with_other_space_or_unreadable_arguments_is_restored_by_its_i
     lab.assert_one_prefix();
 }
 
-/// Reports 78: chat interfaces keep an answer as one string.
+/// Some chat interfaces store an answer as one string.
 #[tokio::test]
 async fn a_joined_answer_keeps_hidden_round_and_list_and_an_edited_one_does_not() {
     let mut write = call("TodoWrite", "w");
@@ -989,7 +989,7 @@ async fn a_mark_on_a_joined_text_belongs_to_its_last_block() {
     lab.assert_well_formed();
 }
 
-/// Reports 79: a subagent has the session id of its parent, and a separate history and list.
+/// A subagent has the session id of its parent, but a separate history and list.
 #[tokio::test]
 async fn agents_of_one_session_have_their_own_lists_with_every_kind_of_key() {
     let write = |task: &str| {

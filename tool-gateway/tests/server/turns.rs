@@ -922,7 +922,7 @@ async fn caps_beyond_the_range_of_the_clock_are_none() {
     assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
 }
 
-/// Reports 81: the model writes the name of a tool in other letters.
+/// Models may write the name of a tool in another case.
 #[tokio::test]
 async fn a_name_in_other_letters_is_the_tool_of_the_gateway_and_stays_in_the_transcript() {
     for is_stream in [false, true] {
