@@ -4,6 +4,8 @@
 //! `PROPERTIES_LONG=1` tests many more.
 
 mod coercion;
+#[cfg(feature = "jsonschema")]
+mod valid_arguments;
 mod malformed_input;
 mod exponential_schemas;
 mod mutations;

@@ -6,8 +6,17 @@
 mod random_types;
 mod fast_path;
 mod edge_cases;
+#[cfg(feature = "jsonschema")]
 mod serde_agreement;
+#[cfg_attr(
+    not(feature = "jsonschema"),
+    expect(dead_code, reason = "for `serde_agreement`")
+)]
 mod probe;
+#[cfg_attr(
+    not(feature = "jsonschema"),
+    expect(dead_code, reason = "for `serde_agreement`")
+)]
 mod rewrite;
 mod texts;
 mod untagged;
