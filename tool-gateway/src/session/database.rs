@@ -16,8 +16,12 @@ use super::store::StoreError;
 #[derive(Debug)]
 pub(super) struct FileDatabase {
     path: PathBuf,
+    open_storage: OpenStorage,
     state: RwLock<State>,
 }
+
+/// Opens a database whose pages are in a file.
+type OpenStorage = fn(&redb::Builder, File) -> Result<Database, DatabaseError>;
 
 #[derive(Debug)]
 enum State {
@@ -42,10 +46,18 @@ impl FileDatabase {
     /// Opens or creates a file. The file and a new folder are accessible only to the owner. A file that another program has changed is an
     /// error.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, |builder, file| {
+            FileBackend::new(file).and_then(|file| builder.create_with_backend(file))
+        })
+    }
+
+    /// Opens or creates a file as [`open`](Self::open) does, with another access to it.
+    pub(super) fn open_with(path: &Path, open_storage: OpenStorage) -> Result<Self, StoreError> {
         Ok(Self {
             path: path.to_owned(),
+            open_storage,
             state: RwLock::new(State::Open {
-                database: open(path, true)?,
+                database: open(path, open_storage, true)?,
                 since: Instant::now(),
             }),
         })
@@ -118,7 +130,7 @@ impl FileDatabase {
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if is_due(&state) {
-            let opened = open(&self.path, false);
+            let opened = open(&self.path, self.open_storage, false);
             let since = Instant::now();
             *state = match opened {
                 Ok(database) => State::Open { database, since },
@@ -134,12 +146,12 @@ fn named(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
     StoreError(format!("{}: {error}", path.display()))
 }
 
-fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
+fn open(path: &Path, open_storage: OpenStorage, creates: bool) -> Result<Database, StoreError> {
     let failed = |error: &dyn std::fmt::Display| named(path, error);
     let file = if creates {
         create(path, sync_folder)
     } else {
-        OpenOptions::new().read(true).write(true).open(path)
+        open_existing(path)
     };
     let file = file.map_err(|error| failed(&error))?;
     let open = || {
@@ -147,7 +159,7 @@ fn open(path: &Path, creates: bool) -> Result<Database, StoreError> {
         builder
             .set_check_integrity_on_open(true)
             .set_cache_size(CACHE_BYTES);
-        FileBackend::new(file).and_then(|file| builder.create_with_backend(file))
+        open_storage(&builder, file)
     };
     let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| failed(&CORRUPTED))?;
     opened.map_err(|error| match error {
@@ -168,17 +180,50 @@ fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Res
     if let Some(folder) = folders().next().filter(|_| missing > 0) {
         create_folder(folder)?;
     }
+    let file = match open_existing(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => create_new(path)?,
+        opened => opened?,
+    };
+    // An existing file is included, since the process that created it may have been killed before this step.
+    for folder in folders().take(missing + 1) {
+        sync(folder)?;
+    }
+    Ok(file)
+}
+
+/// Creates a file that only the owner may read. A link in its place is not followed.
+fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true);
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    let file = options.open(path)?;
-    // An existing file is included, since the process that created it may have been killed before this step.
-    for folder in folders().take(missing + 1) {
-        sync(folder)?;
+    options.open(path)
+}
+
+/// Opens an existing file. A symbolic link is an error, and so is a file that other users may read: sessions contain what users wrote.
+fn open_existing(path: &Path) -> io::Result<File> {
+    let found = fs::symlink_metadata(path)?;
+    if found.is_symlink() {
+        return Err(io::Error::other(
+            "expected a file, got a symbolic link; name the file itself",
+        ));
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let opened = file.metadata()?;
+        // A link may have replaced the file since the first look.
+        if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
+            return Err(io::Error::other("another file has replaced it; try again"));
+        }
+        if opened.mode() & 0o077 != 0 {
+            let remedy = format!("other users may read it; run `chmod 600 {}`", path.display());
+            return Err(io::Error::other(remedy));
+        }
     }
     Ok(file)
 }
@@ -256,6 +301,44 @@ from_file_errors!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn rejects_links_and_files_that_others_may_read() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let root = std::env::temp_dir().join(format!("tool-gateway-private-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir(&root).unwrap();
+        let path = root.join("sessions.redb");
+        let open = || {
+            FileDatabase::open(&path)
+                .map(drop)
+                .map_err(|StoreError(error)| error)
+        };
+        open().unwrap();
+        for mode in [0o640, 0o604, 0o666, 0o620] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let path = path.display();
+            let expected = format!("{path}: other users may read it; run `chmod 600 {path}`");
+            assert_eq!(open(), Err(expected), "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        open().unwrap();
+        // Also a link to nothing, in whose place a file would be created.
+        let target = root.join("target.redb");
+        fs::rename(&path, &target).unwrap();
+        symlink(&target, &path).unwrap();
+        for _ in 0..2 {
+            let error = open().unwrap_err();
+            assert!(
+                error.ends_with("expected a file, got a symbolic link; name the file itself"),
+                "{error}"
+            );
+            let _ = fs::remove_file(&target);
+        }
+        assert!(!target.exists());
+        fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     fn names_of_a_new_file_and_of_its_folders_are_synced() {

@@ -48,16 +48,25 @@ pub(crate) fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
+/// Reads the version of a record.
+pub(crate) fn version(bytes: &[u8]) -> Result<u32, StoreError> {
+    let Version { version } = serde_json::from_slice(bytes).map_err(|error| corrupted(&error))?;
+    Ok(version)
+}
+
+fn corrupted(error: &serde_json::Error) -> StoreError {
+    StoreError(format!("a record is corrupted: {error}"))
+}
+
 /// Deserializes a record.
 pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError> {
-    let corrupted = |error| StoreError(format!("a record is corrupted: {error}"));
-    let Version { version } = serde_json::from_slice(bytes).map_err(corrupted)?;
+    let version = version(bytes)?;
     if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(StoreError(format!(
             "a record has the version {version}, and this program reads {OLDEST_VERSION} to {VERSION}: use the program that wrote it, or begin a new file"
         )));
     }
-    let ReadRecord { record } = serde_json::from_slice(bytes).map_err(corrupted)?;
+    let ReadRecord { record } = serde_json::from_slice(bytes).map_err(|error| corrupted(&error))?;
     Ok(record)
 }
 

@@ -72,6 +72,15 @@ enum Phase {
     Over,
 }
 
+/// The lists of a machine that grow with the turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct MachineLists {
+    pub(crate) truth: Vec<TrueMessage>,
+    pub(crate) visible: Vec<(Block, Origin)>,
+    /// The calls of the round that runs.
+    pub(crate) calls: Vec<Call>,
+}
+
 impl TurnMachine {
     /// Creates a turn that begins with a request to the upstream.
     pub(crate) fn new(rules: Rules) -> Self {
@@ -112,6 +121,27 @@ impl TurnMachine {
     /// Returns whether deferred calls of the suspended turn are running, or run next.
     pub(crate) fn is_resuming(&self) -> bool {
         matches!(self.phase, Phase::Running { is_resumed: true, .. })
+    }
+
+    /// Takes the lists that grow with the turn, for a record of the changes alone.
+    pub(crate) fn take_lists(&mut self) -> MachineLists {
+        MachineLists {
+            truth: std::mem::take(&mut self.truth),
+            visible: std::mem::take(&mut self.visible),
+            calls: match &mut self.phase {
+                Phase::Running { calls, .. } => std::mem::take(calls),
+                Phase::Asking | Phase::Over => Vec::new(),
+            },
+        }
+    }
+
+    /// Puts the lists back.
+    pub(crate) fn put_lists(&mut self, lists: MachineLists) {
+        self.truth = lists.truth;
+        self.visible = lists.visible;
+        if let Phase::Running { calls, .. } = &mut self.phase {
+            *calls = lists.calls;
+        }
     }
 
     /// Estimates the size of the machine in memory, in bytes.

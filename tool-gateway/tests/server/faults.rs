@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tool_gateway::session::file::FileStore;
+use tool_gateway::session::memory::MemoryStore;
 use tool_gateway::upstream::{AnthropicUpstream, Upstream, UpstreamFuture};
 use tool_gateway::{Gateway, Turns};
 use tool_runtime::repair::FormatFixing;
@@ -934,7 +935,162 @@ async fn file_is_of_another_version() {
     drop(transaction.open_table(turns).unwrap());
     transaction.commit().unwrap();
     drop(database);
+    #[cfg(unix)]
+    set_mode(&file, 0o600);
     let error = FileStore::open(&file).unwrap_err().to_string();
     row.program_does_not_start(&error.replace(directory.to_str().unwrap(), "DIR"));
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[cfg(unix)]
+fn set_mode(file: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A directory with a file of sessions. Returns both.
+#[cfg(unix)]
+fn file_of_sessions(name: &str) -> (std::path::PathBuf, std::path::PathBuf) {
+    let directory = std::env::temp_dir().join(format!("tool-gateway-{name}-{}", std::process::id()));
+    let file = directory.join("sessions.redb");
+    drop(FileStore::open(&file).unwrap());
+    (directory, file)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn file_is_readable_by_others() {
+    let row = row("file_is_readable_by_others");
+    let (directory, file) = file_of_sessions("readable");
+    set_mode(&file, 0o640);
+    let error = FileStore::open(&file).unwrap_err().to_string();
+    row.program_does_not_start(&error.replace(directory.to_str().unwrap(), "DIR"));
+    set_mode(&file, 0o600);
+    drop(FileStore::open(&file).unwrap());
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn file_is_a_link() {
+    let row = row("file_is_a_link");
+    let (directory, file) = file_of_sessions("link");
+    let target = directory.join("target.redb");
+    std::fs::rename(&file, &target).unwrap();
+    std::os::unix::fs::symlink(&target, &file).unwrap();
+    let error = FileStore::open(&file).unwrap_err().to_string();
+    row.program_does_not_start(&error.replace(directory.to_str().unwrap(), "DIR"));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_hangs_as_an_answer_passes() {
+    let row = row("store_hangs_as_an_answer_passes");
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let store = FailingStore::durable();
+        store.hang(is_at("save", 1));
+        let script = json!({ "turns": [says(&[text("Done.")])] });
+        let lab = Lab::with(script, |gateway| gateway.with_store(store));
+        let mut body = json!(chat(is_stream, "go").body);
+        body.as_object_mut().unwrap().remove("tools");
+        let began = tokio::time::Instant::now();
+        let reply = lab.ask(&body).await;
+        assert!(
+            began.elapsed() < Duration::from_millis(300),
+            "{:?}",
+            began.elapsed()
+        );
+        row.client_sees(&reply);
+        assert_eq!(reply.text(), "Done.");
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        row.host_learns(&lab, &log).await;
+    }
+}
+
+/// Answers requests whose first message is `large` with a long text, and calls a tool of each side for all others.
+struct LargeTexts;
+
+impl Upstream for LargeTexts {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        let body: Value = serde_json::from_slice(request.body()).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        let content = match (messages[0]["content"].as_str(), messages.len()) {
+            (Some("go"), 1) => json!([call("write", "a")]),
+            (Some("go"), 3) => json!([call("weather", "b")]),
+            (Some("go"), _) => json!([text("Done.")]),
+            (_, 1) => json!([call("write", "c")]),
+            _ => json!([text(&"x".repeat(1 << 20))]),
+        };
+        let reason = if content[0]["type"] == "tool_use" {
+            "tool_use"
+        } else {
+            "end_turn"
+        };
+        let message =
+            json!({ "id": "m", "role": "assistant", "content": content, "stop_reason": reason, "usage": {} });
+        let response = Response::builder().header("content-type", "application/json");
+        let response = response.body(Body::from(message.to_string())).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "large texts".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn another_client_fills_the_store() {
+    let row = row("another_client_fills_the_store");
+    let log = Log::start();
+    let runs = Runs::default();
+    // 18 of its answers are more than the store keeps of all clients.
+    let store = MemoryStore::new()
+        .with_max_bytes(16 << 20)
+        .with_max_bytes_per_client(8 << 20);
+    let gateway = Gateway::new(registry(&runs), LargeTexts).with_store(store);
+    let script = TestScript::from_json(&json!({ "turns": [says(&[text("Unused.")])] }).to_string()).unwrap();
+    let app = gateway.router();
+    let lab = Lab { app, script, runs };
+    let mut ada = chat(false, "go");
+    let mut eve = chat(false, "large");
+    for (chat, key) in [(&mut ada, "key of ada"), (&mut eve, "key of eve")] {
+        chat.headers.push(("x-api-key", key.to_owned()));
+    }
+    let suspended = ada.ask(&lab).await;
+    ada.messages().push(assistant(suspended.content()));
+    for number in 0..18 {
+        eve.body["messages"][0]["content"] = format!("large {number}").into();
+        assert_eq!(eve.ask(&lab).await.status, 200);
+    }
+    let answer = user(json!([result(&suspended.ids()[0], "rain")]));
+    ada.messages().push(answer);
+    let reply = ada.ask(&lab).await;
+    row.client_sees(&reply);
+    assert_eq!(
+        (reply.text(), reply.session().1),
+        ("Done.".to_owned(), "minted".to_owned())
+    );
+    assert_eq!(lab.runs.begun().iter().filter(|run| *run == "write a").count(), 1);
+    row.host_learns(&lab, &log).await;
+}
+
+#[tokio::test]
+async fn another_client_fails_many_times() {
+    let row = row("another_client_fails_many_times");
+    let log = Log::start();
+    let busy = json!({ "error": { "status": 529, "body": { "type": "error", "error": { "type": "overloaded_error", "message": "busy" } } } });
+    let lab = Lab::new(json!([says(&[call("write", "a")]), busy]));
+    let ask = async |content: &str, key: &str| {
+        let headers = [("x-api-key", key), RETRY];
+        lab.ask_with(&chat(false, content).body, &headers).await
+    };
+    row.client_sees(&ask("go", "key of ada").await);
+    for number in 0..1_001 {
+        assert_eq!(ask(&format!("other {number}"), "key of eve").await.status, 529);
+    }
+    assert_eq!(lab.runs.begun().len(), 1_002);
+    row.client_sees(&ask("go", "key of ada").await);
+    assert_eq!(lab.runs.begun().len(), 1_002, "no call runs twice");
+    row.host_learns(&lab, &log).await;
 }

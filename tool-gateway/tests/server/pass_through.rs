@@ -1,5 +1,7 @@
 //! Requests without tools of the gateway pass unchanged, in both directions.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request, Response};
 use futures_util::stream;
@@ -10,6 +12,7 @@ use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::ToolRegistry;
 use tower::ServiceExt as _;
 
+use crate::failing_store::FailingStore;
 use crate::lab::{
     Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, thinking, user,
 };
@@ -385,4 +388,30 @@ async fn a_turn_with_hidden_rounds_is_restored_when_the_tools_are_no_longer_decl
     assert!(sent.to_string().contains("lookup of a"), "{sent}");
     assert_eq!(sent["tools"], chat.body["tools"]);
     lab.assert_well_formed();
+}
+
+/// A slow disk delays the end of each answer otherwise.
+#[tokio::test(start_paused = true)]
+async fn end_of_a_passing_answer_waits_for_the_store_a_quarter_of_a_second_at_most() {
+    for is_stream in [false, true] {
+        let store = FailingStore::durable();
+        let turns = json!([says(&[text("One.")]), says(&[text("Two.")])]);
+        let lab = Lab::with(json!({ "turns": turns }), |gateway| {
+            gateway.with_store(store.clone())
+        });
+        let mut chat = Chat::new(is_stream);
+        chat.body.as_object_mut().unwrap().remove("tools");
+        let permits = store.hold("save");
+        let began = tokio::time::Instant::now();
+        assert_eq!(chat.say(&lab, "go").await.text(), "One.");
+        let waited = began.elapsed();
+        assert!(waited >= Duration::from_millis(250), "{waited:?}");
+        assert!(waited < Duration::from_millis(300), "{waited:?}");
+        // The save continues.
+        permits.add_permits(1);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let reply = chat.say(&lab, "and?").await;
+        assert_eq!(reply.text(), "Two.");
+        assert_eq!(reply.session().1, "chain");
+    }
 }

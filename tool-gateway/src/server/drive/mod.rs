@@ -24,6 +24,7 @@ use crate::server::offload;
 use crate::server::offload::sweep;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
+use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::running_turn::{RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
@@ -127,6 +128,8 @@ struct Drive<'a> {
     source: Source,
     /// `None` if the deadline is beyond the range of the clock.
     deadline: Option<Instant>,
+    /// The progress of the request in the store.
+    progress: ProgressLog,
     /// Number of requests to the upstream.
     rounds: usize,
     /// Span of the open request to the upstream.
@@ -207,6 +210,7 @@ impl<'a> Drive<'a> {
             actions: actions.into(),
             source: Source::Nothing,
             deadline,
+            progress: ProgressLog::new(client_digest(&shared.secret, &job.client.principal), job.identity),
             rounds: 0,
             chat: Span::none(),
         })
@@ -400,8 +404,7 @@ impl<'a> Drive<'a> {
     /// Stores a checkpoint from which the turn can continue.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
         let checkpoint = self.now();
-        let client = client_digest(&self.shared.secret, &self.job.client.principal);
-        let saved = save_checkpoint(self.shared, client, self.job.identity, &checkpoint).await;
+        let saved = save_checkpoint(self.shared, &mut self.progress, &checkpoint).await;
         self.running.set_checkpoint(checkpoint);
         saved
     }
@@ -504,7 +507,11 @@ impl<'a> Drive<'a> {
         } else {
             TurnEnd::Finished
         };
-        let saved = save(self.shared, &self.job.client, turn, self.progress()).await;
+        let progress = self.last_progress();
+        let saved = save(self.shared, &self.job.client, turn, progress).await;
+        if saved.is_err() {
+            self.progress.restart();
+        }
         // With a store in memory, a failed save loses only the session; the client still receives the answer.
         if self.shared.store.is_durable() {
             saved?;
@@ -514,7 +521,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Returns the progress of the complete turn with its remaining output, for retries in a later process.
-    fn progress(&self) -> Option<Progress> {
+    fn last_progress(&mut self) -> Option<Progress> {
         if !self.shared.store.is_durable() {
             return None;
         }
@@ -524,8 +531,7 @@ impl<'a> Drive<'a> {
             _ => None,
         });
         checkpoint.sent.extend(sends);
-        let client = client_digest(&self.shared.secret, &self.job.client.principal);
-        checkpoint.progress(client, self.job.identity).ok()
+        self.progress.next(&checkpoint).ok()
     }
 
     /// Writes one log line, without contents of messages.

@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 
 use crate::server::turns::checkpoint::Checkpoint;
+use crate::server::turns::progress_log::ProgressLog;
 use crate::server::turns::shared::Shared;
-use crate::session::chain::Digest;
 use crate::session::recognize::{Client, call_digest, client_digest, key_digest};
 use crate::session::record::Turn;
 use crate::session::store::{Progress, SavedTurn, StoreError};
@@ -37,20 +37,22 @@ pub(crate) async fn save(
     shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
-/// Stores the progress of a client's request, if the store outlives the process.
+/// Stores the next segment of a request's progress, if the store outlives the process.
 pub(crate) async fn save_checkpoint(
     shared: &Shared,
-    client: Digest,
-    request: Digest,
+    log: &mut ProgressLog,
     checkpoint: &Checkpoint,
 ) -> Result<(), ApiError> {
     if !shared.store.is_durable() {
         return Ok(());
     }
-    let saved = match checkpoint.progress(client, request) {
+    let saved = match log.next(checkpoint) {
         Ok(progress) => shared.store.save_progress(progress).await,
         Err(error) => Err(error),
     };
+    if saved.is_err() {
+        log.restart();
+    }
     saved.map_err(|error| failed(&error))
 }
 

@@ -26,6 +26,7 @@ use crate::server::pass::pass_through::pass_through;
 use crate::server::pass::passed_turn::PassedTurn;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
+use crate::server::turns::progress_log;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::Joined;
@@ -135,7 +136,7 @@ async fn stored_checkpoint(
     }
     let client = client_digest(&shared.secret, &client.principal);
     let segments = shared.store.progress(client, request).await;
-    let checkpoint = segments.and_then(|segments| Checkpoint::read(&segments));
+    let checkpoint = segments.and_then(|segments| progress_log::read(&segments));
     checkpoint.map_err(|error| save::unread(&error))
 }
 

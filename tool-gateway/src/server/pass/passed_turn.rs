@@ -1,7 +1,7 @@
 //! [`PassedTurn`]: a turn without internal tools.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
@@ -18,6 +18,10 @@ use crate::session::chain::AnswerContent;
 use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
 use crate::wire::block::Block;
+
+/// Maximum time for which the end of an answer waits for the store. The save then continues beside it, and a request that arrives before its
+/// end has a new session.
+const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// A turn whose message passes through. Counted and logged on drop: at the end of the message, or after an error or a disconnect.
 pub(crate) struct PassedTurn {
@@ -70,8 +74,14 @@ impl PassedTurn {
             return;
         };
         self.status = StatusCode::OK;
-        // A failed save loses only the session; the client still receives the answer.
-        let _ = save(&self.shared, &self.client, self.turn(&blocks), None).await;
+        let turn = self.turn(&blocks);
+        let mut saving = Box::pin(async move {
+            // A failed save loses only the session; the client still receives the answer.
+            let _ = save(&self.shared, &self.client, turn, None).await;
+        });
+        if tokio::time::timeout(MAX_WAIT, &mut saving).await.is_err() {
+            tokio::spawn(saving);
+        }
     }
 
     /// Builds the record of the turn, for requests that continue from it.

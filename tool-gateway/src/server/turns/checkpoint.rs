@@ -4,10 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::session_state::StateMap;
-use crate::session::chain::Digest;
-use crate::session::encoding::{decode, encode};
 use crate::session::record::SessionId;
-use crate::session::store::{Progress, StoreError};
 use crate::turn::action::{Action, Sent};
 use crate::turn::machine::TurnMachine;
 use crate::turn::thinking::RefusedThinking;
@@ -33,18 +30,18 @@ pub(crate) struct Checkpoint {
     pub(crate) rest: Vec<Action>,
 }
 
-/// A checkpoint in a store. The output consists of whole blocks, since a retry receives the output from its beginning.
-#[derive(Serialize, Deserialize)]
-struct StoredCheckpoint {
-    session: SessionId,
-    machine: TurnMachine,
-    headers: Option<Vec<(String, String)>>,
-    message: Option<ObjectText>,
-    blocks: Vec<Block>,
-    end: Option<RawFields>,
+/// A checkpoint in a store. Its output is whole blocks, since a retry reads from the beginning.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredCheckpoint {
+    pub(super) session: SessionId,
+    pub(super) machine: TurnMachine,
+    pub(super) headers: Option<Vec<(String, String)>>,
+    pub(super) message: Option<ObjectText>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) end: Option<RawFields>,
     #[serde(rename = "without_thinking")]
-    refused_thinking: Option<RefusedThinking>,
-    state: StateMap,
+    pub(super) refused_thinking: Option<RefusedThinking>,
+    pub(super) state: StateMap,
 }
 
 impl Checkpoint {
@@ -53,8 +50,8 @@ impl Checkpoint {
         self.machine.is_over() && self.rest.is_empty()
     }
 
-    /// Writes the checkpoint of a client's request for a store.
-    pub(crate) fn progress(&self, client: Digest, request: Digest) -> Result<Progress, StoreError> {
+    /// Converts the checkpoint to its form in a store.
+    pub(super) fn to_stored(&self) -> StoredCheckpoint {
         let mut assembly = Assembly::default();
         let (mut message, mut end) = (None, None);
         for sent in self.sent.iter().cloned() {
@@ -83,7 +80,7 @@ impl Checkpoint {
                 headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
             texts.collect()
         });
-        let segment = encode(&StoredCheckpoint {
+        StoredCheckpoint {
             session: self.session.clone(),
             machine: self.machine.clone(),
             headers,
@@ -92,21 +89,11 @@ impl Checkpoint {
             end,
             refused_thinking: self.refused_thinking,
             state: self.state.clone(),
-        })?;
-        Ok(Progress {
-            client,
-            request,
-            at: 0,
-            segment,
-        })
+        }
     }
 
-    /// Reads a checkpoint from a store; `None` if there are no segments.
-    pub(crate) fn read(segments: &[Vec<u8>]) -> Result<Option<Self>, StoreError> {
-        let Some(segment) = segments.first() else {
-            return Ok(None);
-        };
-        let stored: StoredCheckpoint = decode(segment)?;
+    /// Converts a checkpoint from its form in a store.
+    pub(super) fn from_stored(stored: StoredCheckpoint) -> Self {
         let headers = stored.headers.map(|headers| {
             let headers = headers.into_iter();
             headers
@@ -129,7 +116,7 @@ impl Checkpoint {
         if let Some(end) = stored.end {
             sent.extend([StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Sent::Event));
         }
-        Ok(Some(Self {
+        Self {
             session: stored.session,
             machine: stored.machine,
             headers,
@@ -137,6 +124,6 @@ impl Checkpoint {
             refused_thinking: stored.refused_thinking,
             state: stored.state,
             rest: Vec::new(),
-        }))
+        }
     }
 }

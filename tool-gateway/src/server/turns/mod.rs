@@ -2,6 +2,7 @@
 
 pub(crate) mod session_state;
 pub(crate) mod checkpoint;
+pub(crate) mod progress_log;
 pub(crate) mod locks;
 pub(crate) mod kept_bytes;
 pub(crate) mod running_turn;

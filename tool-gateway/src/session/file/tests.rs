@@ -1,21 +1,25 @@
 //! Cost of look-ups and saves as a file grows, files of other versions, and writes of abandoned requests.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use redb::WriteTransaction;
+use redb::backends::FileBackend;
+use redb::{StorageBackend, TableDefinition, WriteTransaction};
 use serde_json::Map;
 
 use super::FileStore;
+use super::counters::{count_bytes, size_of};
 use super::create;
 use super::lookup::TurnReader;
 use super::save::save_turn;
-use super::tables::FILE_VERSION;
+use super::tables::{self, FILE_VERSION};
 use crate::session::chain::{ChainKey, Digest};
+use crate::session::database::FileDatabase;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::record::{SessionId, Turn};
 use crate::session::store::{MAX_TURNS_OF_POINT, Progress, SavedTurn, SessionStore as _, StoreError};
-use crate::session::tests::work;
+use crate::session::tests::{Folder, save, turn, work};
 
 fn digest(name: &str) -> Digest {
     ChainKey::new([1; 32]).digest(&[name.as_bytes()])
@@ -214,4 +218,204 @@ async fn abandoned_write_is_not_executed_later() {
     assert_eq!(store.progress(request, request).await.unwrap(), [b"second"]);
     drop(store);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A file whose syncs take long, and are counted.
+#[derive(Debug)]
+struct SlowFile(FileBackend);
+
+static SYNCS: AtomicUsize = AtomicUsize::new(0);
+
+impl StorageBackend for SlowFile {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> std::io::Result<()> {
+        SYNCS.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(100));
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+        self.0.write(offset, data)
+    }
+}
+
+/// Otherwise 50 clients wait for 50 syncs.
+#[tokio::test]
+async fn concurrent_saves_share_the_syncs_of_a_transaction() {
+    let folder = Folder::new("syncs");
+    std::fs::create_dir(&folder.0).unwrap();
+    let open = |builder: &redb::Builder, file| {
+        FileBackend::new(file).and_then(|file| builder.create_with_backend(SlowFile(file)))
+    };
+    let database = FileDatabase::open_with(&folder.file(), open).unwrap();
+    let store = FileStore::with_database(database).unwrap();
+    let syncs_of = async |saves: usize| {
+        let before = SYNCS.load(Ordering::SeqCst);
+        let saves = (0..saves).map(|number| {
+            let id = number.to_string();
+            save(&store, turn(&id, &id, &id))
+        });
+        futures_util::future::join_all(saves).await;
+        SYNCS.load(Ordering::SeqCst) - before
+    };
+    let of_one = syncs_of(1).await;
+    assert!((1..=2).contains(&of_one), "{of_one} syncs of a transaction");
+    // The first transaction may begin before the others wait, and the file grows.
+    let of_many = syncs_of(50).await;
+    assert!(
+        of_many <= 5 * of_one,
+        "{of_many} syncs of 50 saves, {of_one} of one"
+    );
+    assert_eq!(store.size().await.unwrap().unwrap().turns, 50);
+}
+
+/// A write that fails on its own does not fail the writes beside it.
+#[tokio::test]
+async fn rejected_write_leaves_the_others_of_its_transaction() {
+    let folder = Folder::new("rejected");
+    let store = FileStore::open(folder.file()).unwrap();
+    let progress = |request: &str, at: u64| Progress {
+        client: digest("client"),
+        request: digest(request),
+        at,
+        segment: request.as_bytes().to_vec(),
+    };
+    let (before, rejected, after) = tokio::join!(
+        store.save_progress(progress("before", 0)),
+        store.save_progress(progress("rejected", 7)),
+        store.save_progress(progress("after", 0)),
+    );
+    assert!(before.is_ok() && after.is_ok());
+    let StoreError(error) = rejected.unwrap_err();
+    assert!(
+        error.ends_with("expected segment 0 of a request's progress, got 7"),
+        "{error}"
+    );
+    for request in ["before", "after"] {
+        let found = store.progress(digest("client"), digest(request)).await.unwrap();
+        assert_eq!(found, [request.as_bytes()]);
+    }
+}
+
+/// Records as version 5 wrote them, in its tables.
+fn write_version_5(path: &std::path::Path) {
+    const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::new("turns of a client");
+    const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
+    let (point, client, call) = (digest("point"), digest("client"), digest("call"));
+    let expires_at = u64::MAX / 2;
+    let turn = format!(
+        r#"{{"version":5,"record":{{"turn":{{"id":"t1","session":"ses_a","point":"{point}","context":"{client}","answer":"{client}","outline":"{client}","truth":[{{"role":"assistant","blocks":[{{"json":{{"type":"text","text":"hidden"}}}}]}}],"is_unchanged":false,"drops_thinking":false,"visible":[{{"message":0,"block":0}}],"calls":[{{"id":"up_1","visible_id":"toolu_1","name":"get_weather","input":"{{}}","owner":"client","result":null,"is_begun":false}}],"systems":[],"state":{{"turn":1}}}},"calls":["{call}"],"number":1}}}}"#,
+        point = point.to_hex(),
+        client = client.to_hex(),
+        call = call.to_hex(),
+    );
+    let session = format!(
+        r#"{{"version":5,"record":{{"session":{{"id":"ses_a","created_at":{time},"last_active":{time},"state":{{"turn":1}}}},"client":"{client}","keys":["{key}"],"expires_at":{expires_at}}}}}"#,
+        time = r#"{"secs_since_epoch":1700000000,"nanos_since_epoch":0}"#,
+        client = client.to_hex(),
+        key = digest("key").to_hex(),
+    );
+    let database = redb::Database::create(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    {
+        let insert = |name: &'static str, key: &str, value: &[u8]| {
+            let table: TableDefinition<'_, &str, &[u8]> = TableDefinition::new(name);
+            transaction.open_table(table).unwrap().insert(key, value).unwrap();
+        };
+        insert("turns", "t1", turn.as_bytes());
+        insert("sessions", "ses_a", session.as_bytes());
+        let mut points = transaction.open_multimap_table(tables::POINTS).unwrap();
+        points.insert(point.as_bytes(), (1, "t1")).unwrap();
+        let mut of_session = transaction.open_table(tables::TURNS_OF_SESSION).unwrap();
+        of_session.insert(("ses_a", 1), "t1").unwrap();
+        let mut points = transaction.open_table(tables::POINTS_OF_SESSION).unwrap();
+        points.insert(("ses_a", point.as_bytes(), 1), "t1").unwrap();
+        let mut calls = transaction.open_table(tables::CALLS).unwrap();
+        calls.insert(call.as_bytes(), "t1").unwrap();
+        let mut keys = transaction.open_table(tables::KEYS).unwrap();
+        keys.insert(digest("key").as_bytes(), "ses_a").unwrap();
+        let mut expiry = transaction.open_table(tables::EXPIRY).unwrap();
+        expiry.insert((expires_at, "ses_a"), ()).unwrap();
+        let mut of_client = transaction.open_table(tables::SESSIONS_OF_CLIENT).unwrap();
+        of_client
+            .insert((client.as_bytes(), expires_at, "ses_a"), ())
+            .unwrap();
+        let mut counts = transaction.open_table(TURNS_OF_CLIENT).unwrap();
+        counts.insert(client.as_bytes(), 1).unwrap();
+        let mut counters = transaction.open_table(tables::COUNTERS).unwrap();
+        counters.insert("turns", 1).unwrap();
+        counters.insert("bytes", turn.len() as u64 + 3).unwrap();
+        let mut progress = transaction.open_table(PROGRESS).unwrap();
+        let request = digest("request");
+        progress
+            .insert(request.as_bytes(), (expires_at, &b"old"[..]))
+            .unwrap();
+        let mut expiry = transaction.open_table(tables::PROGRESS_EXPIRY).unwrap();
+        expiry.insert((expires_at, request.as_bytes()), ()).unwrap();
+        let mut secret = transaction.open_table(tables::SECRET).unwrap();
+        secret.insert((), &[7; 32]).unwrap();
+        let mut version = transaction.open_table(FILE_VERSION).unwrap();
+        version.insert((), 5).unwrap();
+    }
+    transaction.commit().unwrap();
+    drop(database);
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
+/// An update of the program loses no session.
+#[tokio::test]
+async fn sessions_of_version_5_are_found_and_continue() {
+    let folder = Folder::new("version-5");
+    std::fs::create_dir(&folder.0).unwrap();
+    write_version_5(&folder.file());
+    // Opened once and again: the tables are converted once.
+    drop(FileStore::open(folder.file()).unwrap());
+    let store = FileStore::open(folder.file()).unwrap();
+    assert_eq!(store.secret(), Some([7; 32]));
+    let found = store.turns(&[digest("point")], None).await.unwrap();
+    let [turn] = found[0].as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!((turn.id.as_str(), turn.is_suspended()), ("t1", true));
+    assert_eq!(
+        turn.truth[0].blocks[0].as_str(),
+        r#"{"type":"text","text":"hidden"}"#
+    );
+    assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
+    let named = store.session_of_key(digest("key")).await.unwrap();
+    assert_eq!(named, Some(SessionId("ses_a".to_owned())));
+    let progress = store.progress(digest("client"), digest("request")).await.unwrap();
+    assert_eq!(progress, [b"old"]);
+
+    // The old turn counts: a client over its cap loses it first.
+    let store = store.with_max_turns_per_client(1);
+    let mut next = Turn::clone(turn);
+    (next.id, next.session) = ("t2".to_owned(), SessionId("ses_b".to_owned()));
+    let saved = SavedTurn {
+        turn: next,
+        client: digest("client"),
+        calls: Vec::new(),
+        keys: Vec::new(),
+        progress: None,
+    };
+    store.save(saved).await.unwrap();
+    let found = store.turns(&[digest("point")], None).await.unwrap();
+    let ids: Vec<_> = found[0].iter().map(|turn| turn.id.as_str()).collect();
+    assert_eq!(ids, ["t2"]);
+    let size = |transaction: &WriteTransaction| size_of(transaction, digest("client").as_bytes());
+    let size = store.write_now(size).unwrap();
+    let all = store.write_now(count_bytes).unwrap();
+    assert_eq!((size.turns, all), (1, size.bytes + 3));
 }

@@ -3,7 +3,9 @@
 use redb::{ReadableTable as _, TableDefinition, WriteTransaction};
 
 use super::counters::{SizeChange, change_size};
-use super::tables::{LOGS, PROGRESS_OF_CLIENT, SEGMENTS, SESSIONS, StoredSession, TURNS, TURNS_OF_SESSION};
+use super::tables::{
+    COUNTERS, LOGS, PROGRESS_OF_CLIENT, SEGMENTS, SESSIONS, StoredSession, TURNS, TURNS_OF_SESSION,
+};
 use crate::session::database::Failed;
 use crate::session::encoding::decode;
 
@@ -15,6 +17,8 @@ const UNKNOWN_CLIENT: [u8; 32] = [0; 32];
 
 /// Counts the turns and bytes of clients, and moves the progress of requests to logs.
 pub(super) fn convert(transaction: &WriteTransaction) -> Result<(), Failed> {
+    // All bytes are counted again, with their clients.
+    transaction.open_table(COUNTERS)?.remove("bytes")?;
     {
         let sessions = transaction.open_table(SESSIONS)?;
         let turns = transaction.open_table(TURNS)?;

@@ -99,7 +99,7 @@ async fn known(store: &dyn SessionStore) -> Vec<String> {
 }
 
 /// A folder that is removed on drop.
-pub(crate) struct Folder(std::path::PathBuf);
+pub(crate) struct Folder(pub(crate) std::path::PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
