@@ -127,7 +127,7 @@ fn rejects_references_that_depend_on_an_inner_id() {
     let whole = "https://example.org/tree#/$defs/node";
     let below = "/$defs/node/properties/next/$ref";
     let root = "/properties/root/$ref";
-    let by_name = "put what it names into `$defs` and write `#/$defs/…`";
+    let by_name = "put that schema into `$defs` and write `#/$defs/…`";
     let relative = "is relative to the `$id` at `/$defs/node`";
     for (schema, place, expected) in [
         (tree("node", whole), root, by_name),

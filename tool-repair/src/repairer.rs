@@ -293,7 +293,7 @@ impl Repairer {
             && let Err(deviation) = scanner.scan(piece)
         {
             self.state = RepairState::Deviated(deviation);
-            self.text.reserve(USUAL); // a small call needs no reallocation
+            self.text.reserve(USUAL_CALL_SIZE); // a small call needs no reallocation
         }
         self.room = 0;
         let safe = match &self.state {
@@ -403,13 +403,13 @@ impl Repairer {
             self.dropped = self.sent;
         }
         if given_up {
-            self.text.shrink_to(USUAL);
+            self.text.shrink_to(USUAL_CALL_SIZE);
         }
     }
 }
 
 /// More bytes than most calls have.
-const USUAL: usize = 1024;
+const USUAL_CALL_SIZE: usize = 1024;
 
 impl Default for Repairer {
     fn default() -> Self {

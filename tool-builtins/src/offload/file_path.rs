@@ -18,19 +18,19 @@ pub(super) fn file(
         _ => format!("-{number}{EXTENSION}"),
     };
     let directory = directory(output_dir, session_id)?;
-    check("tool_use_id", tool_use_id, LONGEST_NAME - suffix.len())?;
+    check("tool_use_id", tool_use_id, MAX_NAME_LENGTH - suffix.len())?;
     Ok(directory.join(format!("{tool_use_id}{suffix}")))
 }
 
 /// Returns the directory of a session.
 pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, InvalidComponent> {
-    check("session id", session_id, LONGEST_NAME)?;
+    check("session id", session_id, MAX_NAME_LENGTH)?;
     Ok(output_dir.join(session_id))
 }
 
 /// Returns the path for a file name without extension, which may include a number: `call_0` or `call_0-2`.
 pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
-    check("name", name, LONGEST_NAME - EXTENSION.len())?;
+    check("name", name, MAX_NAME_LENGTH - EXTENSION.len())?;
     Ok(directory.join(format!("{name}{EXTENSION}")))
 }
 
@@ -112,7 +112,7 @@ fn is_device(id: &str) -> bool {
 const EXTENSION: &str = ".md";
 
 /// Maximum length of a name on the file systems in use, in bytes.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LENGTH: usize = 255;
 
 /// Maximum number of characters of a rejected id in a message.
 const SHOWN: usize = 64;

@@ -163,7 +163,7 @@ pub(super) async fn put_beside(
     options: &OffloadOptions,
     writer: &impl FileWriter,
 ) -> Result<Pointer, OffloadError> {
-    for number in 1..=MOST_OF_ONE_ID {
+    for number in 1..=MAX_FILES_PER_ID {
         let pointer = pointer(tool_use_id, options, number)?;
         match writer.create_new(&pointer.file, content).await {
             Ok(true) => return Ok(pointer),
@@ -171,12 +171,12 @@ pub(super) async fn put_beside(
             Err(source) => return Err(failed(pointer, source)),
         }
     }
-    let source = format!("there are {MOST_OF_ONE_ID} files of this id already");
+    let source = format!("there are {MAX_FILES_PER_ID} files of this id already");
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
 /// Maximum number of tried names; a store that rejects this many would reject all.
-const MOST_OF_ONE_ID: u32 = 10_000;
+const MAX_FILES_PER_ID: u32 = 10_000;
 
 fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
     OffloadError::Write { file, source }

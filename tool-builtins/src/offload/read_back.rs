@@ -224,8 +224,8 @@ impl Source<'_> {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
         let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();
         known.sort_unstable();
-        let more = known.len().saturating_sub(MOST_KNOWN);
-        known.truncate(MOST_KNOWN);
+        let more = known.len().saturating_sub(MAX_LISTED_IDS);
+        known.truncate(MAX_LISTED_IDS);
         ReadOffloadedError::Missing {
             id: self.shown(),
             known: known.into_iter().map(str::to_owned).collect(),
@@ -234,7 +234,7 @@ impl Source<'_> {
     }
 
     fn shown(&self) -> String {
-        let mut shown: String = self.id.chars().take(LONGEST_SHOWN).collect();
+        let mut shown: String = self.id.chars().take(MAX_SHOWN_LENGTH).collect();
         if shown.len() < self.id.len() {
             shown.push('…');
         }
@@ -251,7 +251,7 @@ fn next_step(end: u64, is_end: bool) -> String {
 }
 
 /// Maximum number of ids in an error.
-const MOST_KNOWN: usize = 8;
+const MAX_LISTED_IDS: usize = 8;
 
 /// Maximum number of characters of an id in an error.
-const LONGEST_SHOWN: usize = 64;
+const MAX_SHOWN_LENGTH: usize = 64;

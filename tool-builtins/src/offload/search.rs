@@ -12,10 +12,10 @@ use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
 
 /// Maximum length in characters of a found match, unless the result may be longer.
-const LONGEST_MATCH: usize = 4_096;
+const MAX_MATCH_LENGTH: usize = 4_096;
 
 /// Maximum length of a character in UTF-8.
-const LONGEST_CHARACTER: usize = 4;
+const MAX_CHARACTER_LENGTH: usize = 4;
 
 /// Number of bytes that are kept before the search position: for `^`, `\b` and excerpts.
 const LOOKBACK: usize = 4 * CONTEXT;
@@ -24,10 +24,10 @@ const LOOKBACK: usize = 4 * CONTEXT;
 const CONTEXT: usize = 40;
 
 /// Maximum number of characters of a match in an excerpt.
-const LONGEST_SHOWN: usize = 120;
+const MAX_SHOWN_LENGTH: usize = 120;
 
 /// Maximum number of bytes of a compiled pattern: a few hundred states.
-const LARGEST_PATTERN: usize = 32 << 10;
+const MAX_PATTERN_SIZE: usize = 32 << 10;
 
 /// Time limit for all searches of one call.
 const TIME: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ const TIME: Duration = Duration::from_secs(2);
 pub(super) fn compile(pattern: &str) -> Result<Regex, regex_lite::Error> {
     RegexBuilder::new(pattern)
         .multi_line(true)
-        .size_limit(LARGEST_PATTERN)
+        .size_limit(MAX_PATTERN_SIZE)
         .build()
 }
 
@@ -74,7 +74,7 @@ impl From<ChunkError> for SearchError {
 }
 
 /// Searches from the character `offset` on, until the excerpts have `room` characters. Matches that are longer than
-/// `room` and [`LONGEST_MATCH`] may be missed or truncated.
+/// `room` and [`MAX_MATCH_LENGTH`] may be missed or truncated.
 pub(super) async fn search<R: FileReader>(
     mut chunks: Chunks<'_, R>,
     regex: Regex,
@@ -134,7 +134,7 @@ impl Search {
             last_end: None,
             found: Vec::new(),
             room,
-            overlap: room.max(LONGEST_MATCH).saturating_mul(LONGEST_CHARACTER),
+            overlap: room.max(MAX_MATCH_LENGTH).saturating_mul(MAX_CHARACTER_LENGTH),
             time: TIME,
             is_stopped: false,
         }
@@ -260,8 +260,8 @@ fn excerpt(text: &str, start: usize, end: usize) -> String {
         .last()
         .map_or(start, |(at, _)| at);
     let mut excerpt = text.get(before_start..start).unwrap_or_default().to_owned();
-    excerpt.extend(found.chars().take(LONGEST_SHOWN));
-    if found.chars().nth(LONGEST_SHOWN).is_some() {
+    excerpt.extend(found.chars().take(MAX_SHOWN_LENGTH));
+    if found.chars().nth(MAX_SHOWN_LENGTH).is_some() {
         excerpt.push('…');
     } else {
         excerpt.extend(after.chars().take(CONTEXT));

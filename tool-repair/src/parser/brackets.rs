@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::scan::{Deviation, Scanner};
 
 /// Maximum number of tokens: trying every position takes time quadratic in the tokens.
-const MOST_TOKENS: usize = 1_000;
+const MAX_TOKENS: usize = 1_000;
 
 /// Repairs the rest of a text if exactly one bracket is missing or redundant; `None` otherwise, or if several repairs
 /// are possible.
@@ -102,7 +102,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             beside_bracket: kind == STRING && outer,
         });
     }
-    (tokens.len() <= MOST_TOKENS).then_some(tokens)
+    (tokens.len() <= MAX_TOKENS).then_some(tokens)
 }
 
 /// Returns the edit that turns the tokens into JSON, if all such edits give the same value.

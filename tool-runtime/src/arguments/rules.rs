@@ -201,7 +201,7 @@ pub(crate) fn string<'a>(sent: &Node<'a>, mode: Mode) -> Coercion<'a> {
     }
 }
 
-/// Returns whether a text is a null word: a word that models write for nothing.
+/// Returns whether a text is a null word: a word that models write in place of a missing value.
 pub(crate) fn is_null_word(text: &str) -> bool {
     // Most texts begin with another letter.
     if text.starts_with(|first: char| first.is_ascii_graphic() && !matches!(first, 'n' | 'N' | 'u' | 'U')) {

@@ -6,10 +6,10 @@ use crate::wire::definition::ToolDefinition;
 use crate::wire::issue::excerpt;
 
 /// Length of a definition that causes a warning, in bytes: about 8,000 tokens.
-const LONG: usize = 32 * 1024;
+const LONG_DEFINITION: usize = 32 * 1024;
 
 /// Maximum number of parts in a warning.
-const NAMED: usize = 3;
+const MAX_NAMED_PARTS: usize = 3;
 
 /// Returns the warning about a long definition, with the largest parts of its schema. In `schema_of_types` the named
 /// types are definitions.
@@ -18,7 +18,7 @@ pub(crate) fn warning(
     schema_of_types: impl FnOnce() -> Value,
 ) -> Option<String> {
     let length = serde_json::to_string(definition).map_or(0, |text| text.len());
-    if length <= LONG {
+    if length <= LONG_DEFINITION {
         return None;
     }
     let parts = largest(&schema_of_types());
@@ -42,7 +42,7 @@ fn largest(schema: &Value) -> Vec<String> {
     parts.sort_by(|(one, _), (other, _)| other.cmp(one));
     parts
         .into_iter()
-        .take(NAMED)
+        .take(MAX_NAMED_PARTS)
         .map(|(length, name)| format!("`{}` ({} bytes)", excerpt(name), length))
         .collect()
 }

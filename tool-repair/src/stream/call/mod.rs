@@ -85,7 +85,7 @@ impl Call {
     /// Sets the name, or appends a part of it before the first arguments.
     pub(crate) fn name(&mut self, name: &str) {
         let grows = self.tool.is_empty() || (!self.begun() && self.tool != name);
-        if grows && self.tool.len() < LONGEST_NAME {
+        if grows && self.tool.len() < MAX_NAME_LENGTH {
             self.tool.push_str(name);
         }
     }
@@ -405,4 +405,4 @@ impl Call {
 pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may have a piece of the call";
 const LONE_SURROGATE: &str = "a lone surrogate in the string of the arguments";
 /// Maximum length of a tool's name. The APIs allow 64 or 128 bytes, and a stream may send endless pieces of a name.
-const LONGEST_NAME: usize = 4096;
+const MAX_NAME_LENGTH: usize = 4096;

@@ -44,7 +44,7 @@ impl Editor {
             return self.send(raw, out);
         }
         let is_done = reader.has_done()
-            && raw.len() < SHORT
+            && raw.len() < MAX_DONE_SIZE
             && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]");
         let payload = if is_done { None } else { Payload::parse(event) };
         let is_read = payload.as_ref().is_some_and(|payload| {
@@ -174,4 +174,4 @@ impl Editor {
 }
 
 /// Maximum size of a `[DONE]` event.
-const SHORT: usize = 128;
+const MAX_DONE_SIZE: usize = 128;

@@ -5,7 +5,7 @@ use std::ops::{Add, Sub};
 use std::rc::Rc;
 
 use super::context::CoercionContext;
-use super::{Budget, MOST_COMPOSITES};
+use super::{Budget, MAX_COMPOSITES};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::input::tree::parse::Read;
 use crate::arguments::report::IssueCounts;
@@ -128,7 +128,7 @@ pub(in crate::arguments) struct Depth {
 impl Depth {
     pub(in crate::arguments) const TOO_DEEP: Self = Self {
         levels: depth::MAX_DEPTH + 1,
-        composites: MOST_COMPOSITES + 1,
+        composites: MAX_COMPOSITES + 1,
     };
 
     fn new(at: &Path<'_>, budget: &Budget) -> Self {
@@ -139,7 +139,7 @@ impl Depth {
     }
 
     fn is_allowed(self) -> bool {
-        self.levels <= depth::MAX_DEPTH && self.composites <= MOST_COMPOSITES
+        self.levels <= depth::MAX_DEPTH && self.composites <= MAX_COMPOSITES
     }
 
     fn is_at_most(self, other: Self) -> bool {

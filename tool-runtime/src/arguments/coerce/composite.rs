@@ -2,7 +2,7 @@
 //! change it.
 
 use super::cache::Outcome;
-use super::{Coercer, MOST_COMPOSITES};
+use super::{Coercer, MAX_COMPOSITES};
 use crate::arguments::input::tree::node::Node;
 use crate::arguments::report::Mark;
 use crate::arguments::report::messages;
@@ -17,7 +17,7 @@ pub(in crate::arguments) struct CompositeReading<'n, 'a> {
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Enters a union or a conjunction, if the stack has space for it.
     pub(in crate::arguments) fn enter_composite(&mut self, at: &Path<'_>) -> Option<Mark> {
-        if self.budget.composites >= MOST_COMPOSITES {
+        if self.budget.composites >= MAX_COMPOSITES {
             self.report_too_deep(at, messages::too_many_unions);
             return None;
         }

@@ -58,7 +58,7 @@ pub(crate) struct Coercer<'s, 'a, 'c> {
 
 /// Maximum number of nested unions and conjunctions, more than honest arguments need. With [`depth::MAX_DEPTH`]
 /// levels between, they take less than 512 KiB of stack in an optimized build, and less than 1 MiB otherwise.
-pub(in crate::arguments) const MOST_COMPOSITES: usize = 64;
+pub(in crate::arguments) const MAX_COMPOSITES: usize = 64;
 
 /// Budget of one coercion, with all its trials.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Budget {
     /// Creates the budget for arguments with this number of values.
     pub(crate) fn new(size: usize) -> Self {
         Self {
-            work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MOST_WORK),
+            work: size.saturating_mul(WORK_PER_VALUE).saturating_add(MAX_WORK),
             composites: 0,
             rereads: false,
             reached: Depth::default(),
@@ -89,7 +89,7 @@ impl Budget {
 }
 
 /// Maximum number of trials, more than honest arguments need: about a second of work.
-const MOST_WORK: usize = 2_000_000;
+const MAX_WORK: usize = 2_000_000;
 
 /// Number of items or members that cost as much as a trial.
 const PARTS_PER_WORK: usize = 8;
@@ -583,7 +583,7 @@ mod tests {
                 &Path::Root,
                 CoercionContext::all(Mode::Lenient),
             );
-            (MOST_WORK - budget.work) / (10 * 10)
+            (MAX_WORK - budget.work) / (10 * 10)
         };
         let items = [
             r#"{"k9":1}"#,

@@ -5,17 +5,17 @@ use crate::schema::compiled::Object;
 
 /// A slot for each property; a few slots need no allocation.
 pub(in crate::arguments) enum Slots {
-    Few([Option<usize>; FEW], usize),
+    Few([Option<usize>; MAX_INLINE], usize),
     Many(Vec<Option<usize>>),
 }
 
 /// Maximum number of properties without an allocation.
-const FEW: usize = 6;
+const MAX_INLINE: usize = 6;
 
 impl Slots {
     pub(in crate::arguments) fn new(object: &Object) -> Self {
         match object.properties.len() {
-            count @ ..=FEW => Self::Few([None; FEW], count),
+            count @ ..=MAX_INLINE => Self::Few([None; MAX_INLINE], count),
             count => Self::Many(vec![None; count]),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::conform;
 use super::keys::Keys;
-use crate::arguments::coerce::MOST_COMPOSITES;
+use crate::arguments::coerce::MAX_COMPOSITES;
 use crate::arguments::deserialize::argument::{Argument, Arguments};
 use crate::arguments::deserialize::cursor::{Cursor, Json, NumberToken, Scalar};
 use crate::arguments::input::tokens::Tokens;
@@ -18,7 +18,7 @@ use crate::wire::depth;
 /// Checks JSON text.
 pub(super) fn text<'a>(compiled: &CompiledSchema, text: &'a str, found: &mut Arguments<'a>) -> Option<()> {
     // Long texts get a larger limit.
-    let work = MOST_WORK.saturating_add(text.len().saturating_mul(WORK_PER_BYTE));
+    let work = MAX_WORK.saturating_add(text.len().saturating_mul(WORK_PER_BYTE));
     let mut text = arguments(compiled, Tokens::new(text), work, found)?;
     text.skip_space();
     text.is_at_end().then_some(())
@@ -30,11 +30,11 @@ pub(super) fn value<'a>(
     value: &'a Value,
     found: &mut Arguments<'a>,
 ) -> Option<()> {
-    arguments(compiled, value, MOST_WORK, found).map(drop)
+    arguments(compiled, value, MAX_WORK, found).map(drop)
 }
 
 /// Maximum work of a walk: unions that need more are left to the tree.
-const MOST_WORK: usize = 100_000;
+const MAX_WORK: usize = 100_000;
 
 /// Additional work for each byte of text.
 const WORK_PER_BYTE: usize = 8;
@@ -108,7 +108,7 @@ fn arguments<'a, C: Source<'a>>(
         json,
         scalar: None,
         levels: depth::MAX_DEPTH - 1,
-        composites: MOST_COMPOSITES,
+        composites: MAX_COMPOSITES,
         unions: 0,
         work,
     };
@@ -355,7 +355,7 @@ fn uncommon(schema: &Schema, number: NumberToken<'_>) -> bool {
     let text = match number {
         NumberToken::Text(text) => text,
         // A larger float may come from an integer, and a float without a fraction may be one.
-        number => return number.float().abs() < SURE && conform::float(schema, || number.float()),
+        number => return number.float().abs() < MAX_FRACTIONAL && conform::float(schema, || number.float()),
     };
     if text != "-0" && !text.contains(['.', 'e', 'E']) {
         return text.parse().is_ok_and(|value| conform::integer(schema, value));
@@ -366,4 +366,4 @@ fn uncommon(schema: &Schema, number: NumberToken<'_>) -> bool {
 }
 
 /// Above this, floats have no fraction.
-const SURE: f64 = 4_503_599_627_370_496.0;
+const MAX_FRACTIONAL: f64 = 4_503_599_627_370_496.0;

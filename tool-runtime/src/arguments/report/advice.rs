@@ -7,7 +7,7 @@ use crate::wire::issue::{Code, Issue};
 /// Adds advice to the errors about properties: whether the property can be left out.
 pub(in crate::arguments) fn add(compiled: &CompiledSchema, issues: &mut [Issue]) {
     let errors = issues.iter_mut().filter(|issue| issue.is_error());
-    for issue in errors.take(MOST).filter(|issue| is_about_value(issue)) {
+    for issue in errors.take(MAX_ADVISED).filter(|issue| is_about_value(issue)) {
         let steps: Vec<String> = issue.path.split('/').skip(1).map(unescaped).collect();
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         let words = match compiled.is_required_at(&steps) {
@@ -26,7 +26,7 @@ pub(in crate::arguments) fn add(compiled: &CompiledSchema, issues: &mut [Issue])
 }
 
 /// Maximum number of errors with advice. Models read no more errors, and each costs a walk through the schema.
-const MOST: usize = 1_000;
+const MAX_ADVISED: usize = 1_000;
 
 /// Ends of messages that already contain advice.
 const ADVICE: [&str; 3] = [" leave it out", "; leave the item out", "; leave one of them out"];

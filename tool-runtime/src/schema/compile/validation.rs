@@ -256,7 +256,7 @@ impl<'s> Builder<'s> {
         }
         let is_used = keywords
             .keys()
-            .any(|keyword| OF_OBJECTS.contains(&keyword.as_str()));
+            .any(|keyword| OBJECT_KEYWORDS.contains(&keyword.as_str()));
         is_used.then(|| Box::new(object))
     }
 
@@ -323,7 +323,7 @@ impl<'s> Builder<'s> {
 /// Unsupported references.
 const UNFOLLOWED: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
-const OF_OBJECTS: [&str; 11] = [
+const OBJECT_KEYWORDS: [&str; 11] = [
     "properties",
     "patternProperties",
     "additionalProperties",

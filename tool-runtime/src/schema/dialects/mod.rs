@@ -24,7 +24,7 @@ use subschema::CorrectedSchema;
 pub(crate) use apis::refusals;
 
 /// Corrections of each subschema, in this order; outer subschemas first.
-const OF_SUBSCHEMAS: [fn(&mut CorrectedSchema<'_>); 10] = [
+const SUBSCHEMA_CORRECTIONS: [fn(&mut CorrectedSchema<'_>); 10] = [
     keywords::read_empty_lists,      // `"properties": []`
     keywords::remove_empty_required, // `"required": {}`
     keywords::remove_null,           // `"required": null`
@@ -38,17 +38,17 @@ const OF_SUBSCHEMAS: [fn(&mut CorrectedSchema<'_>); 10] = [
 ];
 
 /// Corrections of a whole schema.
-const OF_SCHEMAS: [Correction; 1] = [
+const SCHEMA_CORRECTIONS: [Correction; 1] = [
     references::relocate, // `"$ref": "#/$defs/A"`, with the `$defs` in a property
 ];
 
 /// Corrections of the schema of arguments.
-const OF_ARGUMENTS: [Correction; 1] = [
+const ARGUMENT_CORRECTIONS: [Correction; 1] = [
     apis::declare_object, // `{}`
 ];
 
 /// Additions that an API requires, which do not change the meaning of the schema and are only shown.
-const FOR_APIS: [Correction; 3] = [
+const API_ADDITIONS: [Correction; 3] = [
     apis::add_type,       // a root without `"type": "object"`
     apis::add_properties, // a root without `properties`
     apis::add_items,      // an array without `items`
@@ -59,7 +59,7 @@ type Correction = fn(&mut Value, &mut Vec<SchemaWarning>);
 /// Corrects the schema of arguments before it is compiled.
 pub(crate) fn correct_arguments(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = correct(schema);
-    apply(&OF_ARGUMENTS, schema, &mut warnings);
+    apply(&ARGUMENT_CORRECTIONS, schema, &mut warnings);
     warnings
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn correct(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = Vec::new();
     // The compiler rejects a schema that is too deep.
     if !depth::is_too_deep(schema) {
-        subschema::visit_mut(schema, &mut warnings, &OF_SUBSCHEMAS);
-        apply(&OF_SCHEMAS, schema, &mut warnings);
+        subschema::visit_mut(schema, &mut warnings, &SUBSCHEMA_CORRECTIONS);
+        apply(&SCHEMA_CORRECTIONS, schema, &mut warnings);
         warnings.sort_by(|left, right| left.path.cmp(&right.path));
     }
     warnings
@@ -78,7 +78,7 @@ pub(crate) fn correct(schema: &mut Value) -> Vec<SchemaWarning> {
 /// Adds keywords that APIs require to the shown schema of arguments.
 pub(crate) fn complete(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = Vec::new();
-    apply(&FOR_APIS, schema, &mut warnings);
+    apply(&API_ADDITIONS, schema, &mut warnings);
     warnings
 }
 

@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
 
 /// Keeps only the last value of a duplicate key, at the position of the first.
 fn without_duplicate_keys<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members<'a> {
-    let repeats = if entries.len() <= FEW {
+    let repeats = if entries.len() <= MAX_LINEAR_KEYS {
         let mut earlier = entries.iter().enumerate();
         earlier.any(|(place, (key, _))| entries.iter().take(place).any(|(known, _)| known == key))
     } else {
@@ -193,7 +193,7 @@ fn without_duplicate_keys<'a>(entries: Vec<(Cow<'a, str>, Node<'a>)>) -> Members
 }
 
 /// Maximum number of keys that are compared with each other; more keys are hashed.
-const FEW: usize = 12;
+const MAX_LINEAR_KEYS: usize = 12;
 
 #[cfg(test)]
 mod tests {
