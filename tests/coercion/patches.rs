@@ -384,9 +384,9 @@ refused! {
     twice: Patch<Patch<u8>>,
         "`/properties/it`: a `Patch` in an `Option` or in another `Patch` can never be `Clear`; write `Patch<..>` alone";
     list: Vec<Patch<u8>>,
-        "`/properties/it/items`: a `Patch` is a parameter or a field of a struct; what stands here cannot be absent, so write \
+        "`/properties/it/items`: a `Patch` is a parameter or a field of a struct; this value cannot be missing, so write \
          `Option<..>`";
     map: std::collections::BTreeMap<String, Patch<u8>>,
-        "`/properties/it/additionalProperties`: a `Patch` is a parameter or a field of a struct; what stands here cannot be \
-         absent, so write `Option<..>`";
+        "`/properties/it/additionalProperties`: a `Patch` is a parameter or a field of a struct; this value cannot be \
+         missing, so write `Option<..>`";
 }

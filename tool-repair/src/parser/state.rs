@@ -49,7 +49,7 @@ pub(super) struct Parser<'t> {
 /// The value of the whole text, while the rest is parsed as copies of it.
 pub(super) struct Copies {
     pub(super) original: Original,
-    /// Its fixes.
+    /// Fixes of the value.
     pub(super) fixes: Fixes,
     /// Start of the current copy, in the text and in the output.
     pub(super) at: usize,

@@ -31,7 +31,7 @@ use crate::param::patch::Patch;
     note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait ParamSource<By>: Sized {
-    /// [`Param<Self>`].
+    /// The parameter type [`Param<Self>`].
     type Param;
 
     /// Returns the parameter unchanged.
@@ -161,7 +161,7 @@ impl<P: Inner> Inner for Wrapped<P> {
     note = "the host supplies exactly one `{T}` for each call; an optional or repeated value goes inside: `State<Option<T>>`, `SessionState<Vec<T>>`; an extension that may be missing is `context.extension::<T>()` of a parameter `context: Context`"
 )]
 pub trait Unwrapped<T> {
-    /// [`Param<T>`].
+    /// The parameter type [`Param<T>`].
     type Param;
 
     /// Returns the parameter unchanged.
@@ -259,6 +259,6 @@ impl<T: Never> ExtensionType<Infallible> for T {
 
 /// A trait without implementations.
 pub trait Never {
-    /// Returns nothing, since no type implements this trait.
+    /// Never called, since no type implements this trait.
     fn never() -> Infallible;
 }

@@ -190,8 +190,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Compares two values, recursively for two objects or two lists of objects or lists. Definitions nest no deeper
-    /// than schemas may.
+    /// Compares two values: objects by key, lists of objects or lists by item. Recursion is safe, since definitions
+    /// nest no deeper than schemas.
     fn compare(&mut self, path: &str, old: Option<&Value>, new: Option<&Value>) {
         match (old, new) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {

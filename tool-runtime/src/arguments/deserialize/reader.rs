@@ -194,8 +194,9 @@ const RAW: &str = "$serde_json::private::RawValue";
 /// Above this, neighbouring floats are more than one apart.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// Returns whether a 32-bit float can hold the rounded value: the text of the largest float exceeds its value.
-#[allow(clippy::cast_possible_truncation, reason = "that is what is looked for")]
+/// Returns whether a 32-bit float can hold the value after rounding. A comparison with the largest 32-bit float would
+/// reject the decimal text of that float, which is slightly larger.
+#[allow(clippy::cast_possible_truncation, reason = "the result of the cast is tested")]
 fn is_single(float: f64) -> bool {
     (float as f32).is_finite()
 }

@@ -109,7 +109,7 @@ fn is_too_deep(repaired: &Repaired<'_>) -> bool {
     repaired.reason.as_ref().is_some_and(Reason::is_too_deep)
 }
 
-/// Returns the sentence around the value that the repair removed: its content is lost, which Lossless does not allow.
+/// Returns the sentence around the value that the repair removed: Lossless does not allow the loss of its content.
 fn lost_sentence(text: &str, fixes: &Fixes, policy: Policy) -> Option<ParseFailure> {
     let (code, offset, _) = removed_sentences(text, fixes)
         .next()
@@ -185,7 +185,7 @@ pub(crate) fn read_inner<'a>(text: &Cow<'a, str>, levels: usize) -> Result<Optio
     }
 }
 
-/// Returns whether a repair removed more than syntax: then the text was not a single value.
+/// Returns whether a repair removed text beside the value, so that the text was not a single value.
 fn is_removed_text(code: FixCode) -> bool {
     matches!(
         code,
