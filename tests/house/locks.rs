@@ -34,8 +34,10 @@ const KNOWN: &[(&str, &[&str])] = &[
     // One state under one lock. A waiter is registered with tokio's `Notify` before it reads the state, so that no change is missed.
     (
         "tool-gateway/src/server/turns/running_turn.rs",
-        &["AtomicUsize", "Mutex", "MutexGuard", "Notify", "watch"],
+        &["Mutex", "MutexGuard", "Notify", "watch"],
     ),
+    // Two independent counters.
+    ("tool-gateway/src/server/turns/kept_bytes.rs", &["AtomicUsize"]),
     // One table under one lock. The lock of a turn is taken inside, never the other way round.
     (
         "tool-gateway/src/server/turns/turn_table.rs",
@@ -48,9 +50,16 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // One map of digests, each of which depends only on its key.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
+    // One state of the clocks, compared and changed in one step.
+    ("tool-gateway/src/session/clock.rs", &["Mutex", "watch"]),
     // The open database is read by its users, and replaced by one thread at a time.
     ("tool-gateway/src/session/database.rs", &["RwLock"]),
     ("tool-gateway/src/session/memory.rs", &["Mutex", "MutexGuard"]),
+    // One list of writes; the flag of the writing thread changes in the steps that add and take writes.
+    (
+        "tool-gateway/src/session/file/queue.rs",
+        &["Mutex", "MutexGuard", "oneshot"],
+    ),
     // One list; a connection is taken or returned in one step. The step that closes expired connections also returns whether others remain.
     (
         "tool-gateway/src/upstream/transport/pool.rs",
