@@ -43,6 +43,8 @@ pub(crate) struct Restored {
     /// Assistant messages that the answer continues, if the request ends with an assistant message.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,
+    /// Whether the client wrote the prior messages, and sends them again with each later request.
+    pub(crate) is_prior_sent: bool,
 }
 
 /// Checks that each external call of a suspended turn has one result.
@@ -79,6 +81,7 @@ pub(crate) fn restore(
         text: String::new(),
         prior: Vec::new(),
         prior_visible: Vec::new(),
+        is_prior_sent: false,
     };
     // New system messages follow the known turn and the results of its calls.
     let added_at = recognized
@@ -129,6 +132,7 @@ pub(crate) fn restore(
         systems: systems.map(|(_, system)| system).collect(),
         prior: transcript.prior,
         prior_visible: transcript.prior_visible,
+        is_prior_sent: transcript.is_prior_sent,
     })
 }
 
@@ -167,6 +171,7 @@ struct Transcript<'r> {
     text: String,
     prior: Vec<TrueMessage>,
     prior_visible: Vec<Origin>,
+    is_prior_sent: bool,
 }
 
 impl Transcript<'_> {
@@ -235,6 +240,7 @@ impl Transcript<'_> {
             };
             push_text(&mut self.text, text);
             if self.is_last(index) && message.is_assistant() {
+                self.is_prior_sent = true;
                 let message_at = self.prior.len();
                 let blocks = message
                     .blocks

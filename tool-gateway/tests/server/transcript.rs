@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Request;
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
@@ -517,6 +519,40 @@ async fn cache_control_of_a_prefilled_answer_is_not_stored() {
         sent.contains("lookup of a") && !sent.contains("cache_control"),
         "{sent}"
     );
+}
+
+/// The client sends the message again with each request, so a second copy only takes space.
+#[tokio::test]
+async fn prefilled_answer_without_hidden_rounds_is_not_stored() {
+    for is_stream in [false, true] {
+        let lab = Lab::in_order(json!([says(&[text(" two.")]), says(&[text("End.")])]));
+        let mut chat = Chat::new(is_stream);
+        let beginning = format!("One{}", ",".repeat(100_000));
+        chat.messages()
+            .extend([user("go"), assistant(json!([text(&beginning)]))]);
+        let reply = chat.ask(&lab).await;
+        let metrics = Request::get("/metrics").body(Body::empty()).unwrap();
+        let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
+        let metrics = String::from_utf8(metrics.to_vec()).unwrap();
+        let bytes = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("tool_gateway_store_bytes "));
+        let bytes: usize = bytes.unwrap().parse().unwrap();
+        assert!((1_000..20_000).contains(&bytes), "{bytes}");
+        // The conversation continues, with the client's own text.
+        let mut content = vec![text(&beginning)];
+        content.extend(reply.content().iter().cloned());
+        chat.messages().pop();
+        chat.messages().push(assistant(content));
+        let reply = chat.say(&lab, "next").await;
+        assert_eq!(
+            (reply.text(), reply.session().1),
+            ("End.".to_owned(), "chain".to_owned())
+        );
+        let sent = lab.last_seen();
+        assert_eq!(sent["messages"][1]["content"][0]["text"], beginning);
+        assert_eq!(sent["messages"][1]["content"][1]["text"], " two.");
+    }
 }
 
 #[tokio::test]

@@ -37,6 +37,13 @@ pub(crate) fn turn_record(
         message: origin.message.saturating_add(offset),
         block: origin.block,
     }));
+    let is_unchanged = answer.is_unchanged && refused_thinking.is_none();
+    // A message that the client began comes back in each later request, so an answer without hidden rounds needs no second copy of it.
+    let goes_as_sent = is_unchanged && restored.is_prior_sent && answer.calls.is_empty();
+    if goes_as_sent {
+        truth.clear();
+        visible.clear();
+    }
     // Messages are stored in the form that the upstream accepted (docs/gateway.md, "A turn").
     let accepted = refused_thinking.map_or(0, |refused| offset + refused.turn_messages);
     remove_thinking(&mut truth, &mut visible, accepted);
@@ -48,7 +55,7 @@ pub(crate) fn turn_record(
         answer: content.exact(),
         outline,
         is_joined: true,
-        is_unchanged: answer.is_unchanged && restored.prior.is_empty() && refused_thinking.is_none(),
+        is_unchanged: goes_as_sent || is_unchanged && restored.prior.is_empty(),
         drops_thinking: refused_thinking.is_some(),
         truth,
         visible,
