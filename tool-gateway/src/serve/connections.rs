@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 
 use super::client_stream::{ClientStream, Heads};
 use crate::self_wakes::SelfWakes;
+use crate::settings::limits::Limits;
 
 /// Times that a client has.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,15 @@ pub(crate) struct ClientTimes {
     pub(crate) idle: Duration,
     /// Time from the end of a response to the next request.
     pub(crate) keep_alive: Duration,
+}
+
+impl ClientTimes {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            idle: limits.client_idle,
+            keep_alive: limits.keep_alive,
+        }
+    }
 }
 
 /// Serves until `stop` is ready, then accepts no more connections, and returns after all running requests have been answered.

@@ -83,14 +83,46 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     // A process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("signals cannot be listened to: {error}")))?;
-    print_start(address, &gateway, traces);
-    let turns = gateway.turns();
-    let router = match traces {
-        Some(traces) => traces.traced(gateway.router()),
-        None => gateway.router(),
+    let base_path = settings.base_path.as_str();
+    let metrics = metrics_listener(settings.metrics.listen).await?;
+    let started = Started {
+        address: format!("{address}{base_path}"),
+        metrics: metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()),
     };
+    started.print(&gateway, traces);
+    let turns = gateway.turns();
+    let (mut router, metrics_router) = gateway.routers();
+    if !base_path.is_empty() {
+        router = Router::new().nest(base_path, router);
+    }
+    if let Some(traces) = traces {
+        router = traces.traced(router);
+    }
+    if let Some(metrics) = metrics {
+        // It ends with the program, so that the last values can be read.
+        let times = ClientTimes::new(&limits);
+        tokio::spawn(connections::serve(
+            metrics,
+            metrics_router,
+            times,
+            std::future::pending(),
+        ));
+    }
     serve_until_stopped(listener, router, turns, &limits, &signals).await;
     Ok(Outcome::Success)
+}
+
+/// Opens the listener for metrics.
+async fn metrics_listener(listen: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
+    let Some(listen) = listen else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        Failure::Message(format!(
+            "metrics.listen: {listen} cannot be listened on: {error}; choose another"
+        ))
+    })?;
+    Ok(Some(listener))
 }
 
 /// Builds a gateway with these settings, except for the store. Adds all mistakes in the settings.
@@ -108,30 +140,52 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
             mistakes.add(&["offload", "directory"], error);
         }
     }
-    settings.check_tools(gateway.registry(), mistakes);
+    settings.check_tools(gateway.registry(), &keys, mistakes);
+    settings.metrics.check(mistakes);
+    for client in &settings.clients {
+        if let Some(tools) = &client.tools {
+            // Unknown names are mistakes already.
+            gateway.set_client_tools(&client.name, tools.iter().cloned().collect());
+        }
+    }
     if keys.is_empty() {
         return Ok(gateway);
     }
     Ok(gateway.with_client_keys(keys).with_any_host())
 }
 
-/// Prints the address and the settings.
-fn print_start(address: SocketAddr, gateway: &Gateway, traces: Option<&Traces>) {
-    let names = gateway.tool_names();
-    let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
-        format!("\noffload: {}", directory.display())
-    });
-    let traces = Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
-    print(&format!(
-        "listening on http://{address}\ntools: {}\nstore: {}\nupstream: {}{offload}{traces}",
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        },
-        gateway.store_name(),
-        gateway.upstream_name(),
-    ));
+/// Addresses that are printed at the start.
+struct Started {
+    /// Address with the base path.
+    address: String,
+    /// Address of the listener for metrics.
+    metrics: Option<SocketAddr>,
+}
+
+impl Started {
+    /// Prints the addresses and the settings.
+    fn print(&self, gateway: &Gateway, traces: Option<&Traces>) {
+        let names = gateway.tool_names();
+        let offload = gateway.offload_directory().map_or_else(String::new, |directory| {
+            format!("\noffload: {}", directory.display())
+        });
+        let metrics = self.metrics.map_or_else(String::new, |metrics| {
+            format!("\nmetrics: http://{metrics}/metrics")
+        });
+        let traces =
+            Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
+        print(&format!(
+            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{offload}{metrics}{traces}",
+            self.address,
+            if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            },
+            gateway.store_name(),
+            gateway.upstream_name(),
+        ));
+    }
 }
 
 /// Serves until a signal. Then no more requests are admitted, and running ones have some time to end. The listener stays open for that time,
@@ -150,10 +204,7 @@ async fn serve_until_stopped(
         turns.ended().await;
         turns.answered().await;
     };
-    let times = ClientTimes {
-        idle: limits.client_idle,
-        keep_alive: limits.keep_alive,
-    };
+    let times = ClientTimes::new(limits);
     tokio::select! {
         () = connections::serve(listener, router, times, stop) => {}
         // The remaining calls are interrupted. A retry learns this from a store in a file.

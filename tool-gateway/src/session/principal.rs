@@ -18,6 +18,11 @@ impl Principal {
         Self(format!("credential {digest}").into())
     }
 
+    /// Returns the name of a configured key.
+    pub(crate) fn key_name(&self) -> Option<&str> {
+        self.0.strip_prefix("key ")
+    }
+
     /// Returns the bytes of the principal, for digests.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()

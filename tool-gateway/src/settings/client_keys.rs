@@ -8,6 +8,7 @@ use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
 use super::mistakes::Mistakes;
+use super::variable_name::VariableName;
 
 /// A client of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -16,7 +17,9 @@ pub(crate) struct ClientSettings {
     pub(crate) name: String,
     pub(crate) key_sha256: Option<Sha256>,
     /// Name of the environment variable with the key.
-    pub(crate) key_env: Option<String>,
+    pub(crate) key_env: Option<VariableName>,
+    /// Names of the gateway's tools that the client has; all by default.
+    pub(crate) tools: Option<Vec<String>>,
 }
 
 /// A SHA-256, written as 64 hexadecimal digits.
@@ -115,9 +118,9 @@ impl KeyTable {
             (Some(sha256), None) => self
                 .add(name.to_owned(), sha256)
                 .map_err(|error| ("key_sha256", error)),
-            (None, Some(variable)) => match env::var(variable) {
-                Ok(key) if !key.is_empty() => self.add_text(name, &key).map_err(|error| ("key_env", error)),
-                _ => Err((
+            (None, Some(variable)) => match variable.value() {
+                Some(key) => self.add_text(name, &key).map_err(|error| ("key_env", error)),
+                None => Err((
                     "key_env",
                     format!(
                         "the key of the client `{name}` is not set: put it into the environment as {variable}"

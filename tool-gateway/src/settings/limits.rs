@@ -22,6 +22,9 @@ pub(crate) struct Limits {
     /// Maximum size of a request, in bytes.
     #[serde(rename = "body_mb", deserialize_with = "units::mebibytes")]
     pub(crate) max_body: usize,
+    /// Maximum size of a request for batches or files, in bytes.
+    #[serde(rename = "upload_mb", deserialize_with = "units::mebibytes")]
+    pub(crate) max_upload: usize,
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
@@ -57,6 +60,7 @@ impl Default for Limits {
             turn_time: Duration::from_secs(600),
             tokens: None,
             max_body: Self::MAX_BODY,
+            max_upload: 512 << 20,
             shutdown: Duration::from_secs(60),
             client_idle: Duration::from_secs(30),
             keep_alive: Duration::from_secs(75),

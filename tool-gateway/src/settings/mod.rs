@@ -7,32 +7,39 @@ pub(crate) mod mistakes;
 pub(crate) mod file;
 mod units;
 mod values;
+pub(crate) mod listen;
+pub(crate) mod variable_name;
 pub(crate) mod limits;
 pub(crate) mod sessions;
 pub(crate) mod tools;
-pub(crate) mod permissions;
 pub(crate) mod offload;
 pub(crate) mod upstream;
 pub(crate) mod client_keys;
+pub(crate) mod permissions;
+pub(crate) mod origins;
+pub(crate) mod base_path;
+pub(crate) mod metrics;
 pub(crate) mod options;
 
 use std::env;
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use serde::de::{Unexpected, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 
+use base_path::BasePath;
 use client_keys::{ClientKey, ClientSettings};
 use limits::Limits;
+use metrics::MetricsSettings;
 use mistakes::Mistakes;
 use offload::Offload;
 use options::ServeOptions;
+use origins::AllowedOrigins;
 use permissions::PermissionRule;
 use sessions::{SessionSettings, StoreLocation};
 use tools::ToolSettings;
+use unknown_tool::UnknownTool;
 use upstream::{UpstreamKind, UpstreamSettings};
 
 /// Settings of a gateway. `tool-gateway/gateway.toml` documents every key. Settings contain no secrets, only the names of environment
@@ -40,8 +47,12 @@ use upstream::{UpstreamKind, UpstreamSettings};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Settings {
-    #[serde(deserialize_with = "listen_address")]
+    #[serde(deserialize_with = "listen::address")]
     pub(crate) listen: SocketAddr,
+    /// Path before the paths of all routes.
+    pub(crate) base_path: BasePath,
+    /// Origins of web pages and extensions that are served.
+    pub(crate) allowed_origins: AllowedOrigins,
     pub(crate) store: StoreLocation,
     #[serde(deserialize_with = "values::table")]
     pub(crate) upstream: UpstreamSettings,
@@ -56,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// Repair of calls in responses of `OpenAI`'s APIs.
     pub(crate) format_fixing: FormatFixing,
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) metrics: MetricsSettings,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) clients: Vec<ClientSettings>,
     #[serde(deserialize_with = "values::tables")]
@@ -69,6 +82,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: (Ipv4Addr::LOCALHOST, 8484).into(),
+            base_path: BasePath::default(),
+            allowed_origins: AllowedOrigins::default(),
             store: StoreLocation::default(),
             upstream: UpstreamSettings::default(),
             tools: ToolSettings::default(),
@@ -76,31 +91,12 @@ impl Default for Settings {
             sessions: SessionSettings::default(),
             limits: Limits::default(),
             format_fixing: FormatFixing::default(),
+            metrics: MetricsSettings::default(),
             clients: Vec::new(),
             permissions: Vec::new(),
             any_host: false,
         }
     }
-}
-
-/// Parses an IP address with a port.
-fn listen_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
-    struct Address;
-
-    impl Visitor<'_> for Address {
-        type Value = SocketAddr;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an IP address and a port, such as \"127.0.0.1:8484\"; names are not looked up")
-        }
-
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<SocketAddr, E> {
-            text.parse()
-                .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-        }
-    }
-
-    deserializer.deserialize_str(Address)
 }
 
 impl Settings {
@@ -202,7 +198,12 @@ impl Settings {
     }
 
     /// Checks the names of tools against the registry of the gateway.
-    pub(crate) fn check_tools(&self, registry: &ToolRegistry, mistakes: &mut Mistakes) {
+    pub(crate) fn check_tools(
+        &self,
+        registry: &ToolRegistry,
+        clients: &[ClientKey],
+        mistakes: &mut Mistakes,
+    ) {
         // After a mistake there, `ReadOffloaded` is not registered, and its name would be reported as unknown.
         if !mistakes.is_correct("offload") {
             return;
@@ -213,6 +214,22 @@ impl Settings {
             .into_iter()
             .map(|tool| tool.name.as_str().to_owned())
             .collect();
-        PermissionRule::check(&self.permissions, &names, mistakes);
+        PermissionRule::check(&self.permissions, &names, clients, mistakes);
+        for (index, client) in self.clients.iter().enumerate() {
+            let key = ["clients", &index.to_string(), "tools"];
+            for name in client.tools.iter().flatten() {
+                if let Err(error) = UnknownTool::check(registry, [name.as_str()]) {
+                    mistakes.add(&key, error);
+                }
+            }
+            let is_other = |other: &ClientSettings| other.name == client.name && other.tools != client.tools;
+            if self.clients.iter().take(index).any(is_other) {
+                let name = &client.name;
+                mistakes.add(
+                    &key,
+                    format_args!("the client `{name}` has another list of tools above; write the same"),
+                );
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::listen::{ADDRESS, parse_address};
 use super::sessions::StoreLocation;
 use super::tools::OfferName;
 use super::upstream::UpstreamKind;
@@ -52,9 +53,7 @@ fn renamed(names: &str) -> Result<Infallible, String> {
 
 /// Parses an IP address with a port.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        "expected an IP address and a port, such as 127.0.0.1:8484; names are not looked up".to_owned()
-    })
+    parse_address(text).ok_or_else(|| format!("expected {ADDRESS}"))
 }
 
 pub(crate) const ABOUT_SERVE: &str = "\
@@ -65,6 +64,8 @@ client declares by name (without a schema, or with the one that `tool-gateway to
 Calls of all other tools go back to the client, also in a message that has both.
 
 Environment: ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY (then clients need none for the upstream; without it their own goes up),
+ANTHROPIC_AUTH_TOKEN (a key that goes up as `authorization: Bearer`), HTTPS_PROXY and NO_PROXY (a proxy to the upstream),
+SSL_CERT_FILE (certificates that are trusted beside Mozilla's, instead of the system's),
 TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with one of these keys are served, which is needed
 beyond loopback), RUST_LOG=debug (more in the log), OTEL_EXPORTER_OTLP_ENDPOINT (a collector of spans, for a program that
 was built with the feature `otlp`).

@@ -6,8 +6,10 @@ use serde::Deserialize;
 use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 
+use super::client_keys::ClientKey;
 use super::mistakes::Mistakes;
 use super::{unknown_tool, values};
+use crate::session::principal::Principal;
 
 /// A rule about calls. The first rule whose pattern matches the name of the tool applies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,6 +21,8 @@ pub(crate) struct PermissionRule {
     pub(crate) decision: DecisionName,
     /// Reason that the model receives.
     pub(crate) message: Option<String>,
+    /// Names of the clients to which the rule applies; all by default.
+    pub(crate) clients: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -34,6 +38,13 @@ impl PermissionRule {
         matches(&self.tool, name)
     }
 
+    fn applies_to(&self, client: Option<&Principal>) -> bool {
+        self.clients.as_ref().is_none_or(|clients| {
+            let client = client.and_then(Principal::key_name);
+            clients.iter().any(|name| client == Some(name))
+        })
+    }
+
     /// Adds a permission layer with these rules to a registry.
     pub(crate) fn apply(rules: &[Self], registry: ToolRegistry) -> ToolRegistry {
         if rules.is_empty() {
@@ -41,13 +52,15 @@ impl PermissionRule {
         }
         let rules: Arc<[Self]> = rules.into();
         registry.layer(Permission::new(move |request: PermissionRequest| {
-            let rules = Arc::clone(&rules);
-            async move { Self::decide(&rules, request.definition().name.as_str()) }
+            let client = request.context.extension::<Principal>();
+            let decision = Self::decide(&rules, request.definition().name.as_str(), client);
+            async move { decision }
         }))
     }
 
-    fn decide(rules: &[Self], tool: &str) -> Decision {
-        let Some(rule) = rules.iter().find(|rule| rule.matches(tool)) else {
+    fn decide(rules: &[Self], tool: &str, client: Option<&Principal>) -> Decision {
+        let mut rules = rules.iter().filter(|rule| rule.applies_to(client));
+        let Some(rule) = rules.find(|rule| rule.matches(tool)) else {
             return Decision::Allow;
         };
         match rule.decision {
@@ -59,8 +72,16 @@ impl PermissionRule {
 
     /// Rejects rules that match no tool of the gateway, since they would have no effect. This includes the client's tools, which the client
     /// runs without the gateway. A rule for `*` is accepted even without tools.
-    pub(crate) fn check(rules: &[Self], tools: &[String], mistakes: &mut Mistakes) {
+    pub(crate) fn check(rules: &[Self], tools: &[String], clients: &[ClientKey], mistakes: &mut Mistakes) {
         for (index, rule) in rules.iter().enumerate() {
+            for name in rule.clients.iter().flatten() {
+                if !clients.iter().any(|client| client.name == *name) {
+                    mistakes.add(
+                        &["permissions", &index.to_string(), "clients"],
+                        format_args!("unknown client `{name}`; expected the name of a client with a key"),
+                    );
+                }
+            }
             let pattern = &rule.tool;
             if pattern == "*" || tools.iter().any(|tool| rule.matches(tool)) {
                 continue;
@@ -78,7 +99,7 @@ impl PermissionRule {
 }
 
 /// Returns whether a name matches a pattern, in which `*` matches any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
@@ -92,6 +113,29 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_apply_to_their_clients() {
+        let rule = |clients: Option<&[&str]>, decision| PermissionRule {
+            tool: "*".to_owned(),
+            decision,
+            message: None,
+            clients: clients.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+        };
+        let rules = [
+            rule(Some(&["ada", "bob"]), DecisionName::Ask),
+            rule(None, DecisionName::Deny),
+        ];
+        let decide = |client: Option<&Principal>| PermissionRule::decide(&rules, "TodoWrite", client);
+        let [ada, eve] = ["ada", "eve"].map(Principal::from_key_name);
+        assert!(matches!(decide(Some(&ada)), Decision::Interrupt));
+        assert!(matches!(decide(Some(&eve)), Decision::Deny(_)));
+        assert!(matches!(
+            decide(Some(&Principal::from_credential("ada"))),
+            Decision::Deny(_)
+        ));
+        assert!(matches!(decide(None), Decision::Deny(_)));
+    }
 
     #[test]
     fn patterns_match_whole_names() {

@@ -1,6 +1,5 @@
 //! [`UpstreamSettings`]: the server for messages, or a script.
 
-use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::mistakes::Mistakes;
 use super::values;
+use super::variable_name::VariableName;
 use crate::upstream::Upstream;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::script::ScriptUpstream;
@@ -28,8 +28,31 @@ pub(crate) struct UpstreamSettings {
     /// File with the turns of a script.
     pub(crate) script: Option<PathBuf>,
     /// Name of the environment variable with the key.
-    pub(crate) key_env: String,
+    pub(crate) key_env: VariableName,
+    /// The header with the key for the Messages API; `x-api-key` by default, and `bearer` for a key from `ANTHROPIC_AUTH_TOKEN`.
+    #[serde(deserialize_with = "values::some_name")]
+    pub(crate) auth: Option<UpstreamAuth>,
+    /// Whether clients share the batches and files of the account to which the key belongs.
+    pub(crate) shared_account: bool,
+    /// Values of `anthropic-beta` that are removed.
+    pub(crate) remove_betas: Vec<String>,
+    /// Whether the block with Claude Code's billing header is removed from system prompts.
+    pub(crate) remove_billing_header: bool,
 }
+
+/// The header with the gateway's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UpstreamAuth {
+    XApiKey,
+    Bearer,
+}
+
+/// Variable with the key that is used without `key_env`.
+const DEFAULT_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// Variable with a key that is sent as `authorization: Bearer`, as Anthropic's SDKs send its value.
+const AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 
 pub(super) const DEFAULT_URL: &str = "https://api.anthropic.com";
 
@@ -54,7 +77,11 @@ impl Default for UpstreamSettings {
             kind: None,
             url: None,
             script: None,
-            key_env: "ANTHROPIC_API_KEY".to_owned(),
+            key_env: DEFAULT_KEY.into(),
+            auth: None,
+            shared_account: false,
+            remove_betas: Vec::new(),
+            remove_billing_header: false,
         }
     }
 }
@@ -76,6 +103,21 @@ impl UpstreamSettings {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
+        }
+    }
+
+    /// Returns the variable of the key, the key, and whether the key is sent as `authorization: Bearer`.
+    fn key(&self) -> (VariableName, Option<String>, bool) {
+        let named = self.key_env.value();
+        let (default, token) = (VariableName::from(DEFAULT_KEY), VariableName::from(AUTH_TOKEN));
+        let is_token = named.is_none() && self.key_env == default && self.auth != Some(UpstreamAuth::XApiKey);
+        match token.value().filter(|_| is_token) {
+            Some(key) => (token, Some(key), true),
+            None => (
+                self.key_env.clone(),
+                named,
+                self.auth == Some(UpstreamAuth::Bearer),
+            ),
         }
     }
 
@@ -101,11 +143,12 @@ impl UpstreamSettings {
             mistakes.add(&["upstream", "url"], error);
             return None;
         }
-        let key = env::var(&self.key_env).ok().filter(|key| !key.is_empty());
+        let (variable, key, is_bearer) = self.key();
         let upstream = match AnthropicUpstream::new(url, key.map(SecretString::from)) {
+            Ok(upstream) if is_bearer => upstream.with_bearer_auth(),
             Ok(upstream) => upstream,
             Err(error) => {
-                mistakes.add_elsewhere(format_args!("{}: {error}", self.key_env));
+                mistakes.add_elsewhere(format_args!("{variable}: {error}"));
                 return None;
             }
         };

@@ -107,7 +107,7 @@ impl Ownership {
 }
 
 /// A tool of the gateway, with its texts for the upstream.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct InternalTool {
     definition: ToolDefinition,
     /// The definition, with its schema and its description as JSON texts.
@@ -128,7 +128,7 @@ impl InternalTool {
         }
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.definition.name.as_str()
     }
 }

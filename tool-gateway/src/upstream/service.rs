@@ -6,6 +6,7 @@ use std::pin::Pin;
 use axum::body::Body;
 use axum::http::{Request, Response};
 use bytes::Bytes;
+use http_body_util::{Either, Full};
 
 use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
@@ -71,6 +72,23 @@ pub trait Upstream: Send + Sync + 'static {
     /// Sends a request, and returns the bytes of its response. Used for all requests except the messages of [turns](Self::turn).
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_>;
 
+    /// Sends a request whose body the gateway does not read, such as an uploaded file, and returns the bytes of its response. By default the
+    /// body is read first, and the request is [sent](Self::send).
+    fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = axum::body::to_bytes(body, usize::MAX)
+                .await
+                .map_err(|error| UpstreamError::new(format!("the request broke off: {error}")))?;
+            self.send(Request::from_parts(parts, body)).await
+        })
+    }
+
+    /// Returns whether requests go up with credentials of the gateway: then all clients share an account. `false` by default.
+    fn has_credentials(&self) -> bool {
+        false
+    }
+
     /// Answers `POST /v1/messages` with the events of the Messages API. The default [sends](Self::send) the request, and reads the response
     /// as one of the Messages API.
     fn turn(&self, request: Request<Bytes>) -> UpstreamFuture<'_, TurnBody> {
@@ -94,7 +112,18 @@ pub type UpstreamFuture<'a, B = Body> =
 
 impl Upstream for AnthropicUpstream {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
-        Box::pin(self.server.send(request))
+        Box::pin(
+            self.server
+                .send(request.map(|body| Either::Left(Full::new(body)))),
+        )
+    }
+
+    fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
+        Box::pin(self.server.send(request.map(Either::Right)))
+    }
+
+    fn has_credentials(&self) -> bool {
+        self.server.has_api_key()
     }
 
     fn name(&self) -> String {

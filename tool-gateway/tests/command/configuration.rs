@@ -99,7 +99,76 @@ fn rejects_invalid_and_shared_client_keys() {
     );
 }
 
-/// A key is replaced without a time at which neither key is accepted.
+#[test]
+fn rejects_unknown_clients_and_tools_of_clients() {
+    let ada = "[[clients]]\nname = \"ada\"\nkey_sha256 = \"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\"\n";
+    let rule = |client: &str| {
+        format!(
+            "[[permissions]]\ntool = \"*\"\ndecision = \"deny\"\nclients = [\"{client}\"]\n{ada}tools = [\"TodoRead\"]"
+        )
+    };
+    is_accepted(&rule("ada"), &[]);
+    is_refused(
+        &rule("eve"),
+        &[],
+        "gateway.toml:4: permissions.clients: unknown client `eve`; expected the name of a client with a key",
+    );
+    is_refused(
+        &format!("{ada}tools = [\"Todo\"]"),
+        &[],
+        "gateway.toml:4: clients.tools: there is no tool `Todo`",
+    );
+    let other = ada.replace("25b", "25c");
+    is_refused(
+        &format!("{ada}tools = [\"TodoRead\"]\n{other}"),
+        &[],
+        "the client `ada` has another list of tools above; write the same",
+    );
+}
+
+#[test]
+fn rejects_listeners_and_paths_that_cannot_be_served() {
+    for (text, wanted) in [
+        (
+            "[metrics]\nlisten = \"0.0.0.0:9484\"",
+            "gateway.toml:2: metrics.listen: 0.0.0.0:9484 can be reached from other machines without a key",
+        ),
+        (
+            "listen = \"example.com:80\"",
+            "expected an IP address or `localhost`, and a port",
+        ),
+        (
+            "base_path = \"llm/\"",
+            "gateway.toml:1: base_path: expected a path such as \"/llm\"",
+        ),
+        (
+            "allowed_origins = [\"*\"]",
+            "gateway.toml:1: allowed_origins: invalid origin \"*\"",
+        ),
+    ] {
+        is_refused(text, &[], wanted);
+    }
+    is_accepted(
+        "listen = \"localhost:0\"\nbase_path = \"/a/b\"\n[metrics]\nlisten = \"0.0.0.0:9484\"\nany_host = true",
+        &[],
+    );
+}
+
+/// The message may be in a log: it has no part of the key.
+#[test]
+fn rejects_keys_where_a_variable_is_named() {
+    for section in ["[upstream]", "[[clients]]\nname = \"ada\""] {
+        let (status, stderr) = check(&format!("{section}\nkey_env = \"sk-ant-secret\""), &[]);
+        assert_eq!(status, Some(2), "{stderr}");
+        assert!(
+            stderr.contains("key_env: expected the name of an environment variable")
+                && !stderr.contains("secret"),
+            "{stderr}"
+        );
+    }
+}
+
+/// Without a moment at which neither is served.
 #[test]
 fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);

@@ -15,6 +15,8 @@ mod usage;
 mod readme;
 mod configuration;
 mod serve;
+#[cfg(unix)]
+mod network;
 mod example;
 #[cfg(all(unix, feature = "otlp"))]
 mod traces;

@@ -148,7 +148,7 @@ async fn an_error_at_the_beginning_of_a_stream_has_its_status() {
 #[tokio::test]
 async fn other_paths_and_methods_are_not_served() {
     let lab = lab();
-    for path in ["/v1/complete", "/v1/messages/batches", "/x"] {
+    for path in ["/v1/complete", "/v1/messages/other", "/x"] {
         let reply = Reply::read(lab.send(post(path, "{}", &[])).await).await;
         assert_eq!((reply.status.as_u16(), reply.error().0), (404, "not_found_error"));
         assert!(reply.error().1.contains(path));
@@ -610,6 +610,116 @@ async fn limited_clients_get_retry_after() {
     let mut other = chat.clone();
     other.headers = vec![("x-api-key", "other".to_owned())];
     assert_eq!(other.ask(&lab).await.text(), "Done.");
+}
+
+/// Paths of the upstream that the gateway does not serve are not reached by way of a model's id.
+#[tokio::test]
+async fn ids_of_models_are_one_path_of_the_upstream() {
+    let lab = lab();
+    for id in ["..%2Ffiles", "a/../../files", "a%252e", "%2e%2e"] {
+        let reply = get(&lab, &format!("/v1/models/{id}"), &[]).await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.error().0),
+            (404, "not_found_error"),
+            "{id}"
+        );
+    }
+    assert!(lab.script.requests().is_empty());
+    get(&lab, "/v1/models/org%2Fm%6Fdel?x=1", &[]).await;
+    assert_eq!(lab.script.requests()[0].path, "/v1/models/org%2Fmodel?x=1");
+}
+
+/// An upstream that answers with a status and a place to go.
+struct Redirecting(u16);
+
+impl Upstream for Redirecting {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        let response = Response::builder()
+            .status(self.0)
+            .header("location", "https://elsewhere.example");
+        let response = response.body(Body::empty()).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "redirecting".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn not_modified_is_for_conditional_requests_alone() {
+    let condition = ("if-none-match", "\"1\"");
+    for (status, headers, expected) in [
+        (304, &[condition][..], 304),
+        (304, &[], 502),
+        (301, &[condition], 502),
+        (101, &[], 502),
+    ] {
+        let app = Gateway::new(registry(&Runs::default()), Redirecting(status)).router();
+        let response = app.oneshot(get_request("/v1/models", headers)).await.unwrap();
+        assert_eq!(response.status().as_u16(), expected, "{status}");
+        assert!(expected == 304 || response.headers().get("location").is_none());
+    }
+    let app = Gateway::new(registry(&Runs::default()), Redirecting(304)).router();
+    let request = post("/v1/messages", json!({ "messages": [user("a")] }), &[condition]);
+    assert_eq!(app.oneshot(request).await.unwrap().status().as_u16(), 502);
+}
+
+/// The upstream gets the text, without the header.
+#[tokio::test]
+async fn compressed_requests_are_decompressed() {
+    let lab = lab();
+    for (encoding, body) in [
+        ("gzip", &include_bytes!("compressed/body.json.gz")[..]),
+        ("br", include_bytes!("compressed/body.json.br")),
+        ("zstd", include_bytes!("compressed/body.json.zst")),
+    ] {
+        let mut request = post("/v1/messages", "", &[("content-encoding", encoding)]);
+        *request.body_mut() = Body::from(body);
+        assert_eq!(lab.send(request).await.status(), 200, "{encoding}");
+        let requests = lab.script.requests();
+        let seen = requests.last().unwrap();
+        assert_eq!(&seen.body[..], include_bytes!("compressed/body.json"));
+        assert!(!seen.headers.contains_key("content-encoding"));
+        let mut request = post("/v1/messages", "", &[("content-encoding", encoding)]);
+        *request.body_mut() = Body::from("{}");
+        assert_eq!(lab.send(request).await.status(), 400, "{encoding}");
+    }
+    let reply = lab.ask_with(&json!({}), &[("content-encoding", "deflate")]).await;
+    assert_eq!(reply.status.as_u16(), 415);
+    assert!(reply.error().1.contains("gzip, br, zstd"), "{}", reply.message);
+}
+
+#[tokio::test]
+async fn headers_are_read_with_all_their_values() {
+    let script = json!({ "turns": [says(&[text("Done.")])] });
+    let lab = Lab::with(script.clone(), |gateway| gateway.with_client_key("ada", "k1"));
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let sent = [
+        ("x-api-key", "k1"),
+        ("x-api-key", "of the upstream"),
+        ("authorization", "Bearer other"),
+        ("authorization", "Bearer k1"),
+    ];
+    for headers in [&sent[..], &[sent[1], sent[0], sent[3], sent[2]]] {
+        assert_eq!(lab.ask_with(&chat.body, headers).await.status, 200);
+        let requests = lab.script.requests();
+        let sent = &requests.last().unwrap().headers;
+        let all = |name: &str| sent.get_all(name).iter().cloned().collect::<Vec<_>>();
+        assert_eq!(all("x-api-key"), ["of the upstream"]);
+        assert_eq!(all("authorization"), ["Bearer other"]);
+    }
+    let lab = Lab::with(script, |gateway| gateway);
+    for (headers, status) in [
+        ([("x-tool-gateway-hop", "1"), ("x-tool-gateway-hop", "4")], 508),
+        (
+            [("origin", "http://localhost"), ("origin", "https://example.com")],
+            403,
+        ),
+    ] {
+        assert_eq!(lab.ask_with(&chat.body, &headers).await.status.as_u16(), status);
+    }
 }
 
 #[tokio::test]

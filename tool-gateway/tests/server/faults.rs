@@ -215,6 +215,67 @@ async fn upstream_closes_the_connection() {
     .await;
 }
 
+#[tokio::test]
+async fn upstream_closes_a_reused_connection() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+    let row = row("upstream_closes_a_reused_connection");
+    for tools in [json!([]), json!([{ "name": "write" }])] {
+        let log = Log::start();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let message = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn","usage":{}}"#;
+            for connection in 0..2 {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _ = stream.read(&mut [0; 4096]).await.unwrap();
+                let answer = format!("{HEAD}: {}\r\n\r\n{message}", message.len());
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                if connection == 0 {
+                    let _ = stream.read(&mut [0; 4096]).await.unwrap();
+                }
+            }
+        });
+        let upstream = AnthropicUpstream::new(&url, None).unwrap();
+        let (lab, _) = lab_with(upstream, 0, |gateway| gateway);
+        let runs = Runs::default();
+        let app = Gateway::new(registry(&runs), AnthropicUpstream::new(&url, None).unwrap()).router();
+        let lab = Lab { app, ..lab };
+        let mut chat = chat(false, "go");
+        chat.body["tools"] = tools;
+        for _ in 0..2 {
+            assert_eq!(chat.ask(&lab).await.text(), "Done.");
+        }
+        row.client_sees_no_error();
+        row.host_learns(&lab, &log).await;
+        server.await.unwrap();
+    }
+}
+
+/// A client whose stream has begun with a `ping` gets errors as events.
+#[tokio::test(start_paused = true)]
+async fn upstream_is_silent_before_its_first_byte() {
+    let row = row("upstream_is_silent_before_its_first_byte");
+    for at in [0, 1] {
+        let log = Log::start();
+        let (lab, _) = lab_with(Silent, at, |gateway| {
+            gateway.with_upstream_idle(Duration::from_secs(35))
+        });
+        let response = lab.send(post("/v1/messages", &chat(true, "go").body, &[])).await;
+        assert_eq!(response.status(), 200);
+        for (name, value) in [("x-accel-buffering", "no"), ("cache-control", "no-cache")] {
+            assert_eq!(response.headers()[name], value);
+        }
+        let reply = Reply::read(response).await;
+        let pings = String::from_utf8_lossy(&reply.body)
+            .matches("event: ping")
+            .count();
+        assert_eq!(pings, 3, "{:?}", reply.body);
+        row.client_sees(&reply);
+        row.host_learns(&lab, &log).await;
+        comes_to_its_end(&lab, &chat(true, "go")).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn upstream_is_silent() {
     upstream_gives_no_answer(&row("upstream_is_silent"), || Silent).await;
@@ -600,6 +661,28 @@ async fn request_takes_too_long() {
     row.host_learns(&lab, &log).await;
     assert!(lab.script.requests().is_empty());
     comes_to_its_end(&lab, &chat(false, "go")).await;
+}
+
+/// An upstream that sends its clients elsewhere.
+struct Redirecting;
+
+impl Upstream for Redirecting {
+    fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
+        let response = Response::builder()
+            .status(307)
+            .header("location", "https://elsewhere.example");
+        let response = response.body(Body::empty()).unwrap();
+        Box::pin(async { Ok(response) })
+    }
+
+    fn name(&self) -> String {
+        "redirecting".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn upstream_redirects() {
+    upstream_gives_no_answer(&row("upstream_redirects"), || Redirecting).await;
 }
 
 #[tokio::test]

@@ -31,6 +31,8 @@ mod translated;
 mod repairing;
 mod failing_store;
 mod errors;
+mod admission;
+mod account;
 mod stores;
 mod offload;
 mod interruptions;

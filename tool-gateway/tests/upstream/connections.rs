@@ -73,23 +73,35 @@ async fn closed_connection_is_replaced() {
     server.await.unwrap();
 }
 
+/// Servers close idle connections, also at the moment at which a request arrives.
 #[tokio::test]
-async fn request_that_may_have_arrived_is_not_sent_again() {
+async fn request_on_a_reused_connection_is_repeated_once() {
     let (listener, upstream) = listen().await;
     let (refused, is_refused) = oneshot::channel();
     let server = tokio::spawn(async move {
-        let (mut connection, _) = listener.accept().await.unwrap();
-        read_request(&mut connection).await;
-        connection.write_all(OK).await.unwrap();
-        read_request(&mut connection).await;
-        drop(connection);
+        for is_answered in [true, false] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            read_request(&mut connection).await;
+            if is_answered {
+                connection.write_all(OK).await.unwrap();
+                read_request(&mut connection).await;
+                drop(connection);
+                let (mut connection, _) = listener.accept().await.unwrap();
+                read_request(&mut connection).await;
+                connection.write_all(OK).await.unwrap();
+                read_request(&mut connection).await;
+            }
+        }
         tokio::select! {
             biased;
             _ = listener.accept() => panic!("another connection"),
             refused = is_refused => refused.unwrap(),
         }
     });
-    assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+    for _ in 0..2 {
+        assert_eq!(bytes(ask(&upstream).await.into_body()).await, "{}");
+    }
+    // A new connection that is closed is not repeated.
     let error = upstream.send(post("/v1/messages", BODY)).await.unwrap_err();
     assert!(
         error.to_string().contains("did not answer: connection closed"),

@@ -201,9 +201,10 @@ impl Server {
         AnthropicUpstream::new(&format!("http://{}", self.address), None).unwrap()
     }
 
-    pub(crate) fn check_each_was_sent_once(&self) {
+    /// A request on a connection that the server closes is repeated once, on a new connection.
+    pub(crate) fn check_each_was_sent_once_or_repeated(&self) {
         let received = self.received.lock().unwrap();
-        let again: Vec<_> = received.iter().filter(|(_, times)| **times > 1).collect();
+        let again: Vec<_> = received.iter().filter(|(_, times)| **times > 2).collect();
         assert!(again.is_empty(), "{again:?}");
     }
 

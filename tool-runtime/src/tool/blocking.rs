@@ -5,10 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tracing::Span;
 
 use crate::tool::output::convert::OutputOf;
 use crate::wire::result::ToolOutput;
+
+/// Maximum number of blocking functions that run at once, including those that continue after their calls. A runtime
+/// has 512 blocking threads by default: the others are left to the host, whose stores and files need some.
+const MAX_RUNNING: usize = 384;
+
+/// Permits of blocking functions.
+static PERMITS: Semaphore = Semaphore::const_new(MAX_RUNNING);
 
 /// Runs the function of a `#[tool(blocking)]` and waits for its output.
 ///
@@ -26,10 +34,14 @@ where
         );
         return not_run().into();
     };
+    let permit = PERMITS.acquire().await;
     let run = Run::default();
     let span = Span::current();
     let thread = Thread(run.clone());
-    let returned = runtime.spawn_blocking(move || span.in_scope(|| thread.run(function)));
+    let returned = runtime.spawn_blocking(move || {
+        let _permit = permit;
+        span.in_scope(|| thread.run(function))
+    });
     let _caller = CallGuard(run);
     match returned.await {
         Ok(Some(output)) => output,
@@ -117,5 +129,39 @@ impl Drop for Thread {
             }
             Phase::Over
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+
+    #[tokio::test]
+    #[cfg_attr(miri, ignore = "hundreds of threads")]
+    async fn blocked_functions_leave_threads_to_others() {
+        static GATE: OnceLock<()> = OnceLock::new();
+        static BEGUN: AtomicUsize = AtomicUsize::new(0);
+        let calls: Vec<_> = (0..560)
+            .map(|_| {
+                tokio::spawn(blocking(|| {
+                    BEGUN.fetch_add(1, Ordering::SeqCst);
+                    GATE.wait();
+                    OutputOf::<String>::from(ToolOutput::text("done"))
+                }))
+            })
+            .collect();
+        while BEGUN.load(Ordering::SeqCst) < MAX_RUNNING {
+            tokio::task::yield_now().await;
+        }
+        // A host's file, for example.
+        assert_eq!(tokio::task::spawn_blocking(|| 5).await.unwrap(), 5);
+        assert_eq!(BEGUN.load(Ordering::SeqCst), MAX_RUNNING);
+        GATE.set(()).unwrap();
+        for call in calls {
+            call.await.unwrap();
+        }
+        assert_eq!(BEGUN.load(Ordering::SeqCst), 560);
     }
 }

@@ -27,7 +27,7 @@ const MAX_ANSWER: usize = 4 << 20;
 
 impl OtlpClient {
     pub(super) fn new(runtime: Handle, timeout: Duration) -> Result<Self, rustls::Error> {
-        let client = Client::builder(TokioExecutor::new()).build(Connector::new()?);
+        let client = Client::builder(TokioExecutor::new()).build(Connector::new(true)?);
         Ok(Self {
             client,
             runtime,

@@ -44,16 +44,26 @@ pub(crate) fn remove_key(secret: &ChainKey, keys: &[ClientKey], headers: &mut He
     for name in HEADERS {
         let is_key =
             |value: &HeaderValue| credential(value).is_some_and(|sent| known(secret, keys, sent).is_some());
-        if headers.get(&name).is_some_and(is_key) {
-            headers.remove(name);
+        if !headers.get_all(&name).iter().any(is_key) {
+            continue;
+        }
+        let others: Vec<_> = headers
+            .get_all(&name)
+            .iter()
+            .filter(|value| !is_key(value))
+            .cloned()
+            .collect();
+        headers.remove(&name);
+        for other in others {
+            headers.append(&name, other);
         }
     }
 }
 
-/// Headers of credentials. The first header that is present counts, unless another one has a configured key.
+/// Headers of credentials. The first value that is present counts, unless another one is a configured key.
 const HEADERS: [HeaderName; 2] = [HeaderName::from_static("x-api-key"), header::AUTHORIZATION];
 
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let values = HEADERS.into_iter().filter_map(|name| headers.get(name));
+    let values = HEADERS.into_iter().flat_map(|name| headers.get_all(name));
     values.filter_map(credential)
 }

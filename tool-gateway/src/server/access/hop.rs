@@ -12,8 +12,11 @@ const MAX_HOPS: u32 = 4;
 
 /// Returns the number of gateways that a request has passed.
 pub(crate) fn hops(headers: &HeaderMap) -> u32 {
-    let hops = headers.get(HOP).and_then(|hops| hops.to_str().ok());
-    hops.map_or(0, |hops| hops.parse().unwrap_or(MAX_HOPS))
+    let hops = headers.get_all(HOP).iter().map(|hops| {
+        let hops = hops.to_str().ok().and_then(|hops| hops.parse().ok());
+        hops.unwrap_or(MAX_HOPS)
+    });
+    hops.max().unwrap_or(0)
 }
 
 /// Rejects a request that has passed too many gateways.

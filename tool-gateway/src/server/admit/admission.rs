@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::origin;
+use super::{cors, origin};
 use crate::server::access::client_key::authenticate;
 use crate::server::access::client_limits::{OverLimit, Permit};
 use crate::server::access::hop;
@@ -38,12 +38,19 @@ pub(crate) struct Admission {
     /// Path of the gateway's route. Not axum's `MatchedPath`, which includes the prefix of an outer router.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
+    /// Whether every host and origin is admitted.
+    pub(crate) any_host: bool,
 }
 
 /// Counts a request, and answers it if the route admits it.
 pub(crate) async fn admit(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let response = match admission.check(&mut request) {
+    let origins = &admission.shared.settings.allowed_origins;
+    let origin = cors::allowed_origin(origins, request.headers());
+    let mut response = match admission.check(&mut request) {
+        Ok(None) if origin.is_some() && cors::is_preflight(request.method(), request.headers()) => {
+            cors::preflight(request.headers())
+        }
         Ok(None) => next.run(request).await,
         Ok(Some(permit)) => next.run(request).await.map(|body| {
             let body = WrappedBody::new(body, Flushed::new());
@@ -51,6 +58,9 @@ pub(crate) async fn admit(State(admission): State<Admission>, mut request: Reque
         }),
         Err(rejection) => rejection.into_response(),
     };
+    if let Some(origin) = origin {
+        cors::allow(response.headers_mut(), origin);
+    }
     let status = response.status().as_u16();
     let metrics = &admission.shared.metrics;
     metrics.answered(admission.path, status, began.elapsed());
@@ -63,8 +73,8 @@ impl Admission {
         let shared = &*self.shared;
         hop::check(request.headers())?;
         origin::check_one_host(request.headers())?;
-        if !shared.settings.any_host {
-            origin::check(request.headers())?;
+        if !self.any_host {
+            origin::check(request.headers(), &shared.settings.allowed_origins)?;
         }
         if self.access == Access::Anyone {
             return Ok(None);
@@ -74,6 +84,7 @@ impl Admission {
         }
         let principal = authenticate(&shared.secret, &shared.keys, request.headers())?;
         if self.access == Access::Client {
+            request.extensions_mut().insert(principal);
             return Ok(None);
         }
         let limits = &shared.settings.limits;

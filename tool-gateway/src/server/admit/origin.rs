@@ -2,16 +2,17 @@
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::settings::origins::AllowedOrigins;
 use crate::wire::error::ApiError;
 
-/// Rejects hosts and origins other than loopback addresses.
-pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
-    let text = |name| {
-        let value = headers.get(name);
-        value.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
+/// Rejects hosts other than loopback addresses, and origins other than loopback addresses and allowed ones.
+pub(super) fn check(headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(), ApiError> {
+    let texts = |name| {
+        let values = headers.get_all(name).into_iter();
+        values.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
     };
     // Browsers always send `Host`; HTTP/1.0 clients may not.
-    if let Some(host) = text(header::HOST).filter(|host| !is_loopback(host)) {
+    if let Some(host) = texts(header::HOST).find(|host| !is_loopback(host)) {
         let message = format!(
             "the host `{host}` is not served, only loopback addresses are; a gateway with client keys serves any host"
         );
@@ -22,8 +23,9 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
             .split_once("://")
             .is_some_and(|(_, authority)| is_loopback(authority))
     };
-    if let Some(origin) = text(header::ORIGIN).filter(|origin| !is_local(origin)) {
-        let message = format!("requests of web pages from `{origin}` are not served");
+    if let Some(origin) = texts(header::ORIGIN).find(|origin| !is_local(origin) && !allowed.allow(origin)) {
+        let message =
+            format!("requests of web pages from `{origin}` are not served; `allowed_origins` can add them");
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
     Ok(())

@@ -13,21 +13,19 @@ use tool_runtime::{
 };
 use tracing::Instrument as _;
 
-use crate::server::turns::running_turn::RunningTurn;
+use crate::server::turns::running_turn::{PING, RunningTurn};
 use crate::server::turns::session_state::{self, StateMap};
 use crate::server::turns::shared::Shared;
 use crate::session::record::Call;
-use crate::turn::action::Sent;
 use crate::turn::event::Event;
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
-use crate::wire::event::StreamEvent;
 
 /// Maximum number of concurrent calls in a round.
 const MAX_CONCURRENCY: usize = 8;
 
-/// Interval of the client's `ping` events while tools run.
-const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval of the client's `ping` events while tools run or the upstream is silent.
+pub(super) const PING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Interval of the client's `ping` events while tools report progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -77,7 +75,7 @@ impl RunningCalls {
             tokio::select! {
                 done = self.done.recv() => return done.map(|done| self.with_rules(done)),
                 () = tokio::time::sleep_until((self.pinged_at + interval).into()) => {
-                    running.send(Sent::Event(StreamEvent::Ping));
+                    running.send(PING);
                     self.progress.mark_unchanged();
                     self.has_progressed = false;
                     self.pinged_at = tokio::time::Instant::now().into_std();

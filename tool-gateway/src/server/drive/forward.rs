@@ -4,8 +4,9 @@ use std::fmt::Display;
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{Method, Request, Response, StatusCode, header};
 
+use super::betas;
 use crate::server::access::client_key;
 use crate::server::access::hop;
 use crate::server::body::idle::IdleTimer;
@@ -20,7 +21,18 @@ pub(crate) async fn send(
     body: Bytes,
 ) -> Result<Response<Body>, ApiError> {
     let sent = shared.upstream.send(request(shared, client_request, body));
-    let response = answered(shared, sent).await?;
+    let response = answered(shared, client_request, sent).await?;
+    Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
+}
+
+/// Sends a client's request to the upstream with the body as it arrives.
+pub(crate) async fn send_stream(
+    shared: &Shared,
+    client_request: &Parts,
+    body: Body,
+) -> Result<Response<Body>, ApiError> {
+    let sent = shared.upstream.send_stream(request(shared, client_request, body));
+    let response = answered(shared, client_request, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
@@ -31,17 +43,18 @@ pub(super) async fn turn(
     body: Bytes,
 ) -> Result<Response<TurnBody>, ApiError> {
     let sent = shared.upstream.turn(request(shared, client_request, body));
-    answered(shared, sent).await
+    answered(shared, client_request, sent).await
 }
 
 /// Builds the upstream request: the client's request with this body, without the client's key for the gateway.
-fn request(shared: &Shared, client_request: &Parts, body: Bytes) -> Request<Bytes> {
+fn request<B>(shared: &Shared, client_request: &Parts, body: B) -> Request<B> {
     let mut request = Request::new(body);
     *request.method_mut() = client_request.method.clone();
     *request.uri_mut() = client_request.uri.clone();
     *request.headers_mut() = client_request.headers.clone();
     let hops = hop::hops(&client_request.headers) + 1;
     request.headers_mut().insert(hop::HOP, hops.into());
+    betas::remove(request.headers_mut(), &shared.settings.upstream.remove_betas);
     if !shared.keys.is_empty() {
         client_key::remove_key(&shared.secret, &shared.keys, request.headers_mut());
     }
@@ -49,13 +62,25 @@ fn request(shared: &Shared, client_request: &Parts, body: Bytes) -> Request<Byte
 }
 
 /// Waits for the response, up to the idle timeout of the upstream.
-async fn answered<B>(shared: &Shared, response: UpstreamFuture<'_, B>) -> Result<Response<B>, ApiError> {
+async fn answered<B>(
+    shared: &Shared,
+    client_request: &Parts,
+    response: UpstreamFuture<'_, B>,
+) -> Result<Response<B>, ApiError> {
     let warn = |error: &dyn Display| {
         tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
     };
     let idle = shared.settings.limits.upstream_idle;
     match tokio::time::timeout(idle, response).await {
-        Ok(Ok(response)) => Ok(response),
+        Ok(Ok(response)) if is_of_the_api(client_request, response.status()) => Ok(response),
+        Ok(Ok(response)) => {
+            let status = response.status().as_u16();
+            let message = format!(
+                "invalid status {status} of the upstream; expected the response of an API: is `upstream.url` right?"
+            );
+            warn(&message);
+            Err(ApiError::new(StatusCode::BAD_GATEWAY, message))
+        }
         Ok(Err(error)) => {
             warn(&error);
             Err(ApiError::new(StatusCode::BAD_GATEWAY, error.to_string()))
@@ -66,5 +91,20 @@ async fn answered<B>(shared: &Shared, response: UpstreamFuture<'_, B>) -> Result
             warn(&message);
             Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, message))
         }
+    }
+}
+
+/// Returns whether an API responds with this status. A client must not follow the upstream's redirect past the gateway, and its connection
+/// does not change its protocol. Only a conditional request can be answered with 304.
+fn is_of_the_api(client_request: &Parts, status: StatusCode) -> bool {
+    let conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
+    match status {
+        StatusCode::NOT_MODIFIED => {
+            client_request.method == Method::GET
+                && conditions
+                    .iter()
+                    .any(|name| client_request.headers.contains_key(name))
+        }
+        _ => !status.is_informational() && !status.is_redirection(),
     }
 }

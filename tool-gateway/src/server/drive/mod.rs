@@ -2,13 +2,16 @@
 
 pub(crate) mod save;
 mod calls;
+mod betas;
 pub(crate) mod forward;
 mod upstream_events;
 mod suspended;
 mod turn_record;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::future::poll_fn;
 use std::iter;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,7 +28,7 @@ use crate::server::offload::sweep;
 use crate::server::turns::checkpoint::Checkpoint;
 use crate::server::turns::job::Job;
 use crate::server::turns::progress_log::ProgressLog;
-use crate::server::turns::running_turn::{RunEnd, RunningTurn, abandoned};
+use crate::server::turns::running_turn::{PING, RunEnd, RunningTurn, abandoned};
 use crate::server::turns::session_state::StateMap;
 use crate::server::turns::shared::Shared;
 use crate::session::recognize::client_digest;
@@ -43,7 +46,7 @@ use crate::wire::error::{ApiError, status_of_type};
 use crate::wire::fields::ObjectText;
 use crate::wire::message::push_message;
 use crate::wire::object::Object;
-use calls::{Done, Round, RunningCalls};
+use calls::{Done, PING_INTERVAL, Round, RunningCalls};
 use save::{save, save_checkpoint};
 use suspended::Suspended;
 use turn_record::turn_record;
@@ -126,6 +129,8 @@ struct Drive<'a> {
     machine: TurnMachine,
     actions: VecDeque<Action>,
     source: Source,
+    /// Timer of the next `ping`, while the upstream is awaited.
+    silence: IdleTimer,
     /// `None` if the deadline is beyond the range of the clock.
     deadline: Option<Instant>,
     /// The progress of the request in the store.
@@ -209,6 +214,7 @@ impl<'a> Drive<'a> {
             machine,
             actions: actions.into(),
             source: Source::Nothing,
+            silence: IdleTimer::new(PING_INTERVAL),
             deadline,
             progress: ProgressLog::new(client_digest(&shared.secret, &job.client.principal), job.identity),
             rounds: 0,
@@ -291,7 +297,10 @@ impl<'a> Drive<'a> {
             self.chat = Span::none();
         }
         match action {
-            Action::Send(sent) => self.running.send(sent),
+            Action::Send(sent) => {
+                self.silence.stop();
+                self.running.send(sent);
+            }
             Action::Run(calls) => {
                 let round = Round {
                     context: offload::context(self.shared, self.job),
@@ -331,10 +340,13 @@ impl<'a> Drive<'a> {
             }
             Source::Upstream(events) => {
                 let event = tokio::select! {
-                    event = events.next() => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
+                    event = events.next(&mut self.silence) => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
                     () = self.running.abandoned.cancelled() => return Err(abandoned()),
                 };
-                self.on_event(event);
+                match event {
+                    Some(event) => self.on_event(event),
+                    None => self.ping(),
+                }
             }
             Source::Calls(calls) => {
                 let Some(first) = calls.next(self.running).await else {
@@ -387,6 +399,12 @@ impl<'a> Drive<'a> {
         }
     }
 
+    /// Sends the client a `ping` event, since proxies close connections without data.
+    fn ping(&mut self) {
+        self.silence.stop();
+        self.running.send(PING);
+    }
+
     /// Passes an event to the machine.
     fn on_event(&mut self, event: Event) {
         if self.deadline.is_some_and(|deadline| tokio_now() > deadline) {
@@ -425,10 +443,13 @@ impl<'a> Drive<'a> {
             };
             let body = upstream_request::body(&self.job.request, &self.job.tools, &round);
             self.chat = spans::chat(&spans::model(&self.job.request));
-            let sent = forward::turn(self.shared, &self.job.parts, body.into());
-            let response = tokio::select! {
-                response = sent => response?,
-                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            let mut sent = pin!(forward::turn(self.shared, &self.job.parts, body.into()));
+            let response = loop {
+                tokio::select! {
+                    response = &mut sent => break response?,
+                    _ = poll_fn(|cx| self.silence.poll_elapsed(cx)) => self.ping(),
+                    () = self.running.abandoned.cancelled() => return Err(abandoned()),
+                }
             };
             let (parts, body) = response.into_parts();
             let body = match body {

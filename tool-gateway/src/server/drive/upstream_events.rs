@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::server::body::idle::IdleTimer;
@@ -30,8 +31,8 @@ impl UpstreamEvents {
         }
     }
 
-    /// Returns the next event. The error says how the message was cut off.
-    pub(crate) async fn next(&mut self) -> Result<Event, String> {
+    /// Returns the next event; `None` if `silence` has elapsed before. The error says how the message was cut off.
+    pub(crate) async fn next(&mut self, silence: &mut IdleTimer) -> Result<Option<Event>, String> {
         let Self {
             events,
             timer,
@@ -40,16 +41,22 @@ impl UpstreamEvents {
         } = self;
         loop {
             if let Some(event) = whole.pop_front() {
-                return Ok(event);
+                return Ok(Some(event));
             }
-            let event = poll_fn(|cx| timer.poll(cx, |cx| events.poll_next(cx))).await;
+            let event = poll_fn(|cx| match timer.poll(cx, |cx| events.poll_next(cx)) {
+                Poll::Ready(event) => Poll::Ready(Some(event)),
+                Poll::Pending => silence.poll_elapsed(cx).map(|_| None),
+            });
+            let Some(event) = event.await else {
+                return Ok(None);
+            };
             let event = event.map_err(|idle| format!("the upstream's response broke off: {idle}"))?;
             let event = event.ok_or("the upstream's response ended before its message did")?;
             let MessageEvent(part) = event.map_err(|error| error.to_string())?;
             match part {
                 Part::Event(event) => {
                     order.push(&event).map_err(|error| error.to_string())?;
-                    return Ok(Event::Stream(event));
+                    return Ok(Some(Event::Stream(event)));
                 }
                 Part::Whole(message) => whole.extend(whole_message(message)),
                 Part::KeepAlive => {}

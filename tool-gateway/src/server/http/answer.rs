@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
@@ -21,11 +21,11 @@ use crate::wire::usage;
 
 /// Answers a request from a turn.
 pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: HeaderValue) -> Response {
-    let upstream_headers = match watcher.upstream_headers().await {
-        Ok(headers) => headers,
-        Err(end) => return with_session(ended(end), session),
-    };
-    let mut response = if is_stream {
+    let (mut response, upstream_headers) = if is_stream {
+        let headers = match watcher.upstream_headers().await {
+            Ok(headers) => headers,
+            Err(end) => return with_session(ended(end), session),
+        };
         let body = stream::unfold(Some(watcher), |watcher| async {
             let mut watcher = watcher?;
             watcher.changed().await;
@@ -49,15 +49,13 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
             (rest.is_some() || !events.is_empty())
                 .then(|| (Ok::<_, std::convert::Infallible>(Bytes::from(events)), rest))
         });
-        let mut response = Body::from_stream(body).into_response();
-        response.headers_mut().insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("text/event-stream; charset=utf-8"),
-        );
-        response
-            .headers_mut()
-            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        response
+        let own_headers = [
+            (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-cache"),
+            // Without it, nginx keeps events back until a buffer is full.
+            (X_ACCEL_BUFFERING, "no"),
+        ];
+        ((own_headers, Body::from_stream(body)).into_response(), headers)
     } else {
         let mut message = Collected::default();
         loop {
@@ -67,11 +65,16 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
                 Next::End(end) => return with_session(ended(end), session),
             }
         }
-        ([(header::CONTENT_TYPE, "application/json")], message.finish()).into_response()
+        // A `ping` may have been sent before the headers arrived.
+        let headers = watcher.headers();
+        let kind = [(header::CONTENT_TYPE, "application/json")];
+        ((kind, message.finish()).into_response(), headers)
     };
     copy_headers(&upstream_headers, response.headers_mut());
     with_session(response, session)
 }
+
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 pub(crate) fn with_session(mut response: Response, session: HeaderValue) -> Response {
     response.headers_mut().insert("x-tool-gateway-session", session);
@@ -87,6 +90,7 @@ fn copy_headers(from: &HeaderMap, headers: &mut HeaderMap) {
             header::CONTENT_ENCODING,
             header::TRANSFER_ENCODING,
             header::CACHE_CONTROL,
+            X_ACCEL_BUFFERING,
         ];
         if !of_the_body.contains(name) {
             headers.append(name, value.clone());

@@ -1,5 +1,6 @@
 //! [`Gateway`]: builds an `axum::Router` from a registry and an upstream.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -17,13 +18,14 @@ use crate::server::expiry;
 use crate::server::observe::counted_calls::CountedCalls;
 use crate::server::observe::metrics::Metrics;
 use crate::server::observe::timed_store::TimedStore;
-use crate::server::offload::sweep;
+use crate::server::offload::{READ_OFFLOADED, sweep};
 use crate::server::turns::claims::Claims;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
 use crate::session::chain::ChainKey;
 use crate::session::database::create_folder;
 use crate::session::memory::MemoryStore;
+use crate::session::principal::Principal;
 use crate::session::store::SessionStore;
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
@@ -88,6 +90,8 @@ impl Gateway {
                 settings,
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
                 internal_tools: Vec::new(),
+                client_tools: HashMap::new(),
+                internal_tools_by_client: HashMap::new(),
                 upstream,
                 store: Arc::new(MemoryStore::new()),
                 secret: ChainKey::new(crate::random::bytes()),
@@ -297,6 +301,81 @@ impl Gateway {
         self
     }
 
+    /// Serves requests of web pages, extensions and desktop programs of these origins, with the CORS headers that browsers need. `*` matches
+    /// any text: `app://obsidian.md`, `chrome-extension://*`.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is not a scheme and a host.
+    ///
+    /// ```
+    /// # use tool_gateway::{Gateway, upstream::ScriptUpstream};
+    /// # use tool_runtime::ToolRegistry;
+    /// let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
+    /// let gateway = gateway.with_allowed_origins(["app://obsidian.md"])?;
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn with_allowed_origins<'o>(
+        mut self,
+        origins: impl IntoIterator<Item = &'o str>,
+    ) -> Result<Self, String> {
+        let origins: Vec<_> = origins.into_iter().map(str::to_owned).collect();
+        self.shared.settings.allowed_origins = origins.try_into()?;
+        Ok(self)
+    }
+
+    /// Limits the client with a key of this name to some of the gateway's tools. The other names that it declares are
+    /// its own tools.
+    ///
+    /// # Errors
+    ///
+    /// If the registry does not have one of them.
+    pub fn with_client_tools<'n>(
+        mut self,
+        client: &str,
+        names: impl IntoIterator<Item = &'n str> + Clone,
+    ) -> Result<Self, UnknownTool> {
+        UnknownTool::check(&self.shared.registry, names.clone())?;
+        let names = names.into_iter().map(str::to_owned).collect();
+        self.set_client_tools(client, names);
+        Ok(self)
+    }
+
+    pub(crate) fn set_client_tools(&mut self, client: &str, names: BTreeSet<String>) {
+        let client = Principal::from_key_name(client);
+        self.shared.client_tools.insert(client, names);
+    }
+
+    /// Serves `/v1/messages/batches` and `/v1/files` also if the upstream has a key of the gateway. Each client can then read and delete the
+    /// batches and files of all others. If the clients' own credentials go up, these paths are served in any case.
+    #[must_use]
+    pub fn with_shared_account(mut self) -> Self {
+        self.shared.settings.upstream.shared_account = true;
+        self
+    }
+
+    /// Sets the maximum size of a request for batches or files in bytes, 512 MiB by default.
+    #[must_use]
+    pub fn with_max_upload(mut self, bytes: usize) -> Self {
+        self.shared.settings.limits.max_upload = bytes;
+        self
+    }
+
+    /// Removes values of `anthropic-beta` from the requests to the upstream, for servers that refuse unknown ones.
+    #[must_use]
+    pub fn with_removed_betas<'b>(mut self, betas: impl IntoIterator<Item = &'b str>) -> Self {
+        self.shared.settings.upstream.remove_betas = betas.into_iter().map(str::to_owned).collect();
+        self
+    }
+
+    /// Removes the block with Claude Code's billing header from system prompts. The block differs in each request, so servers that cache
+    /// prompts by their prefix find none.
+    #[must_use]
+    pub fn with_billing_header_removed(mut self) -> Self {
+        self.shared.settings.upstream.remove_billing_header = true;
+        self
+    }
+
     pub(crate) fn registry(&self) -> &ToolRegistry {
         &self.shared.registry
     }
@@ -342,6 +421,19 @@ impl Gateway {
 
     /// Builds the routes of the API. Nest it, layer it, or serve it with `axum::serve`.
     pub fn router(self) -> Router {
+        routes::router(self.into_shared())
+    }
+
+    /// Builds the router, and the router of the listener for metrics.
+    pub(crate) fn routers(self) -> (Router, Router) {
+        let shared = self.into_shared();
+        (
+            routes::router(Arc::clone(&shared)),
+            routes::metrics_router(shared),
+        )
+    }
+
+    fn into_shared(self) -> Arc<Shared> {
         let Self { mut shared, secret } = self;
         let secret = secret.or_else(|| shared.store.secret().map(ChainKey::new));
         if let Some(secret) = secret {
@@ -356,10 +448,16 @@ impl Gateway {
         // The registry gets no more tools.
         let definitions = shared.definitions().into_iter().cloned();
         shared.internal_tools = definitions.map(InternalTool::new).collect();
+        let by_client = shared.client_tools.iter().map(|(client, names)| {
+            let mut tools = shared.internal_tools.clone();
+            tools.retain(|tool| tool.name() == READ_OFFLOADED || names.contains(tool.name()));
+            (client.clone(), tools)
+        });
+        shared.internal_tools_by_client = by_client.collect();
         let shared = Arc::new(shared);
         expiry::start(&shared);
         sweep::start(&shared);
-        routes::router(shared)
+        shared
     }
 }
 

@@ -1,7 +1,7 @@
 //! Identity of requests: equal requests have equal digests.
 
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 
 use crate::server::turns::shared::Shared;
 use crate::session::chain::{Digest, exact_chain};
@@ -41,7 +41,9 @@ pub(crate) fn identity(
         "authorization",
         "x-api-key",
     ] {
-        identity.push(header(&parts.headers, name).unwrap_or_default().as_bytes());
+        identity.extend(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
+        // The end of the values of this header: no header has this value.
+        identity.push(b"\n");
     }
     shared.secret.digest(&identity)
 }

@@ -72,7 +72,7 @@ pub(crate) async fn messages(
         return Ok(with_session(response, header));
     }
     let calls = unknown_calls(&recognized, &request);
-    if !calls.is_empty() && shared.turns.show_call(|id| calls.contains(id)) {
+    if !calls.is_empty() && shared.turns.show_call(&client.principal, |id| calls.contains(id)) {
         let message =
             "the turn with these calls has not ended yet; send the results when its message is complete";
         return Err(ApiError::new(StatusCode::CONFLICT, message));
@@ -213,7 +213,7 @@ async fn look_up(
     };
     let tools = classify(
         &request.tools(),
-        &shared.internal_tools,
+        shared.internal_tools_of(&client.principal),
         shared.settings.tools.offer,
         shared.settings.offload.is_some().then_some(READ_OFFLOADED),
         &shared.settings.tools.ownership,

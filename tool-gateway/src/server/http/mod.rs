@@ -4,5 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod spawn_on_drop;
 pub(crate) mod identity;
 pub(crate) mod messages;
+mod path_ids;
+mod account;
 pub(crate) mod routes;
 pub(crate) mod gateway;

@@ -8,15 +8,16 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use serde_json::json;
 
-use super::messages;
+use super::{account, messages, path_ids};
 use crate::server::admit::admission::{Access, Admission, admit, check_open};
 use crate::server::admit::request_body::read_text;
 use crate::server::drive::forward;
 use crate::server::openai::repairing;
 use crate::server::turns::shared::Shared;
+use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
 /// Creates the router of all routes.
@@ -24,6 +25,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     use Access::{Anyone, Client, ClientWithinLimits};
     const GET: MethodFilter = MethodFilter::GET;
     const POST: MethodFilter = MethodFilter::POST;
+    const ANY: MethodFilter = GET.or(POST).or(MethodFilter::DELETE);
     Routes::new(shared)
         .add(POST, "/v1/messages", ClientWithinLimits, messages::messages)
         .add(
@@ -40,7 +42,16 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         )
         .add(POST, "/v1/responses", ClientWithinLimits, repairing::responses)
         .add(GET, "/v1/models", ClientWithinLimits, models)
-        .add(GET, "/v1/models/{id}", ClientWithinLimits, models)
+        .add(GET, "/v1/models/{*id}", ClientWithinLimits, model)
+        .add(ANY, account::BATCHES, ClientWithinLimits, account::pass)
+        .add(
+            ANY,
+            "/v1/messages/batches/{*path}",
+            ClientWithinLimits,
+            account::pass,
+        )
+        .add(ANY, account::FILES, ClientWithinLimits, account::pass)
+        .add(ANY, "/v1/files/{*path}", ClientWithinLimits, account::pass)
         .add(GET, "/v1/tools", Client, tools)
         .add(GET, "/healthz", Anyone, health)
         .add(GET, "/readyz", Anyone, ready)
@@ -49,16 +60,32 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .finish()
 }
 
+/// Creates the router of the listener for metrics, which needs no client's key.
+pub(crate) fn metrics_router(shared: Arc<Shared>) -> Router {
+    let any_host = shared.settings.metrics.any_host;
+    let routes = Routes {
+        any_host,
+        ..Routes::new(shared)
+    };
+    routes
+        .add(MethodFilter::GET, "/metrics", Access::Anyone, metrics)
+        .add(MethodFilter::GET, "/healthz", Access::Anyone, health)
+        .add(MethodFilter::GET, "/readyz", Access::Anyone, ready)
+        .finish()
+}
+
 /// Builder of the router; adds the admission to each route.
 struct Routes {
     router: Router<Arc<Shared>>,
     shared: Arc<Shared>,
+    any_host: bool,
 }
 
 impl Routes {
     fn new(shared: Arc<Shared>) -> Self {
         Self {
             router: Router::new(),
+            any_host: shared.settings.any_host,
             shared,
         }
     }
@@ -68,6 +95,7 @@ impl Routes {
             shared: Arc::clone(&self.shared),
             path,
             access,
+            any_host: self.any_host,
         }
     }
 
@@ -100,9 +128,21 @@ async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<R
     forward::send(&shared, &parts, body.into()).await
 }
 
+/// Handles `GET /v1/models/{id}`: returns the upstream's answer unchanged.
+async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
+    let (mut parts, body) = read_text(&shared, request).await?;
+    parts.uri = path_ids::checked("/v1/models/", &parts.uri)
+        .ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "invalid id of a model"))?;
+    forward::send(&shared, &parts, body.into()).await
+}
+
 /// Handles `GET /v1/tools`: returns the definitions of the gateway's tools in the form that a client declares.
-async fn tools(State(shared): State<Arc<Shared>>) -> Response {
-    Json(json!({ "data": shared.definitions(), "has_more": false })).into_response()
+async fn tools(State(shared): State<Arc<Shared>>, Extension(principal): Extension<Principal>) -> Response {
+    let mut definitions = shared.definitions();
+    if let Some(names) = shared.client_tools.get(&principal) {
+        definitions.retain(|tool| names.contains(tool.name.as_str()));
+    }
+    Json(json!({ "data": definitions, "has_more": false })).into_response()
 }
 
 async fn health() -> &'static str {

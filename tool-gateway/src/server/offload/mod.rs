@@ -14,7 +14,9 @@ pub(crate) const READ_OFFLOADED: &str = "ReadOffloaded";
 /// Creates the context of a turn's calls. If `ReadOffloaded` is an external tool in this request, no result is offloaded, since the model
 /// could not read the file.
 pub(crate) fn context(shared: &Shared, job: &Job) -> Context {
-    let context = Context::new().with_session(job.session.to_string());
+    let context = Context::new()
+        .with_session(job.session.to_string())
+        .with_extension(job.client.principal.clone());
     let mut tools = job.tools.internal.iter();
     let is_readable = tools.any(|name| shared.settings.tools.ownership.internal_name(name) == READ_OFFLOADED);
     if shared.settings.offload.is_none() || is_readable {

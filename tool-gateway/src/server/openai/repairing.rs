@@ -77,8 +77,8 @@ fn held(response: Response, line: RepairLine) -> Response {
 
 /// Returns whether a body is compressed. A compressed body cannot be read; the request to the upstream does not accept one.
 fn is_encoded(headers: &HeaderMap) -> bool {
-    let encoding = headers.get(header::CONTENT_ENCODING);
-    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Repairs a response that is not streamed. An unreadable response passes unchanged.

@@ -289,8 +289,8 @@ impl Drop for RunningTurn {
 /// Estimated size of a turn without output in bytes, with its entry in the table of turns.
 const OWN_BYTES: usize = size_of::<RunningTurn>() + 256;
 
-/// The event that keeps a connection alive.
-const PING: Sent = Sent::Event(StreamEvent::Ping);
+/// Event that keeps a connection alive.
+pub(crate) const PING: Sent = Sent::Event(StreamEvent::Ping);
 
 /// Returns whether this is the last piece of a turn.
 fn is_end(sent: &Sent) -> bool {
@@ -359,6 +359,11 @@ impl Watcher {
             state.end.clone().map(Err)
         };
         self.running.until(headers).await
+    }
+
+    /// Returns the headers of the upstream's response.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        self.running.lock().headers.clone().unwrap_or_default()
     }
 
     /// Waits for more output or the end.

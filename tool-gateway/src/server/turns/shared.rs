@@ -1,5 +1,6 @@
 //! [`Shared`]: the state that all requests share.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::turn_table::TurnTable;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::observe::metrics::Metrics;
 use crate::session::chain::ChainKey;
+use crate::session::principal::Principal;
 use crate::session::store::SessionStore;
 use crate::settings::Settings;
 use crate::settings::client_keys::ClientKey;
@@ -23,6 +25,10 @@ pub(crate) struct Shared {
     pub(crate) registry: ToolRegistry,
     /// Tools of the registry in the form for the upstream, in the order of registration.
     pub(crate) internal_tools: Vec<InternalTool>,
+    /// The names of the tools that clients have, of those that do not have all.
+    pub(crate) client_tools: HashMap<Principal, BTreeSet<String>>,
+    /// The tools of these clients in the form for the upstream.
+    pub(crate) internal_tools_by_client: HashMap<Principal, Vec<InternalTool>>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) secret: ChainKey,
@@ -47,6 +53,13 @@ impl Shared {
     /// Returns the directory of offloaded results.
     pub(crate) fn offload_directory(&self) -> Option<&Path> {
         self.settings.offload.as_ref().map(Offload::directory)
+    }
+
+    /// Returns the tools that a client has, in the form for the upstream.
+    pub(crate) fn internal_tools_of(&self, client: &Principal) -> &[InternalTool] {
+        self.internal_tools_by_client
+            .get(client)
+            .unwrap_or(&self.internal_tools)
     }
 
     /// Returns the definitions of the gateway's tools, in the order of registration.

@@ -217,12 +217,25 @@ impl TurnTable {
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
-    /// Returns whether a running turn has sent a call with a matching id, so that the call's result is early.
-    pub(crate) fn show_call(&self, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
+    /// Returns whether a running turn of this client has sent a call with a matching id, so that the call's result is early.
+    pub(crate) fn show_call(&self, client: &Principal, mut is_wanted: impl FnMut(&str) -> bool) -> bool {
         // Other requests do not wait for the search.
-        self.all()
+        self.all_of(client)
             .iter()
             .any(|running| running.shows_call(&mut is_wanted))
+    }
+
+    /// Returns all kept turns of a client.
+    fn all_of(&self, client: &Principal) -> Vec<Arc<RunningTurn>> {
+        let turns = self.lock();
+        let order = turns.clients.get(client).map(|of_client| &of_client.order);
+        let kept = order.into_iter().flatten().filter_map(|(request, number)| {
+            turns
+                .by_request
+                .get(request)
+                .filter(|kept| kept.number == *number)
+        });
+        kept.map(|kept| Arc::clone(&kept.running)).collect()
     }
 
     /// Removes turns that ended long ago.
@@ -403,7 +416,7 @@ mod tests {
             .collect();
         begun[0].0.end(RunEnd::Done);
         let mut looked_at = Vec::new();
-        assert!(!turns.show_call(|id| {
+        assert!(!turns.show_call(&ada(), |id| {
             assert!(turns.turns.try_lock().is_ok(), "others wait");
             looked_at.push(id.to_owned());
             false
@@ -413,7 +426,10 @@ mod tests {
             .map(|call| format!("{}-{}", call / 10, call % 10))
             .collect();
         assert_eq!(looked_at, shown, "those of the turns that run");
-        assert!(turns.show_call(|id| id == "2-7") && !turns.show_call(|id| id == "0-7"));
+        let finds = |client: &Principal, wanted: &str| turns.show_call(client, |id| id == wanted);
+        assert!(finds(&ada(), "2-7") && !finds(&ada(), "0-7"));
+        // The id of another client's call is an unknown id.
+        assert!(!finds(&Principal::from_key_name("eve"), "2-7"));
     }
 
     /// Otherwise the request would begin again, though the store has its checkpoint.

@@ -120,8 +120,8 @@ fn mistakes_in_values_name_line_key_and_expectation() {
         (
             "\nlisten = \"127.0.0.1:1\"\nlimit = 1",
             &[
-                "3: limit: unknown key; expected one of `listen`, `store`, `upstream`, `tools`, `offload`, `sessions`, `limits`, \
-                 `format_fixing`, `clients`, `permissions`; did you mean `limits`?",
+                "3: limit: unknown key; expected one of `listen`, `base_path`, `allowed_origins`, `store`, `upstream`, `tools`, `offload`, `sessions`, `limits`, \
+                 `format_fixing`, `metrics`, `clients`, `permissions`; did you mean `limits`?",
             ][..],
         ),
         (
@@ -152,7 +152,7 @@ fn mistakes_in_values_name_line_key_and_expectation() {
         (
             "listen = \"8080\"",
             &[
-                "1: listen: invalid value \"8080\"; expected an IP address and a port, such as \"127.0.0.1:8484\"; names are not looked up",
+                "1: listen: invalid value \"8080\"; expected an IP address or `localhost`, and a port, such as \"127.0.0.1:8484\"; other names are not looked up",
             ],
         ),
         (
@@ -189,7 +189,7 @@ fn mistakes_of_sections_name_their_lines() {
                 "2: clients.name: invalid value 1; expected a string",
                 "3: clients.key_env: invalid value 2; expected a string",
                 "4: clients: missing key `name`",
-                "7: clients.nme: unknown key; expected one of `name`, `key_sha256`, `key_env`; did you mean `name`?",
+                "7: clients.nme: unknown key; expected one of `name`, `key_sha256`, `key_env`, `tools`; did you mean `name`?",
             ][..],
         ),
         (

@@ -48,6 +48,21 @@ impl AnthropicUpstream {
         })
     }
 
+    /// Sends the key with every request as `authorization: Bearer`, for servers that know no `x-api-key`. Without a key, the client's
+    /// credentials are sent unchanged.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::AnthropicUpstream;
+    ///
+    /// let upstream = AnthropicUpstream::new("https://example.com", Some("token".into()))?.with_bearer_auth();
+    /// # Ok::<(), tool_gateway::upstream::InvalidUpstream>(())
+    /// ```
+    #[must_use]
+    pub fn with_bearer_auth(mut self) -> Self {
+        self.server.set_bearer();
+        self
+    }
+
     /// Checks a base URL without creating an upstream.
     pub(crate) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
         HttpServer::check(base_url)

@@ -17,6 +17,8 @@ const OPENAI_ACCOUNT: [&str; 2] = ["openai-organization", "openai-project"];
 pub(super) struct ApiKey {
     plain: HeaderValue,
     bearer: HeaderValue,
+    /// Whether every API gets the key as `authorization: Bearer`.
+    is_always_bearer: bool,
 }
 
 impl ApiKey {
@@ -30,12 +32,18 @@ impl ApiKey {
         Ok(Self {
             plain: sensitive(key)?,
             bearer: sensitive(&format!("Bearer {key}"))?,
+            is_always_bearer: false,
         })
+    }
+
+    /// Sends the key to every API as `authorization: Bearer`.
+    pub(super) fn set_bearer(&mut self) {
+        self.is_always_bearer = true;
     }
 
     /// Replaces the client's credentials, in the header that the API at this path uses.
     pub(super) fn replace_credentials(&self, path: &str, headers: &mut HeaderMap) {
-        let (name, value, other) = if takes_bearer(path, headers) {
+        let (name, value, other) = if self.is_always_bearer || takes_bearer(path, headers) {
             (header::AUTHORIZATION, &self.bearer, X_API_KEY)
         } else {
             (X_API_KEY, &self.plain, header::AUTHORIZATION)
@@ -107,6 +115,13 @@ mod tests {
             let client = ["client", "Bearer client"].map(|sent| Some(sent.to_owned()));
             assert_eq!(sent(None, path), client);
         }
+        let mut key = ApiKey::new(&"own".into()).unwrap();
+        key.set_bearer();
+        let mut headers = HeaderMap::new();
+        headers.insert(X_API_KEY, HeaderValue::from_static("client"));
+        key.replace_credentials("/v1/messages", &mut headers);
+        assert_eq!(headers.get(header::AUTHORIZATION).unwrap(), "Bearer own");
+        assert!(!headers.contains_key(X_API_KEY));
         let key = ApiKey::new(&"secret".into()).unwrap();
         assert!(key.plain.is_sensitive() && key.bearer.is_sensitive());
     }

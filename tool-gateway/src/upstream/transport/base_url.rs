@@ -105,8 +105,12 @@ impl BaseUrl {
         self.authority.port_u16().unwrap_or(self.default_port())
     }
 
+    pub(super) fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
     fn default_port(&self) -> u16 {
-        if self.scheme == Scheme::HTTPS { 443 } else { 80 }
+        if self.is_https() { 443 } else { 80 }
     }
 }
 

@@ -8,10 +8,11 @@ use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
+use axum::body::Body;
 use axum::http::{Request, Response};
 use bytes::Bytes;
 use http_body::{Body as _, Frame};
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -21,11 +22,14 @@ use tokio::net::TcpStream;
 
 use crate::self_wakes::SelfWakes;
 
+/// Body of a request: whole, or as the client sends it.
+pub(super) type RequestBody = Either<Full<Bytes>, Body>;
+
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// An HTTP/1.1 connection.
 pub(super) struct Connection {
-    requests: SendRequest<Full<Bytes>>,
+    requests: SendRequest<RequestBody>,
     io: Io,
     wakes: SelfWakes,
 }
@@ -43,8 +47,8 @@ impl Connection {
     /// Sends a request, and waits for the head of the response. The error contains the request if no byte of the request was sent.
     pub(super) async fn send(
         &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
         let Self { requests, io, wakes } = self;
         let mut response = pin!(requests.try_send_request(request));
         let mut exchange = |cx: &mut Context<'_>| {
@@ -83,7 +87,7 @@ impl Connection {
 /// Future that reads and writes; `None` after its end, which `hyper` reports to the response or the body.
 struct Io(Option<Pin<Box<Http1>>>);
 
-type Http1 = http1::Connection<Stream, Full<Bytes>>;
+type Http1 = http1::Connection<Stream, RequestBody>;
 
 impl Io {
     fn poll(&mut self, cx: &mut Context<'_>) {

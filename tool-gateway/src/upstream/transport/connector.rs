@@ -1,6 +1,5 @@
 //! HTTP and HTTPS connections to an upstream, with one timeout for all steps of connecting.
 
-use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -9,12 +8,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::Uri;
-use hyper_rustls::builderstates::WantsSchemes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
+use rustls::RootCertStore;
 use tokio::net::TcpStream;
 use tower_service::Service;
+
+use super::proxy::{BoxError, ProxyConnector};
 
 /// Maximum time for name resolution, TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,36 +24,59 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// has failed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Connects over HTTP or HTTPS, depending on the URL. Trusts Mozilla's root certificates.
+/// Connector for HTTP and HTTPS, depending on the URL's scheme. HTTPS trusts Mozilla's roots and those of the system, and goes through the
+/// proxy of the environment.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    https: HttpsConnector<HttpConnector>,
+    https: HttpsConnector<ProxyConnector>,
     timeout: Duration,
 }
 
 impl Connector {
-    pub(crate) fn new() -> Result<Self, rustls::Error> {
-        Self::with_timeout(CONNECT_TIMEOUT)
+    /// Creates a connector. Only for HTTPS, the system's certificates are loaded.
+    pub(crate) fn new(is_https: bool) -> io::Result<Self> {
+        Self::with_timeout(CONNECT_TIMEOUT, is_https)
     }
 
-    fn with_timeout(timeout: Duration) -> Result<Self, rustls::Error> {
-        // The provider is explicit, since other crates may enable a different one in rustls.
+    fn with_timeout(timeout: Duration, is_https: bool) -> io::Result<Self> {
+        let roots = if is_https { roots() } else { RootCertStore::empty() };
+        Self::with_roots(roots, timeout)
+    }
+
+    fn with_roots(roots: RootCertStore, timeout: Duration) -> io::Result<Self> {
+        // The provider is named, because other crates may enable several providers in rustls.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = HttpsConnectorBuilder::new().with_provider_and_webpki_roots(provider)?;
-        Ok(Self::with_tls(tls, timeout))
-    }
-
-    fn with_tls(tls: HttpsConnectorBuilder<WantsSchemes>, timeout: Duration) -> Self {
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_keepalive(Some(KEEPALIVE));
-        let https = tls.https_or_http().enable_http1().wrap_connector(http);
-        Self { https, timeout }
+        let https = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(ProxyConnector::new(http));
+        Ok(Self { https, timeout })
     }
 }
 
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+/// Returns the trusted certificates: Mozilla's, and those of the system or of the files that `SSL_CERT_FILE` and `SSL_CERT_DIR` name. A file
+/// that cannot be read is a warning, since Mozilla's certificates may be enough.
+fn roots() -> RootCertStore {
+    let mut roots = RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
+    let found = rustls_native_certs::load_native_certs();
+    for error in found.errors {
+        tracing::warn!(%error, "certificates of the system, or of SSL_CERT_FILE or SSL_CERT_DIR, were not loaded");
+    }
+    roots.add_parsable_certificates(found.certs);
+    roots
+}
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -85,16 +109,9 @@ mod tests {
     impl Connector {
         /// Creates a connector that trusts only this certificate.
         pub(in super::super) fn trusting(certificate: &'static [u8]) -> Self {
-            let mut roots = rustls::RootCertStore::empty();
+            let mut roots = RootCertStore::empty();
             roots.add(CertificateDer::from(certificate)).unwrap();
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let config = rustls::ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()
-                .unwrap()
-                .with_root_certificates(roots)
-                .with_no_client_auth();
-            let tls = HttpsConnectorBuilder::new().with_tls_config(config);
-            Self::with_tls(tls, CONNECT_TIMEOUT)
+            Self::with_roots(roots, CONNECT_TIMEOUT).unwrap()
         }
     }
 
@@ -103,7 +120,7 @@ mod tests {
         // The listener accepts connections, and never writes.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("https://{}/", silent.local_addr().unwrap());
-        let mut connector = Connector::with_timeout(Duration::from_millis(50)).unwrap();
+        let mut connector = Connector::with_timeout(Duration::from_millis(50), true).unwrap();
         let error = connector.call(url.parse().unwrap()).await.err().unwrap();
         assert_eq!(error.to_string(), "no connection after 0.05 s");
     }

@@ -4,8 +4,9 @@
 pub(super) mod invalid;
 mod hop_by_hop;
 pub(crate) mod first_cause;
+mod proxy;
 pub(crate) mod connector;
-mod connection;
+pub(super) mod connection;
 mod pool;
 pub(crate) mod response;
 mod base_url;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::future::poll_fn;
+use std::io;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
@@ -10,17 +11,17 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response, Uri};
-use bytes::Bytes;
 use http_body::Body as _;
-use http_body_util::Full;
+use http_body_util::Either;
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, coop};
 use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::connection::Connection;
-use super::connector::{BoxError, Connector};
+use super::connection::{Connection, RequestBody};
+use super::connector::Connector;
+use super::proxy::BoxError;
 use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 
 /// Time for which a connection without a request is kept.
@@ -65,11 +66,15 @@ impl Pool {
         }
     }
 
-    /// Sends a request, whose URI is a path and a query. If the server has just closed the connection and no byte of the request was sent,
-    /// uses another connection.
-    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, SendError> {
+    /// Sends a request, whose URI is a path and a query. If the server has closed a reused connection, the request is sent on another: any
+    /// number of times if no byte of the request was sent, else once, on a new connection. Servers and balancers close idle connections at any
+    /// moment, also when a request is on its way.
+    pub(super) async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Body>, SendError> {
+        let mut is_repeated = false;
         loop {
-            let idle = self.idle.take();
+            let idle = if is_repeated { None } else { self.idle.take() };
+            // Of a new connection, no response is an answer of the server.
+            let copy = idle.as_ref().and_then(|_| copied(&request));
             let is_new = idle.is_none();
             let mut connection = match idle {
                 Some(connection) => connection,
@@ -80,10 +85,18 @@ impl Pool {
                     let idle = Arc::clone(&self.idle);
                     return Ok(response.map(|body| BorrowedConnection::wrap(body, connection, idle)));
                 }
-                Err(mut error) => match error.take_message().filter(|_| !is_new) {
-                    Some(unsent) => request = unsent,
-                    None => return Err(SendError::NoResponse(error.into_error())),
-                },
+                Err(mut error) => {
+                    let unsent = error.take_message().filter(|_| !is_new);
+                    let error = error.into_error();
+                    request = match (unsent, copy) {
+                        (Some(unsent), _) => unsent,
+                        (None, Some(copy)) if is_reset(&error) => {
+                            is_repeated = true;
+                            copy
+                        }
+                        _ => return Err(SendError::NoResponse(error)),
+                    };
+                }
             }
         }
     }
@@ -94,6 +107,23 @@ impl Pool {
         let stream = connector.call(self.server.clone()).await?;
         Ok(Connection::new(stream).await?)
     }
+}
+
+/// Copies a request, if its body is whole.
+fn copied(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    let Either::Left(body) = request.body() else {
+        return None;
+    };
+    let mut copy = Request::new(Either::Left(body.clone()));
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    Some(copy)
+}
+
+/// Returns whether a connection ended without a response.
+fn is_reset(error: &hyper::Error) -> bool {
+    error.is_incomplete_message() || error.source().is_some_and(<dyn Error>::is::<io::Error>)
 }
 
 /// Connections without a request, with the end times of their last requests, the latest last.
@@ -228,7 +258,7 @@ mod tests {
     use std::thread;
 
     use axum::http::header;
-    use http_body_util::BodyExt as _;
+    use http_body_util::{BodyExt as _, Full};
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
     use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -284,7 +314,7 @@ mod tests {
         let pool = Pool::new(Connector::trusting(CERTIFICATE), server.parse().unwrap());
         for sent in 1..=2 * REQUESTS {
             let request = Request::post("/").header(header::HOST, "localhost");
-            let request = request.body(Full::from("{}")).unwrap();
+            let request = request.body(Either::Left(Full::from("{}"))).unwrap();
             let Ok(response) = pool.send(request).await else {
                 panic!("no response to request {sent}");
             };

@@ -5,12 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, Version, header};
-use bytes::Bytes;
-use http_body_util::Full;
 use secrecy::SecretString;
 
 use super::api_key::ApiKey;
 use super::base_url::BaseUrl;
+use super::connection::RequestBody;
 use super::connector::Connector;
 use super::first_cause::first_cause;
 use super::hop_by_hop::remove_hop_by_hop;
@@ -34,7 +33,7 @@ impl HttpServer {
     ) -> Result<Self, InvalidUpstream> {
         let base = BaseUrl::parse(base_url)?;
         let api_key = api_key.map(|key| ApiKey::new(&key)).transpose()?;
-        let connector = Connector::new()
+        let connector = Connector::new(base.is_https())
             .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
         let (server, host) = base.server()?;
         Ok(Self {
@@ -43,6 +42,18 @@ impl HttpServer {
             base,
             api_key,
         })
+    }
+
+    /// Returns whether requests go up with the gateway's key, and not with the client's credentials.
+    pub(in crate::upstream) fn has_api_key(&self) -> bool {
+        self.api_key.is_some()
+    }
+
+    /// Sends the key to every API as `authorization: Bearer`.
+    pub(in crate::upstream) fn set_bearer(&mut self) {
+        if let Some(key) = &mut self.api_key {
+            key.set_bearer();
+        }
     }
 
     /// Checks a base URL without creating a server.
@@ -67,7 +78,7 @@ impl HttpServer {
     /// Sends a request to the server. The path and query of the request are appended to the base URL.
     pub(in crate::upstream) async fn send(
         &self,
-        request: Request<Bytes>,
+        request: Request<RequestBody>,
     ) -> Result<Response<Body>, UpstreamError> {
         let (mut parts, body) = request.into_parts();
         let path = self.base.join(&parts.uri).ok_or_else(|| {
@@ -77,7 +88,7 @@ impl HttpServer {
         parts.uri = path.into();
         parts.version = Version::HTTP_11;
         parts.extensions.clear();
-        let request = Request::from_parts(parts, Full::new(body));
+        let request = Request::from_parts(parts, body);
         let response = self.pool.send(request).await;
         let mut response = response.map_err(|error| self.no_response(&error))?;
         // The client's connection may have another HTTP version.
