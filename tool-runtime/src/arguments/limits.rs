@@ -12,6 +12,7 @@ use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::format_description::Format;
 use crate::schema::compiled::pattern::Pattern;
 use crate::schema::compiled::{TextLimits, Values};
+use crate::schema::text_formats::TextFormat;
 use crate::wire::issue::excerpt;
 
 /// Membership of a value in the allowed values.
@@ -70,43 +71,90 @@ fn same(node: &Node<'_>, value: &Value) -> bool {
     }
 }
 
-/// Returns the expected value for the first violated constraint of a string. A `format` is named in place of its
-/// `pattern`, which is harder to understand.
-pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
+/// A constraint that a string violates.
+pub(crate) enum TextViolation<'s> {
+    TooShort(u64),
+    TooLong(u64),
+    Blank,
+    Pattern(&'s Pattern),
+    /// The string is a word for nothing, as no format allows.
+    NullWord(TextFormat),
+}
+
+/// Returns the first violated constraint of a string.
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "every string with limits: 1 % of a call with 40 of them"
+)]
+pub(crate) fn text_violation<'s>(limits: &'s TextLimits, text: &str) -> Option<TextViolation<'s>> {
     // A character takes 1 to 4 bytes: characters are counted only if the number of bytes does not decide.
     let bytes = text.len() as u64;
-    let length = || text.chars().count() as u64;
+    let length = || characters(text);
     if let Some(min) = limits.min
         && (bytes < min || (bytes < min.saturating_mul(4) && length() < min))
     {
-        return Some(wrong_length("at least", min, length()));
+        return Some(TextViolation::TooShort(min));
     }
     if let Some(max) = limits.max
         && bytes > max
         && length() > max
     {
-        return Some(wrong_length("at most", max, length()));
+        return Some(TextViolation::TooLong(max));
     }
     // Fast path: a string that begins with visible ASCII is not blank.
-    if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && text.trim().is_empty()
-    {
-        return Some("a string that is not blank".to_owned());
+    if limits.not_blank && !text.starts_with(|first: char| first.is_ascii_graphic()) && is_blank(text) {
+        return Some(TextViolation::Blank);
     }
-    let broken = limits.pattern.as_ref().filter(|pattern| !pattern.is_match(text));
-    if let Some(broken) = broken {
-        return Some(match format {
-            Some(format) if format.excludes(text) && broken.is_match(format.example) => format.to_string(),
-            format => matching(format, broken),
-        });
+    if let Some(pattern) = &limits.pattern
+        && !pattern.is_match(text)
+    {
+        return Some(TextViolation::Pattern(pattern));
     }
     // The registry decides whether a `format` is enforced, but no format allows a null word.
-    let known = limits.format.filter(|_| rules::is_null_word(text))?;
-    Some(format.map_or_else(|| known.description().to_string(), ToString::to_string))
+    limits
+        .format
+        .filter(|_| rules::is_null_word(text))
+        .map(TextViolation::NullWord)
 }
 
-#[cold]
-fn wrong_length(most: &str, limit: u64, length: u64) -> String {
-    format!("{most} {}, got {length}", counted(limit, "character"))
+// Not inlined, since few strings get here.
+
+#[inline(never)]
+fn characters(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+#[inline(never)]
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// Returns the expected value for the first violated constraint of a string. A `format` is named in place of its
+/// `pattern`, which is harder to understand.
+pub(crate) fn check_text(limits: &TextLimits, format: Option<&Format>, text: &str) -> Option<String> {
+    text_violation(limits, text).map(|violation| violation.expected(format, text))
+}
+
+impl TextViolation<'_> {
+    #[cold]
+    fn expected(self, format: Option<&Format>, text: &str) -> String {
+        let length =
+            |most: &str, limit| format!("{most} {}, got {}", counted(limit, "character"), characters(text));
+        match (self, format) {
+            (Self::TooShort(min), _) => length("at least", min),
+            (Self::TooLong(max), _) => length("at most", max),
+            (Self::Blank, _) => "a string that is not blank".to_owned(),
+            (Self::Pattern(pattern), Some(format))
+                if format.excludes(text) && pattern.is_match(format.example) =>
+            {
+                format.to_string()
+            }
+            (Self::Pattern(pattern), format) => matching(format, pattern),
+            (Self::NullWord(_), Some(format)) => format.to_string(),
+            (Self::NullWord(known), None) => known.description().to_string(),
+        }
+    }
 }
 
 /// Describes a string that matches a pattern, for an error message.

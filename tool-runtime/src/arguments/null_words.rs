@@ -43,7 +43,7 @@ impl CompiledSchema {
                     && plain
                         .text
                         .as_ref()
-                        .is_none_or(|limits| limits::check_text(limits, None, text).is_none())
+                        .is_none_or(|limits| limits::text_violation(limits, text).is_none())
                     || self.has_item(text, schema, respells)
             }
             Kind::Union(union) => union.schemas.iter().any(each),

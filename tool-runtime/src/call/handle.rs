@@ -37,7 +37,7 @@ impl<'a> CallState<'a> {
             input,
             context,
             policy: None,
-            outcome: ToolOutcome::new(ToolResult::new(id, ToolOutput::text(""))),
+            outcome: ToolOutcome::new(ToolResult::pending(id)),
         }
     }
 

@@ -50,10 +50,29 @@ impl ToolResult {
         result
     }
 
+    /// The result of a call that has no output yet.
+    #[inline]
+    pub(crate) fn pending(tool_use_id: String) -> Self {
+        Self {
+            tool_use_id,
+            content: Content::Text(String::new()),
+            is_error: false,
+            structured: None,
+        }
+    }
+
     /// Removes empty text blocks, and adds a text to a failure without text. Anthropic's API refuses both with status
     /// 400, also in every later request of the conversation.
     #[inline]
     pub(crate) fn replace_empty_content(&mut self, tool: Option<&str>) {
+        if self.is_error || matches!(self.content, Content::Blocks(_)) {
+            self.replace_empty_blocks(tool);
+        }
+    }
+
+    /// Not inlined: most results are texts without an error.
+    #[inline(never)]
+    fn replace_empty_blocks(&mut self, tool: Option<&str>) {
         if let Content::Blocks(blocks) = &mut self.content {
             blocks.retain(|block| block.kind() != "text" || block.str("text") != Some(""));
             if blocks.iter().all(Block::is_blank_text) {
@@ -482,6 +501,14 @@ impl ToolOutcome {
     /// Appends the notes to the result, each once.
     #[inline]
     pub(crate) fn join_notes(&mut self) {
+        if self.joined != self.notes.len() {
+            self.join_new_notes();
+        }
+    }
+
+    /// Not inlined, since most outcomes have no notes.
+    #[inline(never)]
+    fn join_new_notes(&mut self) {
         for note in self.notes.iter().skip(self.joined) {
             self.result.content.add_note(note);
         }

@@ -56,6 +56,19 @@ impl<'de, C: Cursor<'de>> ValueReader<'_, C> {
     }
 }
 
+impl<'de, C: Cursor<'de>> ValueReader<'_, C> {
+    /// [`visit`](Self::visit) of a value of another type than most: inlined, it would make reading the others longer.
+    #[cold]
+    #[inline(never)]
+    fn visit_other<V: Visitor<'de>>(
+        self,
+        json: Json<'de, C>,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        self.visit(json, visitor)
+    }
+}
+
 #[cold]
 fn too_long(count: Option<usize>, wanted: &&str) -> DeserializeError {
     Error::invalid_length(count.unwrap_or_default(), wanted)
@@ -83,6 +96,19 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let json = self.0.read()?;
         self.visit(json, visitor)
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match self.0.read()? {
+            Json::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            other => self.visit_other(other, visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        self.deserialize_str(visitor)
     }
 
     integers! {
@@ -181,7 +207,7 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
     }
 
     forward_to_deserialize_any! {
-        bool char str string unit unit_struct seq tuple tuple_struct map struct identifier
+        bool char unit unit_struct seq tuple tuple_struct map struct identifier
     }
 }
 

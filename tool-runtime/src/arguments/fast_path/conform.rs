@@ -84,7 +84,7 @@ pub(super) fn plain(schema: &Schema) -> Option<&Plain> {
 }
 
 fn meets(limits: &TextLimits, text: &str) -> bool {
-    limits::check_text(limits, None, text).is_none()
+    limits::text_violation(limits, text).is_none()
 }
 
 fn holds(limits: &NumberLimits, value: i128) -> bool {

@@ -118,7 +118,7 @@ impl<'s, 't> Keys<'s, 't> {
 
     /// Returns whether each key is unique, all required keys were read, and the number of keys is allowed.
     #[inline]
-    pub(super) fn are_complete(mut self) -> bool {
+    pub(super) fn are_complete(&mut self) -> bool {
         if !self.others.is_empty() && !self.are_others_unique() {
             return false;
         }

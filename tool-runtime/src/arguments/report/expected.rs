@@ -70,7 +70,7 @@ impl ExpectedWriter<'_> {
                 return None;
             }
             if let Some(limits) = &plain.text
-                && limits::check_text(limits, None, format.example).is_some()
+                && limits::text_violation(limits, format.example).is_some()
             {
                 let pattern = limits.pattern.as_ref();
                 return pattern.map(|pattern| limits::matching(Some(format), pattern));

@@ -135,7 +135,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         let is_within = match node {
             Node::Text(text) => {
                 let limits = schema.text.as_ref();
-                limits.is_none_or(|limits| limits::check_text(limits, None, text).is_none())
+                limits.is_none_or(|limits| limits::text_violation(limits, text).is_none())
                     && is_formatted(schema, text, by)
             }
             Node::Number(number) => {

@@ -29,6 +29,14 @@ struct ValueIndex {
     spellings: SpellingIndex,
 }
 
+impl ValueIndex {
+    /// Not inlined, so that [`Values::has_text`] is: few schemas have so many values.
+    #[inline(never)]
+    fn has_text(&self, text: &str) -> bool {
+        self.texts.contains(text)
+    }
+}
+
 impl Values {
     /// Creates values for a message, without an index.
     pub(crate) fn from_texts(texts: Vec<Box<str>>) -> Self {
@@ -58,7 +66,7 @@ impl Values {
     #[inline]
     pub(crate) fn has_text(&self, text: &str) -> bool {
         match &self.index {
-            Some(index) => index.texts.contains(text),
+            Some(index) => index.has_text(text),
             None => self.texts.iter().any(|known| is_same(known, text)),
         }
     }
