@@ -155,7 +155,7 @@ fn schema_has_null_and_is_not_required() {
             "description": "What comes after it.", "anyOf": [{ "$ref": "#/$defs/Step" }, { "type": "null" }],
         })
     );
-    assert!(!schema.to_string().contains("x-patch"), "{schema}");
+    assert!(!schema.to_string().contains("$tool_runtime"), "{schema}");
 }
 
 /// Rows with an input and, for each policy, the answer or the errors, and the warnings.

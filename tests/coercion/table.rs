@@ -1,7 +1,7 @@
 //! Reads `table.json`:
 //!
 //! - `schemas`: name → `{ schema, typed }`. `typed` is `true` if an annotated function with this name (in `typed/`) has this schema, or the
-//!   reason why none can have it. A schema also contains keywords that are enforced but not sent: `default` and the marks `x-…`.
+//!   reason why none can have it. A schema also contains keywords that are enforced but not sent: `default` and the marks, with the prefix `x-`.
 //! - `rows`: `name` (the proved rule), `schema`, `sent` (JSON text, so that duplicates and texts of numbers survive), and the result in the
 //!   columns `lenient`, `lossless` and `strict`:
 //!   - `{ "value": …, "warnings": ["code@/pointer", …] }`, with the warnings in any order;
@@ -254,6 +254,24 @@ pub fn without(schema: &Value, keywords: &[&str]) -> Value {
                 .collect()
         }
         Value::Array(items) => items.iter().map(|item| without(item, keywords)).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// A schema whose keywords with the prefix `x-` are marks, as in the schemas of types.
+pub fn marked(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| {
+                let key = match key.strip_prefix("x-") {
+                    Some(mark) => format!("$tool_runtime::{}", mark.replace('-', "_")),
+                    None => key.clone(),
+                };
+                (key, marked(value))
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(marked).collect(),
         scalar => scalar.clone(),
     }
 }

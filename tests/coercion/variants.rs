@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tool_runtime::{Issue, Policy, RawArguments, ToolCall, ToolDefinition, ToolOutcome, ToolRegistry};
 
-use crate::coercion::table::{Expectation, Outcome, Row, Table};
+use crate::coercion::table::{self, Expectation, Outcome, Row, Table};
 use crate::coercion::{equality, nesting, typed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +48,13 @@ pub struct Variants {
 
 impl Variants {
     pub fn new(table: &Table, policy: Policy) -> Self {
-        // The schemas in the table are those of the types, with private keywords, such as for the type of an integer.
+        // The schemas in the table are those of the types, with marks, such as for the type of an integer.
         let registry = ToolRegistry::new().with_policy(policy).with_marks_in_schemas();
         let (mut dynamic, mut nested) = (registry.clone(), registry);
         for (name, schema) in &table.schemas {
-            echo(&mut dynamic, name, schema.json.clone());
-            echo(&mut nested, name, nesting::schema(&schema.json));
+            let schema = table::marked(&schema.json);
+            echo(&mut dynamic, name, schema.clone());
+            echo(&mut nested, name, nesting::schema(&schema));
         }
         Self {
             dynamic,

@@ -43,7 +43,7 @@ pub fn is_required<T: Parameter>() -> bool {
     }
 }
 
-struct Takes<T>(PhantomData<fn() -> T>);
+pub struct Takes<T>(PhantomData<fn() -> T>);
 
 impl<T: Parameter> Tool for Takes<T> {
     fn declare() -> DeclaredTool {

@@ -587,6 +587,8 @@ fn extension_keywords_are_shown_and_not_obeyed() {
         },
         "x-strict": "on weekdays",
         "x-validation": true,
+        "$tool_runtime::strict": true,
+        "$tool_runtime::validation": [0, 7],
     });
     let (shown, warnings) = corrected(&schema);
     assert_eq!((shown, warnings), (schema.clone(), Vec::new()));

@@ -25,7 +25,7 @@ pub fn definitions() -> Vec<(&'static str, ToolDefinition)> {
 #[serde(crate = "tool_runtime::serde", rename_all = "camelCase", deny_unknown_fields)]
 pub struct Guest {
     /// The name on the badge.
-    #[schemars(length(min = 1, max = 80), extend("x-not-blank" = true))]
+    #[schemars(length(min = 1, max = 80), with = "tool_runtime::NotBlank")]
     full_name: String,
     /// Where to write to.
     #[schemars(email)]

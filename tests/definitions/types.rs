@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::num::{NonZeroI64, NonZeroU8};
 
 use serde_json::{Value, json};
+use tool_runtime::__private::Parameter;
 use tool_runtime::schemars::{self, JsonSchema};
 use tool_runtime::serde::Deserialize;
-use tool_runtime::tool;
+use tool_runtime::{NotBlank, Patch, ToolCall, ToolRegistry, tool};
 
-use crate::definitions::declared::{assert_shown, definition, is_required, registered};
+use crate::definitions::declared::{Takes, assert_shown, definition, is_required, registered};
 
 #[test]
 fn numbers_have_limits_and_no_format() {
@@ -145,7 +146,7 @@ struct Options {
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Place {
     /// Its name.
-    #[schemars(extend("x-not-blank" = true))]
+    #[schemars(with = "tool_runtime::NotBlank")]
     name: String,
 }
 
@@ -201,6 +202,118 @@ struct Flat {
 struct FlatPlace {
     /// B.
     b: Option<bool>,
+}
+
+/// A text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[schemars(extend("x-strict" = true))]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Extended {
+    /// One.
+    #[schemars(extend("x-not-blank" = true, "x-patch" = true, "x-meanings" = [["a", "A."]]))]
+    text: String,
+    /// Two.
+    #[schemars(extend("x-integer" = "u8", "x-default" = true, "x-validation" = [0], "x-case-sensitive" = "?"))]
+    number: i64,
+}
+
+#[test]
+fn extension_keywords_of_types_are_shown_and_not_obeyed() {
+    assert_shown::<Extended>(json!({
+        "type": "object",
+        "description": "The value.",
+        "properties": {
+            "text": {
+                "type": "string", "description": "One.",
+                "x-not-blank": true, "x-patch": true, "x-meanings": [["a", "A."]],
+            },
+            "number": {
+                "type": "integer", "description": "Two.",
+                "x-integer": "u8", "x-default": true, "x-validation": [0], "x-case-sensitive": "?",
+            },
+        },
+        "required": ["text", "number"],
+        "x-strict": true,
+    }));
+    let text = judge::<Extended>(&json!({ "it": { "text": " ", "number": "300" } }));
+    assert_eq!(text, "string_literal_converted_to_integer at /it/number");
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tool_runtime::serde")]
+#[expect(dead_code, reason = "only the schema is looked at")]
+struct Marked {
+    /// One.
+    #[serde(default)]
+    patch: Patch<String>,
+    /// Two.
+    #[serde(default)]
+    #[schemars(with = "Option<NotBlank>")]
+    text: Option<String>,
+    /// Three.
+    #[schemars(with = "Vec<NotBlank>")]
+    texts: Vec<String>,
+}
+
+#[test]
+fn schemas_for_other_purposes_have_no_marks() {
+    assert_eq!(
+        schemars::schema_for!(Patch<String>).as_value(),
+        &json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Patch_of_string",
+            "type": ["string", "null"],
+        })
+    );
+    assert_eq!(
+        schemars::schema_for!(Marked).as_value()["properties"],
+        json!({
+            "patch": { "type": ["string", "null"], "description": "One." },
+            "text": { "type": ["string", "null"], "description": "Two.", "pattern": r"\S", "default": null },
+            "texts": { "type": "array", "description": "Three.", "items": { "type": "string", "pattern": r"\S" } },
+        })
+    );
+}
+
+#[test]
+fn strings_of_structs_can_be_not_blank() {
+    assert_shown::<Marked>(json!({
+        "type": "object",
+        "description": "The value.",
+        "properties": {
+            "patch": { "type": ["string", "null"], "description": "One." },
+            "text": { "type": "string", "description": "Two. Must not be blank." },
+            "texts": {
+                "type": "array", "description": "Three.",
+                "items": { "type": "string", "description": "Must not be blank." },
+            },
+        },
+        "required": ["texts"],
+    }));
+    assert_eq!(
+        judge::<Marked>(&json!({ "it": { "texts": ["a"], "text": "b" } })),
+        ""
+    );
+    assert_eq!(
+        judge::<Marked>(&json!({ "it": { "texts": ["a", " "], "text": "\n" } })),
+        "constraint_violated at /it/texts/1, empty_string_treated_as_null at /it/text"
+    );
+}
+
+/// The issues of a call, sorted: each its code and path.
+fn judge<T: Parameter>(arguments: &Value) -> String {
+    let mut registry = ToolRegistry::new();
+    registry.register::<Takes<T>>().unwrap();
+    let request = registry.prepare(ToolCall::new("id", "takes", arguments.clone()));
+    let mut issues: Vec<String> = request
+        .errors
+        .iter()
+        .chain(&request.warnings)
+        .map(|issue| format!("{} at {}", issue.code.as_str(), issue.path))
+        .collect();
+    issues.sort();
+    issues.join(", ")
 }
 
 #[test]

@@ -65,12 +65,12 @@ pub async fn todo_read(list: SessionState<TodoList>) -> TodoList {
 #[schemars(extend("additionalProperties" = false))]
 pub struct Todo {
     /// Task as an imperative: "Run the tests".
-    #[schemars(length(min = 1), extend("x-not-blank" = true))]
+    #[schemars(length(min = 1), with = "tool_runtime::NotBlank")]
     pub content: String,
     /// Progress of the task.
     pub status: Status,
     /// Text to show while the task is in progress: "Running the tests".
-    #[schemars(length(min = 1), extend("x-not-blank" = true))]
+    #[schemars(length(min = 1), with = "tool_runtime::NotBlank")]
     pub active_form: String,
 }
 

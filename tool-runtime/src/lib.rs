@@ -70,6 +70,8 @@ pub use host::session_values::SessionValues;
 #[doc(inline)]
 pub use host::state::State;
 #[doc(inline)]
+pub use param::not_blank::NotBlank;
+#[doc(inline)]
 pub use param::patch::Patch;
 pub use registry::ToolRegistry;
 pub use tool::entry::RegisteredTool;

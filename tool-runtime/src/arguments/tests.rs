@@ -318,7 +318,7 @@ fn enums_ignore_case_and_white_space() {
         { "enum": ["in_progress", "inProgress"] }, "\"in-progress\"" => "in-progress", "!enum_out_of_range ";
         { "enum": ["gpt-4-1", "gpt-41"] }, "\"GPT 4 1\"" => "gpt-4-1", "enum_case_normalized ";
         { "enum": ["gpt-41"] }, "\"gpt-4-1\"" => "gpt-4-1", "!enum_out_of_range ";
-        { "enum": ["read"], "x-case-sensitive": true }, "\"Read\"" => "Read", "!enum_out_of_range ";
+        { "enum": ["read"], "$tool_runtime::case_sensitive": true }, "\"Read\"" => "Read", "!enum_out_of_range ";
         { "enum": [1, 2, 3] }, "\"2\"" => 2, "string_literal_converted_to_integer ";
         { "enum": [1, 2, 3] }, "4" => 4, "!enum_out_of_range ";
         { "enum": ["1", "2"] }, "1" => "1", "number_coerced_to_string ";
@@ -337,14 +337,14 @@ fn limits_hold_for_coerced_values() {
         { "type": "string", "minLength": 2 }, "\"é\"" => "é", "!constraint_violated ";
         { "type": "string", "maxLength": 2 }, "\"éé\"" => "éé";
         { "type": "string", "pattern": "^a+$" }, "\"b\"" => "b", "!constraint_violated ";
-        { "type": "string", "x-not-blank": true }, "\"  \"" => "  ", "!constraint_violated ";
+        { "type": "string", "$tool_runtime::not_blank": true }, "\"  \"" => "  ", "!constraint_violated ";
         { "type": "array", "uniqueItems": true, "minItems": 2 }, "[1,1.0]" => [1], "duplicate_items_removed ", "!constraint_violated ";
         { "type": "array", "items": { "type": "integer" }, "maxItems": 1 }, "[1,2]" => [1, 2], "!constraint_violated ";
         { "type": "array", "prefixItems": [{ "type": "integer" }], "uniqueItems": true }, r#"[1, 1, "a"]"# => [1, 1, "a"], "!constraint_violated ";
         { "type": "object", "minProperties": 1 }, "{}" => {}, "!constraint_violated ";
         { "anyOf": [{ "type": "array", "uniqueItems": true }, { "type": "array", "items": { "type": "string" } }] }, "[1, 1]" => ["1", "1"],
             "number_coerced_to_string /0", "number_coerced_to_string /1";
-        { "type": "integer", "x-integer": "u8" }, "256" => 256, "!integer_out_of_range ";
+        { "type": "integer", "$tool_runtime::integer": "u8" }, "256" => 256, "!integer_out_of_range ";
         { "type": "integer" }, "1e999999999" => "1e999999999", "!integer_out_of_range ";
         { "allOf": [{ "type": "string", "pattern": "a" }, { "pattern": "b" }] }, "\"a\"" => "a", "!constraint_violated ";
         {}, "[1e400]" => ["1e400"], "!unsupported_number_literal /0";
@@ -363,7 +363,7 @@ fn stricter_policies_reject_more() {
         under(Policy::Strict, &integer, "\"3\"").1,
         ["!unsupported_integer_literal "]
     );
-    let strict = json!({ "type": "array", "x-strict": true, "items": { "type": "integer" } });
+    let strict = json!({ "type": "array", "$tool_runtime::strict": true, "items": { "type": "integer" } });
     assert_eq!(lenient(&strict, "1").1, ["!unsupported_array_literal "]);
     assert_eq!(lenient(&strict, "[\"1\"]").1, ["!unsupported_integer_literal /0"]);
     assert_eq!(lenient(&strict, "null").1, ["!null_not_allowed "]);

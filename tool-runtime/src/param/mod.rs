@@ -1,6 +1,7 @@
 //! The parameters of a function: sources, constraints from attributes, and reading of values.
 
 pub(crate) mod patch;
+pub(crate) mod not_blank;
 pub(crate) mod missing;
 pub(crate) mod declared;
 pub(crate) mod parameter;

@@ -189,7 +189,7 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = Option::<T>::json_schema(generator);
-        schema.insert(marks::PATCH.to_owned(), true.into());
+        marks::insert(&mut schema, marks::PATCH, generator);
         schema
     }
 }

@@ -10,7 +10,7 @@ use crate::param::params::{ParamSpec, Params};
 use crate::schema::clean;
 use crate::schema::generate::variants::{Enums, Unreachable};
 use crate::schema::generate::{example_order, field_attributes};
-use crate::schema::keywords::pointer;
+use crate::schema::keywords::{marks, pointer};
 use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 
@@ -171,7 +171,7 @@ impl Declaration {
     }
 
     fn generate(&self, settings: SchemaSettings) -> Value {
-        let mut generator = settings.into_generator();
+        let mut generator = marks::with_marks(settings).into_generator();
         let mut properties = Map::new();
         let mut required = Vec::new();
         for param in self.params.iter().filter(|param| param.from_model) {
@@ -308,7 +308,7 @@ mod tests {
     enum Internal {
         Unit,
         Struct {
-            #[schemars(extend("x-not-blank" = true))]
+            #[schemars(with = "crate::NotBlank")]
             field: String,
         },
     }
@@ -360,13 +360,13 @@ mod tests {
 
     #[test]
     fn marks_integer_ranges() {
-        let integer = |schema: Value| schema["properties"]["it"]["x-integer"].clone();
+        let integer = |schema: Value| schema["properties"]["it"]["$tool_runtime::integer"].clone();
         assert_eq!(integer(marked::<i32>()), "i32");
         assert_eq!(integer(marked::<Option<u8>>()), "u8");
         assert_eq!(integer(marked::<i128>()), "i128");
         assert_eq!(integer(marked::<usize>()), format!("u{}", usize::BITS));
         assert_eq!(
-            marked::<Vec<Option<i64>>>()["properties"]["it"]["items"]["x-integer"],
+            marked::<Vec<Option<i64>>>()["properties"]["it"]["items"]["$tool_runtime::integer"],
             "i64"
         );
     }
@@ -374,11 +374,11 @@ mod tests {
     #[test]
     fn strips_all_marks() {
         let mut schema = marked::<All>();
-        crate::schema::keywords::marks::strip(&mut schema);
-        assert!(!schema.to_string().contains("\"x-"), "{schema}");
+        marks::strip(&mut schema);
+        assert!(!schema.to_string().contains("$tool_runtime"), "{schema}");
         assert!(!schema.to_string().contains("\"format\":\"u"), "{schema}");
         assert!(schema.to_string().contains("\"default\":0"), "{schema}");
-        crate::schema::keywords::marks::strip_defaults(&mut schema);
+        marks::strip_defaults(&mut schema);
         assert!(!schema.to_string().contains("\"default\""), "{schema}");
     }
 }

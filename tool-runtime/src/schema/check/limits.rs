@@ -12,7 +12,7 @@ use crate::schema::compiled::values::{TextLimits, Values};
 use crate::schema::keywords::marks;
 use crate::schema::text_formats::TextFormat;
 
-/// Parses `minLength`, `maxLength`, `pattern`, `x-not-blank`.
+/// Parses `minLength`, `maxLength`, `pattern`, [`marks::NOT_BLANK`].
 pub(crate) fn text(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let limits = TextLimits {
         min: count_limit(keywords, "minLength"),
@@ -41,7 +41,7 @@ pub(crate) fn text_with_format(keywords: &Map<String, Value>, patterns: &Pattern
     }
 }
 
-/// Parses `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, `x-integer`.
+/// Parses `minimum`, `maximum`, their exclusive forms (draft 4's booleans, too), `multipleOf`, [`marks::INTEGER`].
 pub(crate) fn number(keywords: &Map<String, Value>) -> Option<NumberLimits> {
     let bound = |keyword| {
         let number = keywords.get(keyword).filter(|value| value.is_number())?;

@@ -179,24 +179,11 @@ impl<'s> Check<'s> {
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength"
             | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
             | "maxContains" => check_limit(path, keyword, value, siblings),
-            "uniqueItems"
-            | "nullable"
-            | marks::NOT_BLANK
-            | marks::STRICT
-            | marks::CASE_SENSITIVE
-            | marks::ENUM_MAP
-            | marks::DEFAULT
-                if !value.is_boolean() =>
-            {
+            "uniqueItems" | "nullable" if !value.is_boolean() => {
                 Err(invalid(path, value, "write `true` or `false`"))
             }
             "pattern" => self.pattern(path, value),
-            marks::INTEGER if value.as_str().and_then(limits::width).is_none() => Err(invalid(
-                path,
-                value,
-                "write the name of an integer type, for example \"i32\"",
-            )),
-            _ if ENFORCED.contains(&keyword) || is_annotation(keyword) => Ok(()),
+            _ if ENFORCED.contains(&keyword) || marks::is_mark(keyword) || is_annotation(keyword) => Ok(()),
             _ => {
                 self.unenforced(path, format!("`{keyword}` is not enforced"));
                 Ok(())
@@ -375,7 +362,7 @@ fn invalid(path: &str, value: &Value, instead: &str) -> SchemaError {
 
 /// Returns whether a keyword describes the schema without restricting values.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
-    ANNOTATIONS.contains(&keyword) || (keyword.starts_with("x-") && !marks::is_mark(keyword))
+    ANNOTATIONS.contains(&keyword) || keyword.starts_with("x-")
 }
 
 const ANNOTATIONS: [&str; 24] = [
@@ -405,7 +392,7 @@ const ANNOTATIONS: [&str; 24] = [
     "errorMessage",
 ];
 
-const ENFORCED: [&str; 16] = [
+const ENFORCED: [&str; 10] = [
     "enum",
     "const",
     "minimum",
@@ -414,12 +401,6 @@ const ENFORCED: [&str; 16] = [
     "exclusiveMaximum",
     "multipleOf",
     "uniqueItems",
-    marks::NOT_BLANK,
-    marks::STRICT,
-    marks::CASE_SENSITIVE,
-    marks::INTEGER,
-    marks::ENUM_MAP,
-    marks::DEFAULT,
     "nullable",
     "required",
 ];

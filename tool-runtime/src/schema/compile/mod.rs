@@ -385,7 +385,7 @@ mod tests {
     fn only(schema: &Value) -> (CompiledSchema, SchemaId) {
         let compiled = compile(
             &json!({ "type": "object", "properties": { "x": schema }, "$defs": {
-            "Tree": { "type": "object", "properties": { "next": { "$ref": "#/$defs/Tree", "x-strict": true } } },
+            "Tree": { "type": "object", "properties": { "next": { "$ref": "#/$defs/Tree", "$tool_runtime::strict": true } } },
         } }),
         );
         let object = compiled
@@ -452,8 +452,9 @@ mod tests {
 
     #[test]
     fn compiles_recursive_schemas() {
-        let (compiled, id) =
-            only(&json!({ "$ref": "#/$defs/Tree", "description": "a tree", "x-not-blank": true }));
+        let (compiled, id) = only(
+            &json!({ "$ref": "#/$defs/Tree", "description": "a tree", "$tool_runtime::not_blank": true }),
+        );
         assert!(compiled.schemas.len() < 8, "{}", compiled.schemas.len());
         assert_eq!(compiled.schema(id).types, Types::OBJECT);
     }

@@ -10,7 +10,7 @@ pub(crate) struct NumberLimits {
     pub(crate) exclusive_min: Option<Bound>,
     pub(crate) exclusive_max: Option<Bound>,
     pub(crate) multiple_of: Option<Bound>,
-    /// Range of the Rust type (`x-integer`). Without it, an integer has 64 bits, signed or unsigned.
+    /// Range of the Rust type ([`marks::INTEGER`](crate::schema::keywords::marks::INTEGER)). Without it, an integer has 64 bits, signed or unsigned.
     pub(crate) width: Option<Width>,
 }
 

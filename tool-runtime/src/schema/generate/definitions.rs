@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::keywords::{Keywords, reference, subschemas};
+use crate::schema::keywords::{Keywords, marks, reference, subschemas};
 
 /// Inlines definitions if `$defs` would make the schema larger. `shown` is the schema as the model sees it, whose
 /// lengths decide.
@@ -273,6 +273,7 @@ fn text_length(value: &Value) -> usize {
 fn is_constrained(keywords: &Keywords) -> bool {
     let is_annotation = |keyword: &String| {
         keyword.starts_with("x-")
+            || marks::is_mark(keyword)
             || matches!(
                 keyword.as_str(),
                 "$ref"
@@ -486,7 +487,7 @@ mod tests {
     fn outer_annotations_and_constraints_win() {
         let root = json!({
             "properties": {
-                "a": { "$ref": "#/$defs/Long", "description": "A", "x-default": true },
+                "a": { "$ref": "#/$defs/Long", "description": "A", "$tool_runtime::default": true },
                 "b": { "$ref": "#/$defs/Long" },
                 "c": { "$ref": "#/$defs/Long", "properties": { "tag": { "const": "c" } }, "required": ["tag"] },
                 "d": { "anyOf": [{ "$ref": "#/$defs/Short" }, { "type": "null" }], "description": "S" },
@@ -497,7 +498,7 @@ mod tests {
         });
         let tagged = json!({ "tag": { "const": "c" }, "name": long()["properties"]["name"] });
         let expected = json!({
-            "a": { "$ref": "#/$defs/Long", "description": "A", "x-default": true },
+            "a": { "$ref": "#/$defs/Long", "description": "A", "$tool_runtime::default": true },
             "b": { "$ref": "#/$defs/Long" },
             "c": { "type": "object", "description": "D", "properties": tagged, "required": ["tag"] },
             "d": { "type": ["string", "null"], "maxLength": 9, "description": "S" },

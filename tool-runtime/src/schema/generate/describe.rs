@@ -7,9 +7,6 @@ use serde_json::{Map, Value};
 use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{marks, pointer, subschemas};
 
-/// Private keyword with the docs of enum values, `[[value, text], …]`, which become part of the description.
-pub(super) const MEANINGS: &str = "x-meanings";
-
 /// Adds the docs of enum values, "not blank" and "not zero" to the descriptions.
 pub(super) fn write_descriptions(root: &mut Value) {
     subschemas::visit_mut(root, |schema| {
@@ -20,10 +17,10 @@ pub(super) fn write_descriptions(root: &mut Value) {
         if remove_not_zero(schema) {
             push_sentence(&mut text, "Must not be 0.");
         }
-        if let Some(Value::Array(meanings)) = schema.get_mut(MEANINGS).map(Value::take) {
+        if let Some(Value::Array(meanings)) = schema.get_mut(marks::MEANINGS).map(Value::take) {
             push_meanings(&mut text, schema, &meanings);
         }
-        schema.retain(|keyword, _| keyword != MEANINGS && keyword != "description");
+        schema.retain(|keyword, _| keyword != marks::MEANINGS && keyword != "description");
         if !text.is_empty() {
             schema.insert("description".to_owned(), text.into());
         }
@@ -135,11 +132,11 @@ mod tests {
     #[test]
     fn does_not_repeat_existing_descriptions() {
         let mut schema = json!({ "properties": {
-            "a": { "x-not-blank": true },
-            "b": { "x-not-blank": true, "description": "The name." },
-            "c": { "x-not-blank": true, "description": "Never Blank." },
-            "d": { "x-not-blank": false, "description": "Any." },
-            "e": { "x-not-blank": true, "description": "不可为空白" },
+            "a": { "$tool_runtime::not_blank": true },
+            "b": { "$tool_runtime::not_blank": true, "description": "The name." },
+            "c": { "$tool_runtime::not_blank": true, "description": "Never Blank." },
+            "d": { "$tool_runtime::not_blank": false, "description": "Any." },
+            "e": { "$tool_runtime::not_blank": true, "description": "不可为空白" },
             "f": { "not": { "const": 0 }, "description": "A step." },
         }});
         write_descriptions(&mut schema);

@@ -167,7 +167,7 @@ mod tests {
             "properties": {
                 "struct": { "$ref": "#/$defs/Struct", "default": { "b": 1, "a": [2, 1], "y": 1, "x": { "z": 1, "y": 2 } } },
                 "set": { "anyOf": [{ "type": "array", "uniqueItems": true }, { "type": "null" }], "default": [10, 9, "b", "a"] },
-                "map": { "type": "object", "properties": { "Red": {}, "Blue": {} }, "x-enum-map": true,
+                "map": { "type": "object", "properties": { "Red": {}, "Blue": {} }, "$tool_runtime::enum_map": true,
                     "examples": [{ "Blue": 1, "Red": 2 }] },
             },
             "$defs": { "Struct": {

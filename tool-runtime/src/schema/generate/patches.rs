@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn finds_patches_that_cannot_be_missing_or_null() {
-        let patch = json!({ "type": ["string", "null"], "x-patch": true });
-        let wrapped = json!({ "type": ["string", "null"], "x-patch": "wrapped" });
+        let patch = json!({ "type": ["string", "null"], "$tool_runtime::patch": true });
+        let wrapped = json!({ "type": ["string", "null"], "$tool_runtime::patch": "wrapped" });
         for (schema, expected) in [
             (json!({ "properties": { "a/b": patch } }), None),
             (

@@ -4,12 +4,11 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::generate::variants::Names;
 
-use super::describe::MEANINGS;
-use crate::schema::keywords::Keywords;
+use crate::schema::keywords::{Keywords, marks};
 
 /// Merges unit variants into one `enum`; schemars lists variants separately if one of them has docs.
 ///
-/// The docs are collected in [`MEANINGS`], for the description.
+/// The docs are collected in [`marks::MEANINGS`], for the description.
 pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
     let Some(Value::Array(alternatives)) = keywords.get_mut("oneOf") else {
         return;
@@ -41,7 +40,7 @@ pub(super) fn merge_unit_variants(keywords: &mut Keywords, orders: &[Names]) {
         ("enum".to_owned(), Value::Array(values)),
     ]);
     if !meanings.is_empty() {
-        merged.insert(MEANINGS.to_owned(), Value::Array(meanings));
+        merged.insert(marks::MEANINGS.to_owned(), Value::Array(meanings));
     }
     others.insert(position, Value::Object(merged));
     *alternatives = others;

@@ -1,55 +1,78 @@
-//! Private keywords (`x-…`) for rules that JSON Schema lacks. They are enforced, and removed before the model sees the
-//! schema.
+//! Marks: private keywords for rules that JSON Schema lacks. They are enforced, and removed before anyone sees the schema.
 //!
-//! A field of a struct has them through schemars: `#[schemars(extend("x-not-blank" = true))]`.
+//! The names of marks have a prefix, as `serde_json`'s private names have, so that an extension keyword of a user
+//! (`#[schemars(extend("x-strict" = true))]`) is never read as a mark. Types write a mark only if the generator asks for marks with
+//! [`with_marks`]: a schema that a user generates has none.
 
 use std::borrow::Cow;
 
+use schemars::generate::SchemaSettings;
+use schemars::transform::Transform;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::subschemas;
 use crate::wire::depth;
 
 /// The string must not be blank. The description says so.
-pub(crate) const NOT_BLANK: &str = "x-not-blank";
+pub(crate) const NOT_BLANK: &str = "$tool_runtime::not_blank";
 
 /// [`Policy::Strict`](crate::Policy::Strict) for this value and everything in it.
-pub(crate) const STRICT: &str = "x-strict";
+pub(crate) const STRICT: &str = "$tool_runtime::strict";
 
 /// In this value and everything in it, enum values, enum keys of maps and tags in another spelling are rejected.
-pub(crate) const CASE_SENSITIVE: &str = "x-case-sensitive";
+pub(crate) const CASE_SENSITIVE: &str = "$tool_runtime::case_sensitive";
 
 /// The Rust type of an integer, `i8` … `u128`: its range is enforced even if the schema does not contain it.
-pub(crate) const INTEGER: &str = "x-integer";
+pub(crate) const INTEGER: &str = "$tool_runtime::integer";
 
 /// The properties are the keys of a map: schemars describes a map with an enum as keys like a struct.
-pub(crate) const ENUM_MAP: &str = "x-enum-map";
+pub(crate) const ENUM_MAP: &str = "$tool_runtime::enum_map";
 
 /// The property has a default that the schema does not contain.
-pub(crate) const DEFAULT: &str = "x-default";
+pub(crate) const DEFAULT: &str = "$tool_runtime::default";
 
 /// A [`Patch`](crate::Patch): `null` means something else than a missing value.
-pub(crate) const PATCH: &str = "x-patch";
+pub(crate) const PATCH: &str = "$tool_runtime::patch";
 
 /// The ids of the subschemas in the [`Validation`](crate::schema::compiled::validation::Validation) whose keywords apply beside those of the schema. Only
 /// the compilation writes it.
-pub(crate) const VALIDATION: &str = "x-validation";
+pub(crate) const VALIDATION: &str = "$tool_runtime::validation";
 
-/// All marks.
-pub(crate) const ALL: [&str; 8] = [
-    NOT_BLANK,
-    STRICT,
-    CASE_SENSITIVE,
-    INTEGER,
-    ENUM_MAP,
-    DEFAULT,
-    PATCH,
-    VALIDATION,
-];
+/// The docs of enum values, `[[value, text], …]`, which become part of the description.
+pub(crate) const MEANINGS: &str = "$tool_runtime::meanings";
+
+/// The beginning of every mark.
+const PREFIX: &str = "$tool_runtime::";
 
 /// Returns whether a keyword is a mark.
 pub(crate) fn is_mark(keyword: &str) -> bool {
-    ALL.contains(&keyword)
+    keyword.starts_with(PREFIX)
+}
+
+/// Adds to the settings of a generator that types write their marks into the schema, which is enforced.
+pub(crate) fn with_marks(settings: SchemaSettings) -> SchemaSettings {
+    settings.with_transform(WithMarks)
+}
+
+/// Inserts a mark into the schema of a type and returns true, if the generator asks for marks.
+pub(crate) fn insert(schema: &mut Schema, mark: &str, generator: &mut SchemaGenerator) -> bool {
+    let asks = generator
+        .transforms_mut()
+        .any(|transform| transform.is::<WithMarks>());
+    if asks {
+        schema.insert(mark.to_owned(), true.into());
+    }
+    asks
+}
+
+/// The transformation that asks types for their marks. It changes nothing: a transformation is the only setting of a generator that
+/// a library can add.
+#[derive(Clone, Debug)]
+struct WithMarks;
+
+impl Transform for WithMarks {
+    fn transform(&mut self, _: &mut Schema) {}
 }
 
 /// Removes the marks from a schema, at every depth: the rest is the definition's schema.
@@ -59,7 +82,7 @@ pub(crate) fn strip(schema: &mut Value) {
     });
 }
 
-/// Returns a schema without the keywords that read like marks: a user who wrote the schema means something else by them.
+/// Returns the schema without marks: another program cannot enable a rule by the name of a mark.
 pub(crate) fn without(schema: &Value) -> Cow<'_, Value> {
     if depth::is_too_deep(schema) {
         return Cow::Borrowed(schema); // refused by the compilation
@@ -87,20 +110,20 @@ mod tests {
         let mut schema = json!({
             "type": "object",
             "properties": {
-                "x-strict": { "type": "string", "x-strict": true, "default": "a" },
-                "default": { "items": { "x-integer": "i32", "enum": [{ "x-strict": 1, "default": 2 }] } },
+                "$tool_runtime::strict": { "type": "string", "$tool_runtime::strict": true, "default": "a" },
+                "default": { "items": { "$tool_runtime::integer": "i32", "enum": [{ "$tool_runtime::strict": 1, "default": 2 }] } },
             },
-            "$defs": { "x-integer": { "x-not-blank": true, "default": 1 } },
+            "$defs": { "$tool_runtime::integer": { "$tool_runtime::not_blank": true, "default": 1 } },
         });
         strip(&mut schema);
         strip_defaults(&mut schema);
         let expected = json!({
             "type": "object",
             "properties": {
-                "x-strict": { "type": "string" },
-                "default": { "items": { "enum": [{ "x-strict": 1, "default": 2 }] } },
+                "$tool_runtime::strict": { "type": "string" },
+                "default": { "items": { "enum": [{ "$tool_runtime::strict": 1, "default": 2 }] } },
             },
-            "$defs": { "x-integer": {} },
+            "$defs": { "$tool_runtime::integer": {} },
         });
         assert_eq!(schema.to_string(), expected.to_string());
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::schema::clean;
 use crate::schema::generate::field_attributes;
 use crate::schema::generate::variants::Enums;
+use crate::schema::keywords::marks;
 use crate::tool::output::convert::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
@@ -83,8 +84,10 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
 /// [`schema::keywords::marks`](crate::schema::keywords::marks).
 pub(crate) fn marked_schema<T: JsonSchema>() -> Value {
     let settings = || SchemaSettings::draft2020_12().for_serialize();
-    let generate =
-        |settings: SchemaSettings| Value::from(settings.into_generator().into_root_schema_for::<T>());
+    let generate = |settings: SchemaSettings| {
+        let generator = marks::with_marks(settings).into_generator();
+        Value::from(generator.into_root_schema_for::<T>())
+    };
     let mut schema = generate(settings());
     // If the types are too large to restore their attributes, only the check of results is weaker.
     let _ = field_attributes::restore(&mut schema, || {
