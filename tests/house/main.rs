@@ -1,6 +1,7 @@
 //! Tests of the project's rules: floors, sizes, names, sentences, and documents that match the code.
 
 mod architecture;
+mod constructors;
 mod documents;
 mod floors;
 mod locks;

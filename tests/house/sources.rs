@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::Item;
+use syn::{ImplItem, Item, Signature, TraitItem};
 
 use crate::tokens;
 
@@ -112,6 +112,28 @@ pub fn visit_items(items: &[Item], visit: &mut impl FnMut(&Item)) {
         {
             visit_items(items, visit);
         }
+    }
+}
+
+/// Calls `visit` with the signature of an item, if the item is a function, or of its methods.
+pub fn visit_signatures(item: &Item, visit: &mut impl FnMut(&Signature)) {
+    match item {
+        Item::Fn(function) => visit(&function.sig),
+        Item::Impl(block) => {
+            for item in &block.items {
+                if let ImplItem::Fn(function) = item {
+                    visit(&function.sig);
+                }
+            }
+        }
+        Item::Trait(definition) => {
+            for item in &definition.items {
+                if let TraitItem::Fn(function) = item {
+                    visit(&function.sig);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -1,30 +1,13 @@
 //! Functions have no tuples as parameters: a struct names the parts, or each part is a separate parameter. Closures may have tuples,
 //! since iterators pass them.
 
-use syn::{FnArg, ImplItem, Item, Pat, Signature, TraitItem, Type};
+use syn::{FnArg, Item, Pat, Signature, Type};
 
-use crate::sources::{CRATES, Module, shown, visit_items};
+use crate::sources::{CRATES, Module, shown, visit_items, visit_signatures};
 
 /// Collects the functions with a tuple as a parameter.
 fn collect(item: &Item, found: &mut Vec<String>) {
-    match item {
-        Item::Fn(function) => check(&function.sig, found),
-        Item::Impl(block) => {
-            for item in &block.items {
-                if let ImplItem::Fn(function) = item {
-                    check(&function.sig, found);
-                }
-            }
-        }
-        Item::Trait(definition) => {
-            for item in &definition.items {
-                if let TraitItem::Fn(function) = item {
-                    check(&function.sig, found);
-                }
-            }
-        }
-        _ => {}
-    }
+    visit_signatures(item, &mut |signature| check(signature, found));
 }
 
 fn check(signature: &Signature, found: &mut Vec<String>) {
@@ -58,8 +41,7 @@ fn is_tuple(parameter: &Type) -> bool {
 #[test]
 fn functions_have_no_tuple_parameters() {
     let mut wrong = Vec::new();
-    // `tool-gateway` still has a tuple parameter.
-    for name in CRATES.into_iter().filter(|name| *name != "tool-gateway") {
+    for name in CRATES {
         Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
             let mut functions = Vec::new();
             module.visit_items(&mut |item| collect(item, &mut functions));

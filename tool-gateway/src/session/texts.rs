@@ -92,7 +92,7 @@ impl<'t> Gaps<'t> {
 /// messages differ only in the division of their texts.
 pub(crate) fn ends_in_visible(sent: &[&Block], visible: &[&Block]) -> Vec<Option<usize>> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
-    for (index, end) in BlockEnd::of_all(visible).into_iter().enumerate() {
+    for (index, end) in BlockEnd::from_blocks(visible).into_iter().enumerate() {
         match end {
             BlockEnd::Text { characters } => texts.push((characters, index)),
             BlockEnd::Other { .. } => others.push(index),
@@ -105,7 +105,7 @@ pub(crate) fn ends_in_visible(sent: &[&Block], visible: &[&Block]) -> Vec<Option
         }
         BlockEnd::Other { before } => others.get(before).copied(),
     };
-    BlockEnd::of_all(sent).into_iter().map(find).collect()
+    BlockEnd::from_blocks(sent).into_iter().map(find).collect()
 }
 
 /// Position of a block's end in a message, independent of the division of texts.
@@ -118,7 +118,7 @@ enum BlockEnd {
 }
 
 impl BlockEnd {
-    fn of_all(blocks: &[&Block]) -> Vec<Self> {
+    fn from_blocks(blocks: &[&Block]) -> Vec<Self> {
         let (mut characters, mut others) = (0, 0);
         let end = |block: &&Block| {
             if let Some(text) = block.text_value() {

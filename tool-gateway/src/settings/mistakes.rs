@@ -34,7 +34,7 @@ pub(crate) struct Mistakes {
 
 impl Mistakes {
     /// Creates a collection with the mistakes that were found while a file was read.
-    pub(crate) fn of_file(file: String, lines: Lines, found: Vec<Mistake>) -> Self {
+    pub(crate) fn in_file(file: String, lines: Lines, found: Vec<Mistake>) -> Self {
         Self {
             file,
             lines,

@@ -119,7 +119,7 @@ impl Settings {
                     lines,
                     mistakes,
                 } = file::read(&text);
-                (settings, Mistakes::of_file(path_text, lines, mistakes))
+                (settings, Mistakes::in_file(path_text, lines, mistakes))
             }
         };
         settings.set_environment(&mut mistakes);

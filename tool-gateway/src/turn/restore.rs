@@ -100,7 +100,7 @@ pub(crate) fn restore(
         {
             transcript.text = text;
         }
-        let form = GroupForm::of(recognized, index);
+        let form = GroupForm::new(recognized, index);
         match form {
             // System messages must not separate calls from their results.
             GroupForm::Results(_) => {}
@@ -146,7 +146,7 @@ enum GroupForm<'t> {
 }
 
 impl<'t> GroupForm<'t> {
-    fn of(recognized: &'t Recognized, index: usize) -> Self {
+    fn new(recognized: &'t Recognized, index: usize) -> Self {
         let turn = |index: usize| recognized.turns.get(&index).map(|turn| &**turn);
         // A turn that passed unchanged has no stored messages. A turn whose messages are all hidden replaces the group by no messages.
         if let Some(turn) = turn(index).filter(|turn| !turn.truth.is_empty() || !turn.is_unchanged) {
@@ -294,7 +294,7 @@ fn is_inside(first: usize, at: usize, system: &SystemMessage) -> bool {
 
 /// Returns whether the last group continues a turn in which the gateway ran calls.
 fn continues_internal(recognized: &Recognized, last: usize) -> bool {
-    match GroupForm::of(recognized, last) {
+    match GroupForm::new(recognized, last) {
         GroupForm::Replaced(turn) => turn.truth.iter().any(|message| message.role == Role::User),
         GroupForm::Results(_) => ran_internal(recognized, last - 1),
         GroupForm::AsSent => false,

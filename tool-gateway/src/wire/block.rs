@@ -46,7 +46,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(object: &Object<'_>) -> Self {
+    fn from_object(object: &Object<'_>) -> Self {
         match object.string("type").as_deref() {
             Some("thinking" | "redacted_thinking") => Self::Thinking,
             Some("tool_use") => Self::ToolUse,
@@ -96,7 +96,7 @@ impl Block {
     }
 
     fn kind(&self) -> Kind {
-        *self.json.kind.get_or_init(|| Kind::of(&self.object()))
+        *self.json.kind.get_or_init(|| Kind::from_object(&self.object()))
     }
 
     /// Returns whether the block counts as visible: clients may omit thinking and empty texts.

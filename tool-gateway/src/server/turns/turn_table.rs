@@ -35,8 +35,15 @@ struct Entries {
 #[derive(Debug)]
 struct ClientTurns {
     /// The requests with the numbers of their turns, the oldest first. The later of two turns of one request is kept.
-    order: VecDeque<(Digest, u64)>,
+    order: VecDeque<Position>,
     bytes: KeptBytes,
+}
+
+/// The position of a turn in the order of a client: the request of the turn, and its number among all turns.
+#[derive(Debug)]
+struct Position {
+    request: Digest,
+    number: u64,
 }
 
 /// A turn that is kept for retries.
@@ -59,7 +66,7 @@ impl ClientTurns {
         if let Some(removed) = self.order.remove(place)
             && turn_at(by_request, &removed).is_some()
         {
-            by_request.remove(&removed.0);
+            by_request.remove(&removed.request);
         }
     }
 
@@ -90,12 +97,9 @@ impl ClientTurns {
 }
 
 /// Returns the turn at a position of a client's order, unless another one has replaced it.
-fn turn_at<'t>(
-    by_request: &'t HashMap<Digest, Kept>,
-    (request, number): &(Digest, u64),
-) -> Option<&'t RunningTurn> {
-    let kept = by_request.get(request)?;
-    (kept.number == *number).then_some(&*kept.running)
+fn turn_at<'t>(by_request: &'t HashMap<Digest, Kept>, position: &Position) -> Option<&'t RunningTurn> {
+    let kept = by_request.get(&position.request)?;
+    (kept.number == position.number).then_some(&*kept.running)
 }
 
 impl Entries {
@@ -104,7 +108,7 @@ impl Entries {
         let number = self.number;
         self.by_request.insert(request, Kept { number, running });
         if let Some(of_client) = self.clients.get_mut(client) {
-            of_client.order.push_back((request, number));
+            of_client.order.push_back(Position { request, number });
         }
     }
 
