@@ -47,7 +47,7 @@ pub struct Takes<T>(PhantomData<fn() -> T>);
 
 impl<T: Parameter> Tool for Takes<T> {
     fn declare() -> DeclaredTool {
-        let params = (Param::<T>::new("it", "The value."),);
+        let params = (Param::<T>::unchecked("it", "The value."),);
         let declaration = Declaration::new("takes", "Take a value.");
         DeclaredTool::function(declaration, params, |(_,)| async { Output("").respond() })
             .with_output_schema()

@@ -23,8 +23,8 @@ const _: () = {
     impl __rt::Tool for get_weather {
         fn declare() -> __rt::DeclaredTool {
             let params = (
-                __rt::Param::<String>::of("city", "City name, e.g. \"Oslo\"."),
-                __rt::Param::<Option<u8>>::of("days", "Number of days ahead."),
+                __rt::Param::<String>::new("city", "City name, e.g. \"Oslo\"."),
+                __rt::Param::<Option<u8>>::new("days", "Number of days ahead."),
             );
             let declaration = __rt::Declaration::new(
                 "get_weather",

@@ -140,7 +140,7 @@ fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let span = types::name_span(ty);
     let spanned = rt.at(span);
     if let Some(description) = &param.description {
-        quote_spanned!(span=> #spanned::Param::<#ty>::of(#name, #description))
+        quote_spanned!(span=> #spanned::Param::<#ty>::new(#name, #description))
     } else {
         let from_host = Ident::new("from_host", param.ident.span());
         quote_spanned!(span=> #spanned::Param::<#ty>::named(#name).#from_host())

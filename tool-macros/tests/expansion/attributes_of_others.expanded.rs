@@ -21,7 +21,7 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Tool for compile {
         fn declare() -> __rt::DeclaredTool {
-            let params = (__rt::Param::<String>::of("name", "Its name.").not_blank(),);
+            let params = (__rt::Param::<String>::new("name", "Its name.").not_blank(),);
             let declaration = __rt::Declaration::new("compile", "Compile a crate.");
             __rt::DeclaredTool::function(
                     declaration,

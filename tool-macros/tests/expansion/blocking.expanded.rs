@@ -12,7 +12,7 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Tool for count_words {
         fn declare() -> __rt::DeclaredTool {
-            let params = (__rt::Param::<String>::of("path", "Its path."),);
+            let params = (__rt::Param::<String>::new("path", "Its path."),);
             let declaration = __rt::Declaration::new(
                 "count_words",
                 "Count the words of a file.",

@@ -15,8 +15,8 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     Language,
-                >::of("language", concat!("One of ", languages!(), ".")),
-                __rt::Param::<String>::of("text", texts::WHAT),
+                >::new("language", concat!("One of ", languages!(), ".")),
+                __rt::Param::<String>::new("text", texts::WHAT),
             );
             let declaration = __rt::Declaration::new(
                     "translate",

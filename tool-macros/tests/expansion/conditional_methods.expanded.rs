@@ -37,7 +37,9 @@ const _: () = {
                 },
                 #[cfg(feature = "admin")]
                 {
-                    let params = (__rt::Param::<u32>::of("start", "The first number."),);
+                    let params = (
+                        __rt::Param::<u32>::new("start", "The first number."),
+                    );
                     let declaration = __rt::Declaration::new(
                             "reset",
                             "Reset the counter.",

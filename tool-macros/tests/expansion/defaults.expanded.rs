@@ -23,24 +23,24 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     NonZeroU8,
-                >::of("tries", "A number, of whatever integer type.")
+                >::new("tries", "A number, of whatever integer type.")
                     .default(|| __rt::IntoParam::into_param(3)),
-                __rt::Param::<f32>::of("offset", "A negative number.")
+                __rt::Param::<f32>::new("offset", "A negative number.")
                     .default(|| __rt::IntoParam::into_param(-1.5)),
-                __rt::Param::<String>::of("branch", "A text.")
+                __rt::Param::<String>::new("branch", "A text.")
                     .default(|| __rt::IntoParam::into_param("main")),
-                __rt::Param::<Vec<String>>::of("folders", "A list.")
+                __rt::Param::<Vec<String>>::new("folders", "A list.")
                     .default(|| __rt::IntoParam::into_param(["src", "tests"])),
-                __rt::Param::<Option<u64>>::of("seconds", "Inside of an option.")
+                __rt::Param::<Option<u64>>::new("seconds", "Inside of an option.")
                     .default(|| __rt::IntoParam::into_param(60)),
-                __rt::Param::<Level>::of("level", "A variant.")
+                __rt::Param::<Level>::new("level", "A variant.")
                     .default(|| __rt::IntoParam::into_param(Level::Info))
                     .example(__rt::IntoParam::into_param(Level::Debug)),
-                __rt::Param::<Uuid>::of("id", "Made anew for each call.")
+                __rt::Param::<Uuid>::new("id", "Made anew for each call.")
                     .default(|| __rt::IntoParam::into_param(Uuid::new_v4())),
-                __rt::Param::<Vec<String>>::of("labels", "The default of its type.")
+                __rt::Param::<Vec<String>>::new("labels", "The default of its type.")
                     .default(Default::default),
-                __rt::Param::<BTreeMap<String, i64>>::of("weights", "Several steps.")
+                __rt::Param::<BTreeMap<String, i64>>::new("weights", "Several steps.")
                     .default(|| __rt::IntoParam::into_param({
                         let mut map = BTreeMap::new();
                         map.insert("a".to_owned(), 1);

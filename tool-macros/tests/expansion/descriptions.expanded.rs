@@ -17,8 +17,8 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     String,
-                >::of("text", concat!("Up to ", 200, " characters.")),
-                __rt::Param::<String>::of("to", "Who\ngets it."),
+                >::new("text", concat!("Up to ", 200, " characters.")),
+                __rt::Param::<String>::new("to", "Who\ngets it."),
             );
             let declaration = __rt::Declaration::new(
                 "send",

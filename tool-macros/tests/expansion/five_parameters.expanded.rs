@@ -21,10 +21,10 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     String,
-                >::of("pattern", "Glob pattern, for example `**/*.rs`."),
-                __rt::Param::<bool>::of("case_sensitive", "Whether case matters.")
+                >::new("pattern", "Glob pattern, for example `**/*.rs`."),
+                __rt::Param::<bool>::new("case_sensitive", "Whether case matters.")
                     .default(|| __rt::IntoParam::into_param(true)),
-                __rt::Param::<u32>::of("max_results", "The most results to return.")
+                __rt::Param::<u32>::new("max_results", "The most results to return.")
                     .default(|| __rt::IntoParam::into_param(100))
                     .range(1..=10_000),
                 __rt::Param::<State<Workspace>>::named("workspace").from_host(),

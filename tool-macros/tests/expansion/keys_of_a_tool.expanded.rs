@@ -16,8 +16,8 @@ const _: () = {
     impl __rt::Tool for run_query {
         fn declare() -> __rt::DeclaredTool {
             let params = (
-                __rt::Param::<String>::of("queryText", "The query to run."),
-                __rt::Param::<u32>::of("maxRows", "Maximum number of rows to return.")
+                __rt::Param::<String>::new("queryText", "The query to run."),
+                __rt::Param::<u32>::new("maxRows", "Maximum number of rows to return.")
                     .default(|| __rt::IntoParam::into_param(DEFAULT_ROWS)),
             );
             let declaration = __rt::Declaration::new(

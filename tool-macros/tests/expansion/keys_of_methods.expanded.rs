@@ -28,8 +28,8 @@ const _: () = {
             __rt::Vec::from([
                 {
                     let params = (
-                        __rt::Param::<u64>::of("messageId", "Which.").range(1..),
-                        __rt::Param::<usize>::of("limit", "Size of it, in bytes.")
+                        __rt::Param::<u64>::new("messageId", "Which.").range(1..),
+                        __rt::Param::<usize>::new("limit", "Size of it, in bytes.")
                             .default(|| __rt::IntoParam::into_param(Self::LIMIT)),
                         __rt::Param::<State<Session>>::named("session").from_host(),
                         __rt::Param::<Context>::named("context").from_host(),
@@ -59,10 +59,10 @@ const _: () = {
                 },
                 {
                     let params = (
-                        __rt::Param::<u8>::of("this", "One."),
-                        __rt::Param::<u8>::of("this_", "Two."),
-                        __rt::Param::<u8>::of("params", "Three."),
-                        __rt::Param::<u8>::of("declaration", "Four."),
+                        __rt::Param::<u8>::new("this", "One."),
+                        __rt::Param::<u8>::new("this_", "Two."),
+                        __rt::Param::<u8>::new("params", "Three."),
+                        __rt::Param::<u8>::new("declaration", "Four."),
                     );
                     let declaration = __rt::Declaration::new(
                             "wipe",

@@ -17,19 +17,19 @@ const _: () = {
     impl __rt::Tool for make_account {
         fn declare() -> __rt::DeclaredTool {
             let params = (
-                __rt::Param::<String>::of("user", "The name to log in with.")
+                __rt::Param::<String>::new("user", "The name to log in with.")
                     .length(2..=20)
                     .pattern("^[a-z]+$"),
-                __rt::Param::<String>::of("full_name", "Name of the person.")
+                __rt::Param::<String>::new("full_name", "Name of the person.")
                     .length(..64)
                     .example(__rt::IntoParam::into_param("Ada Lovelace"))
                     .not_blank(),
-                __rt::Param::<String>::of("role", "Permissions of it.")
+                __rt::Param::<String>::new("role", "Permissions of it.")
                     .default(|| __rt::IntoParam::into_param("reader"))
                     .values(["reader", "writer"])
                     .case_sensitive(),
-                __rt::Param::<Option<u8>>::of("age", "In years.").range(18..),
-                __rt::Param::<Vec<String>>::of("tell", "Whom to tell.")
+                __rt::Param::<Option<u8>>::new("age", "In years.").range(18..),
+                __rt::Param::<Vec<String>>::new("tell", "Whom to tell.")
                     .default(|| __rt::IntoParam::into_param(["admin"]))
                     .strict(),
             );

@@ -20,23 +20,23 @@ const _: () = {
     impl __rt::Tool for plot {
         fn declare() -> __rt::DeclaredTool {
             let params = (
-                __rt::Param::<f64>::of("opacity", "From 0 to 1, both included.")
+                __rt::Param::<f64>::new("opacity", "From 0 to 1, both included.")
                     .range(0.0..=1.0),
-                __rt::Param::<usize>::of("colour", "From 0, without the end.")
+                __rt::Param::<usize>::new("colour", "From 0, without the end.")
                     .range(0..COLOURS.len()),
-                __rt::Param::<u32>::of("width", "From 1 on.").range(1..),
-                __rt::Param::<i16>::of("angle", "At most 90.").range(..=90),
-                __rt::Param::<i16>::of("latitude", "Less than 90.").range(-90..90),
+                __rt::Param::<u32>::new("width", "From 1 on.").range(1..),
+                __rt::Param::<i16>::new("angle", "At most 90.").range(..=90),
+                __rt::Param::<i16>::new("latitude", "Less than 90.").range(-90..90),
                 __rt::Param::<
                     Vec<(f64, f64)>,
-                >::of("points", "At least one, at most a hundred.")
+                >::new("points", "At least one, at most a hundred.")
                     .length(1..=100),
                 __rt::Param::<
                     String,
-                >::of("country", "Exactly two characters, both of them letters.")
+                >::new("country", "Exactly two characters, both of them letters.")
                     .length(2..3)
                     .pattern(r"^[A-Z]+$"),
-                __rt::Param::<Option<Vec<Tag>>>::of("tags", "Up to eight.")
+                __rt::Param::<Option<Vec<Tag>>>::new("tags", "Up to eight.")
                     .length(..=8)
                     .values([Tag::Red, Tag::Blue])
                     .strict(),

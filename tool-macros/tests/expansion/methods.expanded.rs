@@ -26,8 +26,8 @@ const _: () = {
             __rt::Vec::from([
                 {
                     let params = (
-                        __rt::Param::<String>::of("key", "Under what."),
-                        __rt::Param::<i64>::of("number", "The number.").range(0..),
+                        __rt::Param::<String>::new("key", "Under what."),
+                        __rt::Param::<i64>::new("number", "The number.").range(0..),
                     );
                     let declaration = __rt::Declaration::new("put", "Remember a number.")
                         .idempotent(true);

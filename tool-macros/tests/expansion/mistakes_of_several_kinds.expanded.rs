@@ -15,7 +15,9 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Tool for send {
         fn declare() -> __rt::DeclaredTool {
-            let _ = __rt::Param::<Address>::of("to", "To whom, judged by the compiler.");
+            let _ = __rt::Param::<
+                Address,
+            >::new("to", "To whom, judged by the compiler.");
             let _ = __rt::Param::<String>::named("text").from_host();
             let _ = __rt::Param::<State<Outbox>>::named("outbox").from_host();
             loop {}

@@ -11,10 +11,10 @@ const _: () = {
     impl __rt_::Tool for __rt {
         fn declare() -> __rt_::DeclaredTool {
             let params = (
-                __rt_::Param::<String>::of("type", "A type."),
-                __rt_::Param::<u8>::of("params", "Parameters."),
-                __rt_::Param::<u8>::of("this", "This."),
-                __rt_::Param::<u8>::of("rt", "The tool itself."),
+                __rt_::Param::<String>::new("type", "A type."),
+                __rt_::Param::<u8>::new("params", "Parameters."),
+                __rt_::Param::<u8>::new("this", "This."),
+                __rt_::Param::<u8>::new("rt", "The tool itself."),
             );
             let declaration = __rt_::Declaration::new(
                 "__rt",

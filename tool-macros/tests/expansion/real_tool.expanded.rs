@@ -19,8 +19,8 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     String,
-                >::of("pattern", "Glob pattern, for example `**/*.rs`."),
-                __rt::Param::<u32>::of("max_results", "The most results to return.")
+                >::new("pattern", "Glob pattern, for example `**/*.rs`."),
+                __rt::Param::<u32>::new("max_results", "The most results to return.")
                     .default(|| __rt::IntoParam::into_param(100))
                     .range(1..=10_000),
                 __rt::Param::<State<Workspace>>::named("workspace").from_host(),

@@ -25,9 +25,9 @@ const _: () = {
             let params = (
                 __rt::Param::<
                     HashMap<String, BTreeMap<i64, Vec<Option<Entry<'static, u8>>>>>,
-                >::of("maps", "By name."),
-                __rt::Param::<(u8, [f32; 3])>::of("pair", "A pair."),
-                __rt::Param::<self::policy::Policy>::of("policy", "By a path."),
+                >::new("maps", "By name."),
+                __rt::Param::<(u8, [f32; 3])>::new("pair", "A pair."),
+                __rt::Param::<self::policy::Policy>::new("policy", "By a path."),
             );
             let declaration = __rt::Declaration::new("merge-maps", "Merge maps.");
             __rt::DeclaredTool::function(

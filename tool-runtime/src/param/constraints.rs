@@ -17,17 +17,17 @@ impl<T> Param<T> {
     ///
     /// For an invalid parameter type, the result has no type either, so that the compiler reports a single error.
     #[allow(clippy::new_ret_no_self, reason = "it is `Self` for every valid type")]
-    pub fn of<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
+    pub fn new<By>(name: &'static str, description: &'static str) -> Declared<T::Param>
     where
         T: ParamSource<By>,
         T::Param: Inner + Unwrapped<<T::Param as Inner>::Type>,
     {
-        T::param(Param::new(name, description)).unwrapped()
+        T::param(Param::unchecked(name, description)).unwrapped()
     }
 
     /// Creates a parameter without a description; [`from_host`](Self::from_host) must follow.
     pub fn named(name: &'static str) -> Self {
-        Self::new(name, "")
+        Self::unchecked(name, "")
     }
 
     /// Requires a type that the host supplies, which needs no description.

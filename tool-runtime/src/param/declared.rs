@@ -23,7 +23,7 @@ pub(crate) struct DefaultValue<T> {
 
 impl<T> Param<T> {
     /// Creates a parameter without checking its type.
-    pub fn new(name: &'static str, description: &'static str) -> Self {
+    pub fn unchecked(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
             description: description.trim(),

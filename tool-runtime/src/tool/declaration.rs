@@ -334,7 +334,7 @@ mod tests {
 
     fn marked<T: Parameter>() -> Value {
         Declaration::new("take", "Take it.")
-            .with_params(&(Param::<T>::new("it", "It."),))
+            .with_params(&(Param::<T>::unchecked("it", "It."),))
             .marked_schema()
             .schema
     }
