@@ -2,6 +2,7 @@
 
 use crate::arguments::policy::Policy;
 use crate::registry::tool_registry::{Concurrency, ToolRegistry};
+#[cfg(feature = "format-assertion")]
 use crate::schema::FormatPolicy;
 
 /// Settings of a registry.
@@ -31,7 +32,7 @@ impl ToolRegistry {
     }
 
     /// Enforces `format` in schemas; off by default, as in JSON Schema, where a format is an annotation. Applies to
-    /// tools that are registered afterwards.
+    /// tools that are registered afterwards. Needs the feature `format-assertion`.
     ///
     /// Enforced are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321,
     /// in ASCII) and `uri` (RFC 3986, with a scheme). Any other text for such a format is `constraint_violated`.
@@ -50,6 +51,7 @@ impl ToolRegistry {
     ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a date of the calendar, for example 2025-01-31, or leave it out"#,
     /// );
     /// ```
+    #[cfg(feature = "format-assertion")]
     #[must_use]
     pub fn with_formats_enforced(mut self, enabled: bool) -> Self {
         self.tools_mut().schemas.formats = if enabled {

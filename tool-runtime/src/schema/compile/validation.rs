@@ -52,7 +52,7 @@ pub(super) fn compile(
     formats: FormatPolicy,
     patterns: &Patterns,
 ) -> Result<Option<Validated>, SchemaError> {
-    let enforces_formats = formats == FormatPolicy::Enforced;
+    let enforces_formats = formats.is_enforced();
     if !mentions_assertions(schema, enforces_formats) {
         return Ok(None);
     }
