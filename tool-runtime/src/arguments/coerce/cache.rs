@@ -202,8 +202,3 @@ impl Cache<'_> {
         self.verdicts = HashMap::new();
     }
 }
-
-/// Returns the cache key of a node.
-pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
-    std::ptr::from_ref(node).addr()
-}

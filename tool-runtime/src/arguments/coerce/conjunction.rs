@@ -1,7 +1,7 @@
 //! Conjunctions (`allOf`) whose parts could not be merged into one schema: a value has to conform to all parts.
 
 use super::Coercer;
-use super::cache::{Trial, address};
+use super::cache::Trial;
 use super::composite::CompositeReading;
 use super::context::{CoercionContext, Stability};
 use crate::arguments::input::tree::node::Node;
@@ -35,7 +35,7 @@ impl<'a> Coercer<'_, 'a, '_> {
         if !self.report.is_trial || self.gives {
             return self.parts(node, parts, at, context);
         }
-        let key = (address(node), Trial::Schema(id), context);
+        let key = (node.address(), Trial::Schema(id), context);
         let known = self.cache.outcomes.get(&key);
         let outcome = known
             .and_then(|known| known.get(at, self.budget))

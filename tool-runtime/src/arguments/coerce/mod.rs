@@ -37,7 +37,7 @@ use crate::schema::compiled::validation::SubschemaId;
 use crate::schema::compiled::{Additional, CompiledSchema, Kind, Plain, SchemaId};
 use crate::wire::depth;
 use crate::wire::issue::{Code, Issue};
-use cache::{Among, Cache, Depth, Outcome, Trial, address};
+use cache::{Among, Cache, Depth, Outcome, Trial};
 use context::CoercionContext;
 use stand_in::may_be_string;
 
@@ -460,7 +460,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             return Ok(None);
         }
         let allowed = depth::MAX_DEPTH.saturating_sub(at.depth());
-        let known = self.cache.decoded.get(&address(node));
+        let known = self.cache.decoded.get(&node.address());
         let decoded = match known {
             // A text that was too deep elsewhere may be allowed here.
             Some(Err(levels)) if *levels < allowed => None,
@@ -469,7 +469,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         let decoded = decoded.unwrap_or_else(|| {
             let read = parse::read_inner(text, allowed).map_err(|TooDeep| allowed);
             let decoded = read.map(|read| read.map(|read| (read.node.levels(), Rc::new(read))));
-            self.cache.decoded.insert(address(node), decoded.clone());
+            self.cache.decoded.insert(node.address(), decoded.clone());
             decoded
         });
         match decoded {

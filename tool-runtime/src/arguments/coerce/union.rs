@@ -5,7 +5,7 @@
 //! the alternative, or else the best [`Score`] (rule 6). The outcome of each trial is cached, so nested unions take
 //! linear time.
 
-use super::cache::{Among, Choice, Outcome, Trial, address};
+use super::cache::{Among, Choice, Outcome, Trial};
 use super::context::CoercionContext;
 use super::{Coercer, NO_LIMITS, opens};
 use crate::arguments::coerce::wanted::{PlainSchema, UnionSchema};
@@ -204,7 +204,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Choice {
-        let key = (address(node), among.owner, context);
+        let key = (node.address(), among.owner, context);
         if let Some(known) = self.cache.choices.get(&key)
             && let Some(choice) = known.get(at, self.budget)
         {
@@ -451,7 +451,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Outcome<'a> {
-        let key = (address(node), trial, context);
+        let key = (node.address(), trial, context);
         if let Some(known) = self.cache.outcomes.get(&key)
             && let Some(outcome) = known.get(at, self.budget)
         {

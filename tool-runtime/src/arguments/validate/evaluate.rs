@@ -131,12 +131,12 @@ impl<'v, 'm> Evaluator<'v, 'm> {
 
     fn scalar(&mut self, id: SubschemaId, node: &Node<'_>, by: Criteria) -> bool {
         let schema = self.validation.subschema(id);
-        self.is_doubtful |= self.refused.contains(&address(node));
+        self.is_doubtful |= self.refused.contains(&node.address());
         let is_within = match node {
             Node::Text(text) => {
                 let limits = schema.text.as_ref();
                 limits.is_none_or(|limits| limits::text_violation(limits, text).is_none())
-                    && is_formatted(schema, text, by)
+                    && schema.is_formatted(text, by)
             }
             Node::Number(number) => {
                 let limits = schema.number.as_ref();
@@ -144,7 +144,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
             }
             _ => true,
         };
-        is_within && has_type(schema, node) && is_allowed(schema, node) && self.in_place(id, node, by, None)
+        is_within && schema.has_type(node) && schema.is_allowed(node) && self.in_place(id, node, by, None)
     }
 
     fn composite(
@@ -154,10 +154,10 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         by: Criteria,
         evaluated: Option<&mut Evaluated>,
     ) -> bool {
-        let key = (address(node), id, by, evaluated.is_some());
+        let key = (node.address(), id, by, evaluated.is_some());
         if !self.verdicts.contains_key(&key) {
-            let outer = std::mem::replace(&mut self.is_doubtful, self.refused.contains(&address(node)));
-            let mut own = evaluated.is_some().then(|| vec![false; parts(node)]);
+            let outer = std::mem::replace(&mut self.is_doubtful, self.refused.contains(&node.address()));
+            let mut own = evaluated.is_some().then(|| vec![false; node.count()]);
             let is_valid = self.composite_keywords(id, node, by, &mut own);
             let verdict = Verdict {
                 is_valid,
@@ -185,12 +185,12 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         evaluated: &mut Option<Evaluated>,
     ) -> bool {
         let schema = self.validation.subschema(id);
-        if !has_type(schema, node) || !is_allowed(schema, node) {
+        if !schema.has_type(node) || !schema.is_allowed(node) {
             return false;
         }
-        let unevaluated = unevaluated(schema, node).filter(|_| by.assertions);
+        let unevaluated = schema.unevaluated(node).filter(|_| by.assertions);
         if unevaluated.is_some() && evaluated.is_none() {
-            *evaluated = Some(vec![false; parts(node)]);
+            *evaluated = Some(vec![false; node.count()]);
         }
         self.applied(id, node, by, evaluated)
             && unevaluated.is_none_or(|rest| self.rest(rest, node, by, evaluated.as_mut()))
@@ -473,11 +473,11 @@ impl<'v, 'm> Evaluator<'v, 'm> {
     /// Returns whether an unchanged value satisfies the keywords of a subschema that coercion does not enforce.
     pub(in crate::arguments) fn assertions_hold(&mut self, id: SubschemaId, node: &Node<'_>) -> bool {
         let (schema, by) = (self.validation.subschema(id), Criteria::ALL);
-        if unevaluated(schema, node).is_some() {
+        if schema.unevaluated(node).is_some() {
             return self.is_valid(id, node, by);
         }
         let holds = match (node, &schema.list, &schema.object) {
-            (Node::Text(text), ..) => is_formatted(schema, text, by),
+            (Node::Text(text), ..) => schema.is_formatted(text, by),
             (Node::List(items), Some(list), _) => list
                 .contains
                 .is_none_or(|contains| self.contains(items, contains, None)),
@@ -489,42 +489,30 @@ impl<'v, 'm> Evaluator<'v, 'm> {
     }
 }
 
-/// Returns the schema of `unevaluatedItems` or `unevaluatedProperties`, by the type of the value.
-pub(in crate::arguments) fn unevaluated(schema: &Subschema, node: &Node<'_>) -> Option<SubschemaId> {
-    match node {
-        Node::List(_) => schema.list.as_ref()?.unevaluated,
-        Node::Object(_) => schema.object.as_ref()?.unevaluated,
-        _ => None,
+impl Subschema {
+    /// Returns the schema of `unevaluatedItems` or `unevaluatedProperties`, by the type of the value.
+    pub(in crate::arguments) fn unevaluated(&self, node: &Node<'_>) -> Option<SubschemaId> {
+        match node {
+            Node::List(_) => self.list.as_ref()?.unevaluated,
+            Node::Object(_) => self.object.as_ref()?.unevaluated,
+            _ => None,
+        }
     }
-}
 
-/// Returns the number of items or members.
-pub(in crate::arguments) fn parts(node: &Node<'_>) -> usize {
-    match node {
-        Node::List(items) => items.len(),
-        Node::Object(members) => members.entries.len(),
-        _ => 0,
+    /// Returns whether a value has one of the types.
+    pub(in crate::arguments) fn has_type(&self, node: &Node<'_>) -> bool {
+        self.types == Types::ALL || self.types.has(node.types())
     }
-}
 
-/// Returns the address of a value.
-pub(in crate::arguments) fn address(node: &Node<'_>) -> usize {
-    std::ptr::from_ref(node).addr()
-}
+    /// Returns whether `enum` and `const` allow a value.
+    pub(in crate::arguments) fn is_allowed(&self, node: &Node<'_>) -> bool {
+        let values = self.values.as_ref();
+        values.is_none_or(|values| limits::membership(values, node, false) == Membership::Is)
+    }
 
-/// Returns whether a value has one of the types.
-pub(in crate::arguments) fn has_type(schema: &Subschema, node: &Node<'_>) -> bool {
-    schema.types == Types::ALL || schema.types.has(node.types())
-}
-
-/// Returns whether `enum` and `const` allow a value.
-pub(in crate::arguments) fn is_allowed(schema: &Subschema, node: &Node<'_>) -> bool {
-    let values = schema.values.as_ref();
-    values.is_none_or(|values| limits::membership(values, node, false) == Membership::Is)
-}
-
-fn is_formatted(schema: &Subschema, text: &str, by: Criteria) -> bool {
-    !by.assertions || schema.format.is_none_or(|format| format.matches(text))
+    fn is_formatted(&self, text: &str, by: Criteria) -> bool {
+        !by.assertions || self.format.is_none_or(|format| format.matches(text))
+    }
 }
 
 fn counts(count: usize, min: Option<u64>, max: Option<u64>) -> bool {

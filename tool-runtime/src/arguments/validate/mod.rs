@@ -17,7 +17,7 @@ use crate::schema::compiled::CompiledSchema;
 use crate::schema::compiled::validation::{SubschemaId, Validation};
 use crate::schema::keywords::pointer;
 use crate::wire::issue::{Code, Issue, Severity};
-use evaluate::{Evaluator, Stop, Verdicts, address};
+use evaluate::{Evaluator, Stop, Verdicts};
 use walk::ValidationWalk;
 
 /// Maximum work of a call: the number of applied subschemas, and the additional number for each value in the arguments.
@@ -163,7 +163,7 @@ struct Places {
 impl Places {
     fn find(&self, node: &Node<'_>, found: &mut HashSet<usize>) {
         if self.is_refused {
-            found.insert(address(node));
+            found.insert(node.address());
         }
         if self.inner.is_empty() {
             return;

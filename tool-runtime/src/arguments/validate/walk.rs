@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::evaluate::{Criteria, Evaluated, Evaluator, address, has_type, is_allowed, parts, unevaluated};
+use super::evaluate::{Criteria, Evaluated, Evaluator};
 use super::messages;
 use crate::arguments::input::tree::node::{Members, Node};
 use crate::arguments::limits;
@@ -77,7 +77,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
                 }
                 _ => {}
             }
-            if let Some(rest) = unevaluated(schema, node) {
+            if let Some(rest) = schema.unevaluated(node) {
                 self.unevaluated(id, rest, node, at);
             }
         }
@@ -86,7 +86,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
 
     /// Returns whether a list or an object was not visited before: several parts of an `allOf` may lead to it.
     fn is_first(&mut self, id: SubschemaId, node: &Node<'_>, enforced: bool) -> bool {
-        parts(node) == 0 || self.visited.insert((address(node), id, enforced))
+        node.count() == 0 || self.visited.insert((node.address(), id, enforced))
     }
 
     /// Adds a finding.
@@ -131,7 +131,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             self.report(at, || messages::denied(at, node));
             return false;
         }
-        if !has_type(schema, node) {
+        if !schema.has_type(node) {
             let (code, types) = (messages::type_code(schema.types), schema.types);
             let wanted = self.expected(id);
             self.report(at, || match (node, wanted) {
@@ -145,7 +145,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             });
             return false;
         }
-        if let Some(values) = schema.values.as_ref().filter(|_| !is_allowed(schema, node)) {
+        if let Some(values) = schema.values.as_ref().filter(|_| !schema.is_allowed(node)) {
             self.report(at, || reported::not_among(values, node));
             return false;
         }
@@ -468,7 +468,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             };
             return find(self, structure).map_or(AlternativeMatch::None, AlternativeMatch::One);
         }
-        let typed = |schema: &&SubschemaId| has_type(self.validation.subschema(**schema), node);
+        let typed = |schema: &&SubschemaId| self.validation.subschema(**schema).has_type(node);
         let mut typed = schemas.iter().filter(typed);
         match (typed.next(), typed.next()) {
             (Some(only), None) => AlternativeMatch::One(*only),
@@ -525,7 +525,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
     #[inline(never)]
     fn unevaluated(&mut self, id: SubschemaId, rest: SubschemaId, node: &Node<'_>, at: &Path<'_>) {
         let by = self.criteria();
-        let mut evaluated: Option<Evaluated> = Some(vec![false; parts(node)]);
+        let mut evaluated: Option<Evaluated> = Some(vec![false; node.count()]);
         if !self.is_certain(|evaluator| evaluator.applied(id, node, by, &mut evaluated)) {
             return;
         }

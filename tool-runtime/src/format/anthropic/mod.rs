@@ -14,7 +14,7 @@ use crate::wire::message::{Block, Message, MessageContent};
 use crate::wire::result::ToolResult;
 
 use super::fields::{FormatError, text};
-use super::strict::{NotStrict, StrictTool, Subset, strict};
+use super::strict::{NotStrict, StrictTool, Subset};
 
 #[cfg(feature = "stream")]
 pub use reader::ResponseReader;
@@ -41,7 +41,7 @@ pub fn tool(definition: &ToolDefinition) -> Value {
 ///
 /// Returns an error if the schema cannot be converted; send [`tool`] without `strict` then.
 pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
-    strict(Subset::Anthropic, definition, |schema| {
+    Subset::Anthropic.strict_tool(definition, |schema| {
         let mut definition = definition.clone();
         definition.input_schema = schema;
         definition.strict = Some(true);

@@ -22,13 +22,13 @@ use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Content, ToolResult};
 
 use super::fields::{FormatError, image, image_url, text};
-use super::strict::{NotStrict, StrictTool, Subset, strict};
+use super::strict::{NotStrict, StrictTool, Subset};
 
 /// The chat completions API.
 pub mod chat {
     use super::{
         Content, FormatError, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition, ToolResult, Value,
-        function, json, list, strict, text, text_block,
+        function, json, list, text, text_block,
     };
 
     #[cfg(feature = "stream")]
@@ -80,8 +80,7 @@ pub mod chat {
     ///
     /// Returns an error if the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
-        strict(
-            Subset::OpenAi,
+        Subset::OpenAi.strict_tool(
             definition,
             |schema| json!({ "type": "function", "function": function(definition, schema, true) }),
         )
@@ -157,7 +156,7 @@ pub mod chat {
 pub mod responses {
     use super::{
         Block, Content, FormatError, Map, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition,
-        ToolResult, Value, function, image, image_url, json, list, strict, text, text_block,
+        ToolResult, Value, function, image, image_url, json, list, text, text_block,
     };
 
     #[cfg(feature = "stream")]
@@ -194,9 +193,7 @@ pub mod responses {
     ///
     /// Returns an error if the schema cannot be converted; send [`tool`] then.
     pub fn strict_tool(definition: &ToolDefinition) -> Result<StrictTool, NotStrict> {
-        strict(Subset::OpenAi, definition, |schema| {
-            flat(function(definition, schema, true))
-        })
+        Subset::OpenAi.strict_tool(definition, |schema| flat(function(definition, schema, true)))
     }
 
     fn flat(function: Map<String, Value>) -> Value {

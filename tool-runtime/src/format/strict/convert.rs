@@ -363,7 +363,7 @@ impl<'a> Conversion<'a> {
         let mut text = description.to_owned();
         let mut kept = Vec::new();
         for (keyword, value) in keywords {
-            match keywords::treatment(self.subset, type_name, keyword, value, description) {
+            match self.subset.treatment(type_name, keyword, value, description) {
                 Treatment::Ignore => {}
                 Treatment::Keep => kept.push((keyword.clone(), value.clone())),
                 Treatment::MoveToDescription(sentence) => {

@@ -21,61 +21,111 @@ pub(super) enum Treatment {
     Drop,
 }
 
-/// Returns the treatment of a keyword in a schema with the type `type_name` (empty for a union or a reference) and
-/// this description.
-pub(super) fn treatment(
-    subset: Subset,
-    type_name: &str,
-    keyword: &str,
-    value: &Value,
-    description: &str,
-) -> Treatment {
-    match keyword {
-        "type"
-        | "description"
-        | "properties"
-        | "required"
-        | "items"
-        | "anyOf"
-        | "oneOf"
-        | "$ref"
-        | "$defs"
-        | "definitions"
-        | "additionalProperties"
-        | "title"
-        | "$schema"
-        | "$id"
-        | "$comment" => Treatment::Ignore,
-        // The constraint is redundant.
-        "nullable" if *value == Value::Bool(false) => Treatment::Ignore,
-        "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
-            Treatment::MoveToDescription(format!("One of {value}."))
+impl Subset {
+    /// Returns the treatment of a keyword in a schema with the type `type_name` (empty for a union or a reference) and
+    /// this description.
+    pub(super) fn treatment(
+        self,
+        type_name: &str,
+        keyword: &str,
+        value: &Value,
+        description: &str,
+    ) -> Treatment {
+        match keyword {
+            "type"
+            | "description"
+            | "properties"
+            | "required"
+            | "items"
+            | "anyOf"
+            | "oneOf"
+            | "$ref"
+            | "$defs"
+            | "definitions"
+            | "additionalProperties"
+            | "title"
+            | "$schema"
+            | "$id"
+            | "$comment" => Treatment::Ignore,
+            // The constraint is redundant.
+            "nullable" if *value == Value::Bool(false) => Treatment::Ignore,
+            "enum" | "const" if matches!(type_name, "" | "object" | "array") => {
+                Treatment::MoveToDescription(format!("One of {value}."))
+            }
+            "enum" | "const" => Treatment::Keep,
+            "default" if self == Subset::Anthropic => Treatment::Keep,
+            "default" => Treatment::AddToDescription(format!("Default: {value}.")),
+            "examples" => examples(value, description),
+            "pattern" if type_name == "string" => self.pattern(value),
+            "format" if type_name == "string" => self.format(value),
+            "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+                if is_number(type_name) =>
+            {
+                self.limit(keyword, value)
+            }
+            "minItems" | "maxItems" if type_name == "array" => self.items(keyword, value),
+            "minLength" if type_name == "string" => count("At least", value, "character"),
+            "maxLength" if type_name == "string" => count("At most", value, "character"),
+            "uniqueItems" if type_name == "array" && *value == Value::Bool(true) => {
+                Treatment::MoveToDescription("No item twice.".to_owned())
+            }
+            // Limits of other types do not apply.
+            "pattern" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
+            | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength" | "maxLength" | "uniqueItems"
+                if !type_name.is_empty() =>
+            {
+                Treatment::Ignore
+            }
+            _ => Treatment::Drop,
         }
-        "enum" | "const" => Treatment::Keep,
-        "default" if subset == Subset::Anthropic => Treatment::Keep,
-        "default" => Treatment::AddToDescription(format!("Default: {value}.")),
-        "examples" => examples(value, description),
-        "pattern" if type_name == "string" => pattern(subset, value),
-        "format" if type_name == "string" => format(subset, value),
-        "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
-            if is_number(type_name) =>
-        {
-            limit(subset, keyword, value)
+    }
+
+    fn limit(self, keyword: &str, value: &Value) -> Treatment {
+        if self == Subset::OpenAi {
+            return Treatment::Keep;
         }
-        "minItems" | "maxItems" if type_name == "array" => items(subset, keyword, value),
-        "minLength" if type_name == "string" => count("At least", value, "character"),
-        "maxLength" if type_name == "string" => count("At most", value, "character"),
-        "uniqueItems" if type_name == "array" && *value == Value::Bool(true) => {
-            Treatment::MoveToDescription("No item twice.".to_owned())
+        Treatment::MoveToDescription(match keyword {
+            "minimum" => format!("At least {value}."),
+            "maximum" => format!("At most {value}."),
+            "exclusiveMinimum" => format!("More than {value}."),
+            "exclusiveMaximum" => format!("Less than {value}."),
+            _ => format!("A multiple of {value}."),
+        })
+    }
+
+    fn items(self, keyword: &str, value: &Value) -> Treatment {
+        match (self, keyword) {
+            (Subset::OpenAi, _) => Treatment::Keep,
+            (Subset::Anthropic, "minItems") if matches!(value.as_u64(), Some(0 | 1)) => Treatment::Keep,
+            (Subset::Anthropic, "minItems") => count("At least", value, "item"),
+            (Subset::Anthropic, _) => count("At most", value, "item"),
         }
-        // Limits of other types do not apply.
-        "pattern" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
-        | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength" | "maxLength" | "uniqueItems"
-            if !type_name.is_empty() =>
-        {
-            Treatment::Ignore
+    }
+
+    fn pattern(self, value: &Value) -> Treatment {
+        let text = value.as_str().unwrap_or_default();
+        let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+        let has_lookaround = has(&["(?=", "(?!", "(?<=", "(?<!"]);
+        let has_backreference = (1..10).any(|group| text.contains(&format!("\\{group}"))) || has(&["\\k<"]);
+        let is_unsupported = match self {
+            Subset::OpenAi => has_lookaround,
+            Subset::Anthropic => has_lookaround || has_backreference || has(&["\\b", "\\B"]),
+        };
+        if is_unsupported {
+            return Treatment::MoveToDescription(format!("Matches the regular expression `{text}`."));
         }
-        _ => Treatment::Drop,
+        Treatment::Keep
+    }
+
+    fn format(self, value: &Value) -> Treatment {
+        match value.as_str() {
+            Some(
+                "date-time" | "time" | "date" | "duration" | "email" | "hostname" | "ipv4" | "ipv6" | "uuid",
+            ) => Treatment::Keep,
+            Some("uri") if self == Subset::Anthropic => Treatment::Keep,
+            Some(other) => Treatment::MoveToDescription(format!("Format: {other}.")),
+            None => Treatment::Drop,
+        }
     }
 }
 
@@ -120,55 +170,7 @@ fn is_number(type_name: &str) -> bool {
     matches!(type_name, "number" | "integer")
 }
 
-fn limit(subset: Subset, keyword: &str, value: &Value) -> Treatment {
-    if subset == Subset::OpenAi {
-        return Treatment::Keep;
-    }
-    Treatment::MoveToDescription(match keyword {
-        "minimum" => format!("At least {value}."),
-        "maximum" => format!("At most {value}."),
-        "exclusiveMinimum" => format!("More than {value}."),
-        "exclusiveMaximum" => format!("Less than {value}."),
-        _ => format!("A multiple of {value}."),
-    })
-}
-
-fn items(subset: Subset, keyword: &str, value: &Value) -> Treatment {
-    match (subset, keyword) {
-        (Subset::OpenAi, _) => Treatment::Keep,
-        (Subset::Anthropic, "minItems") if matches!(value.as_u64(), Some(0 | 1)) => Treatment::Keep,
-        (Subset::Anthropic, "minItems") => count("At least", value, "item"),
-        (Subset::Anthropic, _) => count("At most", value, "item"),
-    }
-}
-
-fn pattern(subset: Subset, value: &Value) -> Treatment {
-    let text = value.as_str().unwrap_or_default();
-    let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-    let has_lookaround = has(&["(?=", "(?!", "(?<=", "(?<!"]);
-    let has_backreference = (1..10).any(|group| text.contains(&format!("\\{group}"))) || has(&["\\k<"]);
-    let is_unsupported = match subset {
-        Subset::OpenAi => has_lookaround,
-        Subset::Anthropic => has_lookaround || has_backreference || has(&["\\b", "\\B"]),
-    };
-    if is_unsupported {
-        return Treatment::MoveToDescription(format!("Matches the regular expression `{text}`."));
-    }
-    Treatment::Keep
-}
-
-fn format(subset: Subset, value: &Value) -> Treatment {
-    match value.as_str() {
-        Some(
-            "date-time" | "time" | "date" | "duration" | "email" | "hostname" | "ipv4" | "ipv6" | "uuid",
-        ) => Treatment::Keep,
-        Some("uri") if subset == Subset::Anthropic => Treatment::Keep,
-        Some(other) => Treatment::MoveToDescription(format!("Format: {other}.")),
-        None => Treatment::Drop,
-    }
-}
-
-/// Returns a sentence with the examples that the description does not contain.
+/// Examples that the description does not contain.
 fn examples(value: &Value, description: &str) -> Treatment {
     let examples = value.as_array().into_iter().flatten();
     let unnamed = examples.filter(|example| match example {

@@ -86,30 +86,32 @@ pub struct StrictTool {
     pub notes: Vec<Note>,
 }
 
-/// Converts a tool into a strict form; `wrap` creates it from the converted schema.
-///
-/// # Errors
-///
-/// Returns an error if the schema cannot be converted to the subset, or exceeds the API's limits.
-pub(super) fn strict(
-    subset: Subset,
-    definition: &ToolDefinition,
-    wrap: impl FnOnce(Value) -> Value,
-) -> Result<StrictTool, NotStrict> {
-    let not_strict = |path, reason| NotStrict {
-        tool: definition.name.clone(),
-        path,
-        reason,
-    };
-    let schema = schema::expand_nullable(&definition.input_schema);
-    let (converted, notes) = Conversion::new(subset, &schema)
-        .run()
-        .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
-    // Registration rejects some schemas that have no strict form: below an `$id`, for example, `#/$defs/…` would
-    // change its meaning.
-    schema::check(&schema, &Patterns::default()).map_err(|error| not_strict(error.path, error.reason))?;
-    Ok(StrictTool {
-        tool: wrap(converted),
-        notes,
-    })
+impl Subset {
+    /// Converts a tool into a strict form; `wrap` creates it from the converted schema.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the schema cannot be converted to the subset, or exceeds the API's limits.
+    pub(in crate::format) fn strict_tool(
+        self,
+        definition: &ToolDefinition,
+        wrap: impl FnOnce(Value) -> Value,
+    ) -> Result<StrictTool, NotStrict> {
+        let not_strict = |path, reason| NotStrict {
+            tool: definition.name.clone(),
+            path,
+            reason,
+        };
+        let schema = schema::expand_nullable(&definition.input_schema);
+        let (converted, notes) = Conversion::new(self, &schema)
+            .run()
+            .map_err(|ConversionError { path, reason }| not_strict(path, reason))?;
+        // Registration rejects some schemas that have no strict form: below an `$id`, for example, `#/$defs/…` would
+        // change its meaning.
+        schema::check(&schema, &Patterns::default()).map_err(|error| not_strict(error.path, error.reason))?;
+        Ok(StrictTool {
+            tool: wrap(converted),
+            notes,
+        })
+    }
 }

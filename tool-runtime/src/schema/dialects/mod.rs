@@ -25,16 +25,16 @@ pub(crate) use apis::refusals;
 
 /// Corrections of each subschema, in this order; outer subschemas first.
 const SUBSCHEMA_CORRECTIONS: [fn(&mut CorrectedSchema<'_>); 10] = [
-    keywords::read_empty_lists,      // `"properties": []`
-    keywords::remove_empty_required, // `"required": {}`
-    keywords::remove_null,           // `"required": null`
-    keywords::read_string_schemas,   // `"properties": { "a": "string" }`
-    keywords::read_type_words,       // `"type": "float"`
-    keywords::move_required,         // `"required": true` in a property
-    keywords::read_exclusive_limits, // `"minimum": 0, "exclusiveMinimum": true`
-    enums::move_to_items,            // `"type": "array", "enum": ["a"]`
-    enums::parse_texts,              // `"type": "integer", "enum": ["1"]`
-    keywords::remove_duplicates,     // `"required": ["a", "a"]`
+    |schema| schema.read_empty_lists(),      // `"properties": []`
+    |schema| schema.remove_empty_required(), // `"required": {}`
+    |schema| schema.remove_null(),           // `"required": null`
+    |schema| schema.read_string_schemas(),   // `"properties": { "a": "string" }`
+    |schema| schema.read_type_words(),       // `"type": "float"`
+    |schema| schema.move_required(),         // `"required": true` in a property
+    |schema| schema.read_exclusive_limits(), // `"minimum": 0, "exclusiveMinimum": true`
+    |schema| schema.move_to_items(),         // `"type": "array", "enum": ["a"]`
+    |schema| schema.parse_texts(),           // `"type": "integer", "enum": ["1"]`
+    |schema| schema.remove_duplicates(),     // `"required": ["a", "a"]`
 ];
 
 /// Corrections of a whole schema.

@@ -45,6 +45,20 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// Returns the number of items or members.
+    pub(in crate::arguments) fn count(&self) -> usize {
+        match self {
+            Self::List(items) => items.len(),
+            Self::Object(members) => members.entries.len(),
+            _ => 0,
+        }
+    }
+
+    /// Returns the address, as a key of caches: a node does not move while arguments are read.
+    pub(in crate::arguments) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Creates a number from text in JSON syntax.
     pub(crate) fn number(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Number(Number {
