@@ -190,7 +190,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// Returns the output of a tool; `None` if the function is neither `async` nor blocking, too.
+/// Returns the output of a tool; `None` for an invalid output, and for a function that is neither `async` nor blocking.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
     if sig.asyncness.is_none() && tool.blocking.is_none() {

@@ -63,7 +63,7 @@ pub(super) struct Matches {
 #[derive(Debug)]
 pub(super) enum SearchError {
     Chunk(ChunkError),
-    /// The offset is beyond the end; has the number of characters in the file.
+    /// The offset is beyond the end. The value is the number of characters in the file.
     BeyondEnd(u64),
 }
 

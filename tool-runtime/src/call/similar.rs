@@ -40,7 +40,7 @@ fn rank(sent: &str, name: &str) -> Option<usize> {
             return Some(edits);
         }
     }
-    // With a prefix, such as `functions.search`. Ranks after all misspelt names.
+    // A name with a prefix, such as `functions.search`, ranks after all misspelt names.
     let contained = sent.contains(name) || name.contains(sent);
     (contained && shorter > MIN_LENGTH).then_some(MAX_LENGTH + longer - shorter)
 }

@@ -154,7 +154,7 @@ impl<T: Parameter> Param<T> {
     note = "parameters that the host supplies have none of them, nor has a `Patch`: what is absent is `Keep`"
 )]
 pub trait ToJson<By>: Parameter {
-    /// Always `Self`.
+    /// Type of the value, always `Self`.
     type Value: Serialize;
 
     /// Sets the default.
@@ -235,7 +235,7 @@ impl<T: Numeric> Numeric for Patch<T> {
     note = "for a number write `range = a..=b`"
 )]
 pub trait HasLength {
-    /// Always `u64`. (With a plain `u64`, errors about the type would not point to the key.)
+    /// Type of the length, always `u64`. With a plain `u64`, errors about the type would not point to the key.
     type Length: Serialize + Clone + Into<u64>;
     /// Keyword of the minimum length.
     const MIN_KEYWORD: &'static str;
@@ -283,7 +283,7 @@ impl<T: HasLength> HasLength for Patch<T> {
     label = "`pattern` and `not_blank` need a string type"
 )]
 pub trait StringType {
-    /// Always `&str`; see [`HasLength::Length`].
+    /// Type of the pattern, always `&str`; see [`HasLength::Length`].
     type Pattern: Serialize;
 }
 

@@ -72,7 +72,7 @@ impl Outcome {
 /// The end of a call.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ending {
-    /// `None` for a call that is not read, or has no arguments.
+    /// Status of the arguments; `None` for a call that is not read, or has no arguments.
     pub(crate) status: Option<Status>,
     /// Whether some pieces may belong to another call.
     pub(crate) ambiguous: bool,

@@ -87,7 +87,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(kept.map(|(_, item)| item.clone()).collect())
     }
 
-    /// Returns whether a list for a list of lists has no list in it, so that it can be read as the only item.
+    /// Returns whether a value for a list of lists is a list without inner lists, which can be read as the only item.
     fn is_only_item(&self, items: &[Node<'_>], list: &List, context: CoercionContext) -> bool {
         let nested = match list.additional {
             Additional::Of(item) => self.compiled.schema(item).types.without(Types::NULL) == Types::ARRAY,
@@ -139,7 +139,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             );
             Issue::warning(Code::ScalarCoercedToList, "", message)
         });
-        // The warning about the list comes before its item's.
+        // The warning about the list comes before the warnings about its item.
         let found = self.report.since(mark);
         found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {

@@ -188,7 +188,7 @@ impl<'de> Cursor<'de> for Tokens<'de> {
     #[inline(always)]
     #[allow(
         clippy::inline_always,
-        reason = "what a type makes of each is known there: several % of a call"
+        reason = "the type is known at the call, which saves several % of a call"
     )]
     fn read(&mut self) -> Result<Json<'de, Self>, DeserializeError> {
         self.skip_space();

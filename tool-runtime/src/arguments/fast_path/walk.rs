@@ -179,7 +179,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
             Json::Number(number) => {
                 self.scalar = C::scalar(Scalar::Number(number));
                 if self.unions > 0 && is_zero_with_sign(number) {
-                    // Alternatives of integers read it as `0`, others do not: no trial may end with it.
+                    // `-0` is `0` for alternatives with integers and not for others, so no trial may depend on it.
                     self.work = 0;
                 }
                 self::number(schema, number)

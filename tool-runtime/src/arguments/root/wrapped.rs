@@ -39,14 +39,14 @@ const NAME: &str = "name";
 /// Placement of the parameters in the arguments.
 #[derive(Debug)]
 pub(crate) enum Layout<'a> {
-    /// At the top level, or missing.
+    /// Parameters at the top level, or no parameters.
     AsSent,
-    /// Inside an envelope.
+    /// Parameters inside an envelope.
     Unwrapped {
         parameters: Node<'a>,
         warnings: Vec<Issue>,
     },
-    /// Inside a key that is not unwrapped.
+    /// Parameters inside a key that is not unwrapped.
     Refused(Issue),
 }
 
