@@ -233,11 +233,11 @@ impl TurnTable {
     fn all_of(&self, client: &Principal) -> Vec<Arc<RunningTurn>> {
         let turns = self.lock();
         let order = turns.clients.get(client).map(|of_client| &of_client.order);
-        let kept = order.into_iter().flatten().filter_map(|(request, number)| {
+        let kept = order.into_iter().flatten().filter_map(|position| {
             turns
                 .by_request
-                .get(request)
-                .filter(|kept| kept.number == *number)
+                .get(&position.request)
+                .filter(|kept| kept.number == position.number)
         });
         kept.map(|kept| Arc::clone(&kept.running)).collect()
     }
