@@ -34,7 +34,7 @@
 //! assert_eq!(status, std::process::ExitCode::SUCCESS);
 //! ```
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod outcome;
 mod options;
 mod terminal;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Memory of a request is often freed by another thread than the one that allocated it. The C library's allocator makes threads wait for
-/// each other then, which took a third of the time of a request.
+/// Memory of a request is often allocated by one thread and freed by another. The C library's allocator makes threads wait for each other
+/// then, which took a third of the time of a request.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

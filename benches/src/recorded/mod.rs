@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -- recorded DIR`; [README.md](../../README.md#recorded-answers) names the repositories for `DIR`.
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod python;
 mod questions;
 mod checker;

@@ -1,6 +1,6 @@
 //! `check`: checks recorded calls against their schemas.
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod captured_warnings;
 mod schemas;
 mod issue_counts;

@@ -1,6 +1,6 @@
 //! `repair`: repairs one text, texts in JSON lines, or the calls in a stream.
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod line_column;
 mod excerpt;
 mod explain;

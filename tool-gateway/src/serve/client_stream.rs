@@ -13,7 +13,7 @@ use crate::server::body::idle::{IdleTimeout, IdleTimer};
 
 /// A connection that fails if a client takes too long to send the head of a request, or reads nothing of a response.
 ///
-/// hyper limits the time between requests. Its timer for a head would also begin at the end of the request before.
+/// hyper limits the time between requests. hyper's timer for a head would also start at the end of the previous request.
 pub(super) struct ClientStream<S> {
     stream: S,
     heads: Arc<Heads>,
@@ -30,14 +30,14 @@ pub(super) struct ClientStream<S> {
 pub(super) struct Heads(AtomicUsize);
 
 impl Heads {
-    /// Notes that a head is complete, or that the response to its request begins.
+    /// Records that a head is complete, or that the response to a request begins.
     pub(super) fn next(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl<S> ClientStream<S> {
-    /// A client has `idle` for the head of a request after its first byte, and for each write.
+    /// Creates a connection with the timeout `idle` for the head of a request, from its first byte, and for each write.
     pub(super) fn new(stream: S, heads: Arc<Heads>, idle: Duration) -> Self {
         Self {
             stream,

@@ -19,10 +19,10 @@ use super::client_stream::{ClientStream, Heads};
 use crate::self_wakes::SelfWakes;
 use crate::settings::limits::Limits;
 
-/// Times that a client has.
+/// Timeouts of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientTimes {
-    /// Time for the head of a request, and for a write of a response.
+    /// Timeout of the head of a request, and of a write of a response.
     pub(crate) idle: Duration,
     /// Time from the end of a response to the next request.
     pub(crate) keep_alive: Duration,
@@ -101,7 +101,7 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     async move {
         let wakes = SelfWakes::default();
         if let Err(error) = poll_fn(|cx| wakes.poll(cx, |cx| connection.as_mut().poll(cx))).await {
-            tracing::debug!(%error, "a connection broke off");
+            tracing::debug!(%error, "a connection failed");
         }
     }
 }
@@ -141,13 +141,13 @@ mod tests {
         keep_alive: Duration::from_secs(75),
     };
 
-    /// The client's end of a connection, and its server.
+    /// Returns the client's end of a connection, and its server.
     fn connect(router: Router) -> (DuplexStream, JoinHandle<()>) {
         let (client, server) = tokio::io::duplex(1000);
         (client, tokio::spawn(connection(server, router, TIMES, None)))
     }
 
-    /// Number of seconds until the server closes a connection on which a client sends this and reads everything.
+    /// Returns the number of seconds until the server closes a connection on which a client sends this text and reads all responses.
     async fn closed_after(router: Router, sent: &[(u64, &str)]) -> (u64, String) {
         let (client, server) = connect(router);
         let (mut read, mut write) = tokio::io::split(client);
@@ -190,7 +190,7 @@ mod tests {
             (&[(0, GET)], 75, 1),
             (&[(0, GET), (70, GET)], 145, 2),
             (&[(0, "GET / HTTP/1.1\r\nho")], 30, 0),
-            // All of a head has one time.
+            // The timeout applies to the whole head.
             (&[(0, "G"), (20, "ET / HTTP/1.1\r\n"), (5, "host: ")], 30, 0),
             (
                 &[(0, GET), (40, "GET"), (29, " / HTTP/1.1\r\nhost: a\r\n\r\n")],
@@ -235,7 +235,7 @@ mod tests {
         let (mut client, server) = connect(Router::new().route("/", get(endless)));
         let began = Instant::now();
         client.write_all(GET.as_bytes()).await.unwrap();
-        // A slow reader is not closed.
+        // A slow reader keeps its connection.
         for _ in 0..5 {
             tokio::time::sleep(Duration::from_secs(29)).await;
             assert!(client.read(&mut [0; 100]).await.unwrap() > 0);

@@ -1,6 +1,6 @@
 //! `tool-gateway serve`: starts the server, and shuts it down gracefully.
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod log_lines;
 mod log;
 mod client_stream;
@@ -62,19 +62,19 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         .into_result()
         .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
     if options.check_config {
-        // The address and the file may be in use by the running server whose next configuration this is.
+        // The running server, which may restart with this configuration, uses the address and the file.
         print("the configuration is right");
         return Ok(Outcome::Success);
     }
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         Failure::Message(format!(
-            "{listen} cannot be listened on: {error}; choose another with --listen"
+            "cannot listen on {listen}: {error}; choose another address with --listen"
         ))
     })?;
     let address = listener.local_addr().unwrap_or(listen);
     gateway.create_offload_directory().map_err(|error| {
         Failure::Message(format!(
-            "offload.directory: {error}; name another, or change its permissions"
+            "offload.directory: {error}; name another directory, or change its permissions"
         ))
     })?;
     let store = settings.sessions.open(&settings.store);
@@ -82,7 +82,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     let gateway = gateway.with_shared_store(store);
     // A process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
-        .map_err(|error| Failure::Message(format!("signals cannot be listened to: {error}")))?;
+        .map_err(|error| Failure::Message(format!("the signal handlers cannot be installed: {error}")))?;
     let base_path = settings.base_path.as_str();
     let metrics = metrics_listener(settings.metrics.listen).await?;
     let started = Started {

@@ -31,7 +31,7 @@ pub(crate) fn start(shared: &Arc<Shared>) {
     });
 }
 
-/// Removes all that has expired. Returns whether the gateway still exists.
+/// Removes expired sessions and turns. Returns whether the gateway still exists.
 async fn sweep(gateway: &Weak<Shared>) -> bool {
     loop {
         let Some(shared) = gateway.upgrade() else {
@@ -65,7 +65,7 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
-    /// Expired sessions are personal data that nothing needs.
+    /// Expired sessions may contain personal data, and are removed even without requests.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_left_after_thirty_days_without_a_request() {
         let memory = MemoryStore::new().with_clock(clock::tests::paused());
@@ -77,7 +77,7 @@ mod tests {
         for store in stores {
             let gateway = Gateway::new(ToolRegistry::new(), ScriptUpstream::embedded());
             let _router = gateway.with_shared_store(Arc::clone(&store)).router();
-            // More than one step removes, and turns that wait.
+            // More sessions than one step removes, and suspended turns.
             for number in 0..300 {
                 save(
                     &*store,

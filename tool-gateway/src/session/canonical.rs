@@ -97,7 +97,7 @@ pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
     tools.iter().map(without_nulls).collect()
 }
 
-/// Joins the neighbouring texts of canonical content, and removes their white space, for the look-up key of a message of the model. Without
+/// Joins neighbouring texts of canonical content, and removes their white space, for the look-up key of an assistant message. Without
 /// `has_input`, removes the arguments of calls.
 pub(super) fn joined(blocks: &[Value], has_input: bool) -> Vec<Cow<'_, Value>> {
     let mut joined: Vec<Cow<'_, Value>> = Vec::new();

@@ -72,7 +72,7 @@ struct Content {
 }
 
 impl Content {
-    /// Creates the digests of content that is not the model's.
+    /// Creates the digests of content that is not from the model.
     fn exact(digest: Digest) -> Self {
         Self {
             exact: digest,
@@ -171,7 +171,7 @@ impl ChainKey {
             .settings()
             .filter(|(name, _)| !matches!(*name, "system" | "stream"))
             .collect();
-        // Of repeated fields, the last one counts.
+        // The last of repeated fields counts.
         settings.sort_by_key(|(name, _)| *name);
         let written = settings
             .iter()

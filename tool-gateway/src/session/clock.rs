@@ -115,7 +115,7 @@ pub(crate) mod tests {
     #[test]
     fn nothing_is_removed_for_one_ttl_after_the_clocks_differ() {
         let tables: [&[(u64, u64, bool)]; 6] = [
-            // Both clocks move alike, or nearly so.
+            // Both clocks advance equally, or nearly so.
             &[(10_000, 0, true), (90_000, 80_000, true), (90_301, 80_001, true)],
             // The wall clock is set forward.
             &[
@@ -139,9 +139,9 @@ pub(crate) mod tests {
                 (11_499, 1_509, false),
                 (11_500, 1_510, true),
             ],
-            // Exactly five minutes are no change, and more later count from the beginning.
+            // A difference of exactly five minutes is not a change, and later differences add up.
             &[(10_000, 0, true), (10_301, 1, true), (10_303, 2, false)],
-            // A monotonic clock that stops, as in a suspended machine.
+            // The monotonic clock stops, like on a suspended machine.
             &[(10_000, 0, true), (1_000_000, 1, false), (1_001_000, 1_001, true)],
         ];
         for table in tables {

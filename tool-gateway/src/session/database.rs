@@ -51,7 +51,7 @@ impl FileDatabase {
         })
     }
 
-    /// Opens or creates a file as [`open`](Self::open) does, with another access to it.
+    /// Opens or creates a file like [`open`](Self::open), with another way of access.
     pub(super) fn open_with(path: &Path, open_storage: OpenStorage) -> Result<Self, StoreError> {
         Ok(Self {
             path: path.to_owned(),
@@ -164,7 +164,7 @@ fn open(path: &Path, open_storage: OpenStorage, creates: bool) -> Result<Databas
     let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| failed(&CORRUPTED))?;
     opened.map_err(|error| match error {
         DatabaseError::DatabaseAlreadyOpen => {
-            failed(&"another process has it open; stop that one, or name another file")
+            failed(&"another process has the file open; stop that process, or name another file")
         }
         error => failed(&format_args!(
             "{error}; name another file, or restore it from a backup"
@@ -191,7 +191,7 @@ fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Res
     Ok(file)
 }
 
-/// Creates a file that only the owner may read. A link in its place is not followed.
+/// Creates a file that only the owner may read. A link in place of the file is not followed.
 fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -203,7 +203,8 @@ fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens an existing file. A symbolic link is an error, and so is a file that other users may read: sessions contain what users wrote.
+/// Opens an existing file. A symbolic link is an error, and so is a file that other users may read, since sessions contain messages of
+/// users.
 fn open_existing(path: &Path) -> io::Result<File> {
     let found = fs::symlink_metadata(path)?;
     if found.is_symlink() {
@@ -216,7 +217,7 @@ fn open_existing(path: &Path) -> io::Result<File> {
     {
         use std::os::unix::fs::MetadataExt as _;
         let opened = file.metadata()?;
-        // A link may have replaced the file since the first look.
+        // A link may have replaced the file since the first check.
         if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
             return Err(io::Error::other("another file has replaced it; try again"));
         }
@@ -324,7 +325,7 @@ mod tests {
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         open().unwrap();
-        // Also a link to nothing, in whose place a file would be created.
+        // Also a dangling link, whose target would be created.
         let target = root.join("target.redb");
         fs::rename(&path, &target).unwrap();
         symlink(&target, &path).unwrap();

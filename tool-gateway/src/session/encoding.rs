@@ -8,7 +8,7 @@ use super::store::StoreError;
 /// The version of records and of the tables of a file.
 pub(super) const VERSION: u32 = 6;
 
-/// The oldest version that is read.
+/// Oldest version that this program reads.
 pub(super) const OLDEST_VERSION: u32 = 5;
 
 /// Maximum size of a record in bytes. A turn contains the content of its requests and responses.

@@ -16,8 +16,9 @@ use super::store::{
     SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
 };
 
-/// Keeps sessions in memory, up to a number of turns and a size of each client and of all. A client over its caps loses what expires first:
-/// the oldest turns of a session, and the session with its last turn. Over a cap of all clients, the client that takes most does.
+/// Keeps sessions in memory, up to a number of turns and a size, for each client and for all clients. A client above its limits loses the
+/// entries that expire first: the oldest turns of a session, and the session with its last turn. Above a limit of all clients, the client
+/// with the most turns or bytes loses entries.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,16 +38,16 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// Estimated sizes in bytes of the entries that a turn has in the tables, of one of its calls, of a session, and of one of its keys.
+/// Estimated sizes in bytes: entries of a turn in the tables, entries of a call, entries of a session, entries of a session key.
 const ENTRY_BYTES: usize = 640;
 const CALL_BYTES: usize = 128;
 const SESSION_BYTES: usize = 640;
 const KEY_BYTES: usize = 144;
 
-/// Maximum number of expired turns that a save removes, so that no request pays for all.
+/// Maximum number of expired turns that a save removes, so that no single request pays for all removals.
 const MAX_EXPIRED: usize = 8;
 
-/// Maximum number of expired turns that a sweep removes before other requests get the store.
+/// Maximum number of expired turns that a sweep removes before other requests can use the store.
 const MAX_SWEPT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -58,10 +59,10 @@ struct Tables {
     keys: HashMap<Digest, SessionId>,
     sessions: HashMap<SessionId, SessionEntry>,
     clients: HashMap<Digest, ClientEntry>,
-    /// The clients by their number of turns, and by their bytes.
+    /// Clients by number of turns and by bytes.
     by_turns: BTreeSet<Rank>,
     by_bytes: BTreeSet<Rank>,
-    /// The sessions in the order of their removal.
+    /// Sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
     /// Turns by the sequence numbers of their session and their own, which is the order in which they were stored.
     of_sessions: BTreeMap<(u64, u64), String>,
@@ -91,7 +92,7 @@ struct SessionEntry {
     keys: Vec<Digest>,
     /// Number of the session's turns.
     turns: usize,
-    /// Estimated size of the session without its turns in bytes.
+    /// Estimated size in bytes of the session without its turns.
     bytes: usize,
     place: Place,
 }
@@ -100,11 +101,11 @@ struct SessionEntry {
 struct ClientEntry {
     turns: usize,
     bytes: usize,
-    /// The client's sessions in the order of their removal.
+    /// Sessions of the client in the order of their removal.
     order: BTreeMap<Place, SessionId>,
 }
 
-/// The position of a client among all: by its size, and of two with one size by the session that is removed later.
+/// Position of a client among all clients: by size, and for equal sizes by the session that is removed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     size: usize,
@@ -122,14 +123,14 @@ impl ClientEntry {
     }
 }
 
-/// A cap of all clients.
+/// Limit of all clients.
 #[derive(Debug, Clone, Copy)]
 enum Cap {
     Turns,
     Bytes,
 }
 
-/// The position of a session in the order of removal.
+/// Position of a session in the order of removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     expiry: Expiry,
@@ -180,21 +181,22 @@ impl MemoryStore {
         self
     }
 
-    /// Sets how many bytes are kept, about. A session that is larger loses its oldest turns; only the turn that is saved now is always kept.
+    /// Sets the approximate maximum number of bytes. A larger session loses its oldest turns; the turn that is being saved is always kept.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of each client are kept, about.
+    /// Sets the approximate maximum number of bytes of each client.
     #[must_use]
     pub fn with_max_bytes_per_client(mut self, bytes: usize) -> Self {
         self.max_bytes_per_client = bytes;
         self
     }
 
-    /// Sets how long a session is kept without a new turn, a day by default; one with a suspended turn four times as long.
+    /// Sets the time for which a session is kept without a new turn, a day by default. A session with a suspended turn is kept four times
+    /// as long.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -271,7 +273,7 @@ impl Tables {
         ids.filter_map(|(_, id)| self.turn(id)).collect()
     }
 
-    /// Stores a turn in place of one of the same id, and renews its session. Returns its client.
+    /// Stores a turn, in place of an earlier version with its id, and renews the turn's session. Returns the client.
     fn insert(&mut self, saved: SavedTurn, expiry: Expiry) -> Digest {
         let SavedTurn {
             mut turn,
@@ -311,7 +313,7 @@ impl Tables {
         client
     }
 
-    /// Moves the session of a turn, which is new or continues with it, to its new position. Returns its client.
+    /// Creates or updates the session of a turn, and moves the session to this position. Returns the client.
     fn renew(&mut self, turn: &Turn, client: Digest, place: Place, keys: Vec<Digest>) -> Digest {
         let now = SystemTime::now();
         let entry = self
@@ -428,7 +430,7 @@ impl Tables {
         }
     }
 
-    /// Removes turns of expired sessions, up to a number. Returns how many were removed.
+    /// Removes up to `max_removed` turns of expired sessions. Returns the number of removed turns.
     fn remove_expired(&mut self, max_removed: usize) -> usize {
         for removed in 0..max_removed {
             let first = self.order.first_key_value();
@@ -441,7 +443,7 @@ impl Tables {
         max_removed
     }
 
-    /// Removes the turn of a client that expires first, except the turn that was saved now. Returns whether a turn was removed.
+    /// Removes the client's turn that expires first, except the turn that was just saved. Returns whether a turn was removed.
     fn remove_first(&mut self, client: Digest, saved: &SessionId) -> bool {
         let order = self.clients.get(&client).map(|client| &client.order);
         let first = order.and_then(|order| order.values().find(|id| *id != saved).cloned());
@@ -456,9 +458,9 @@ impl Tables {
         is_own && self.remove_older_turn(saved)
     }
 
-    /// Removes a turn of the client that takes most, except the turn that was saved now. Returns whether a turn was removed.
+    /// Removes a turn of the client with the most turns or bytes, except the turn that was just saved. Returns whether a turn was removed.
     ///
-    /// A client that takes most with that turn alone displaces others only as far as they are over the cap without it.
+    /// If a client has the most bytes only because of that turn, it displaces others only while they are above the limit without this turn.
     fn remove_from_largest(&mut self, cap: Cap, is_over_without: bool, saved: &SessionId) -> bool {
         let ranks = match cap {
             Cap::Turns => &self.by_turns,

@@ -24,7 +24,7 @@ pub(crate) enum Found {
     Key,
     /// History of the request.
     Chain,
-    /// The history of the request, with another system prompt or with other tools.
+    /// History of the request, with another system prompt or other tools.
     History,
     /// No session was found.
     New,
@@ -223,7 +223,8 @@ impl Lookup {
     }
 
     /// Returns the last turn of the history if all messages of the model are turns of exactly one session that has hidden rounds, with any
-    /// system prompts and tools. A request for a title or a summary has equal messages without tools, and must not get the hidden rounds.
+    /// system prompts and tools. A request for a title or a summary has equal messages without tools, and must not receive the hidden
+    /// rounds.
     fn last_in_other_context(&self, is_declared: IsDeclared<'_>) -> Option<LastKnown> {
         let index = *self.answers.last()?;
         match &self.last {
@@ -362,7 +363,7 @@ fn restore_minted(
         recognized.turns.insert(index, turn);
         recognized.last_known = Some(index);
     } else {
-        tracing::warn!(session = %turn.session, "a message with calls was edited; what the gateway ran in it is left out");
+        tracing::warn!(session = %turn.session, "a message with calls was edited; its internal calls are omitted");
     }
 }
 
@@ -383,7 +384,7 @@ impl Candidates {
     ) -> Result<Self, StoreError> {
         let groups = &recognized.groups;
         let answers = answer_indexes(groups);
-        // The first request of a conversation needs no lookup.
+        // The first request of a conversation needs no look-up.
         if answers.is_empty() {
             return Ok(Self {
                 turns: HashMap::new(),
@@ -399,7 +400,7 @@ impl Candidates {
             find_exact(key, store, recognized, &answers, &mut turns, session).await?;
         }
         let is_cut = turns.iter().any(|turns| turns.len() >= MAX_TURNS_OF_POINT);
-        // The history after an edited message is not the session's.
+        // The history after an edited message does not belong to the session.
         let mut edited: HashSet<SessionId> = HashSet::new();
         for (index, turns) in answers.iter().zip(&mut turns) {
             let found: HashSet<_> = turns.iter().map(|turn| turn.session.clone()).collect();

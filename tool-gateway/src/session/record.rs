@@ -107,8 +107,8 @@ impl Turn {
         blocks.filter_map(|block| Some(block.tool_use()?.name))
     }
 
-    /// Returns the visible blocks with their positions in `visible`. Blocks that are in no true message, such as a notice of the gateway, are
-    /// left out.
+    /// Returns the visible blocks with their positions in `visible`. Blocks that are in no true message, such as a notice of the gateway,
+    /// are omitted.
     pub(crate) fn visible_blocks(&self) -> impl Iterator<Item = (usize, &Block)> {
         let block = |origin: &Origin| self.truth.get(origin.message)?.blocks.get(origin.block);
         let blocks = self.visible.iter().map(block).enumerate();
@@ -119,7 +119,7 @@ impl Turn {
     /// passed unchanged are not stored and not compared, since nothing is restored.
     pub(crate) fn has_texts<'b>(&self, sent: impl Iterator<Item = &'b Block>) -> bool {
         let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block).collect();
-        // The model does not see a notice of the gateway.
+        // The model does not receive notices of the gateway.
         let is_notice = visible.is_empty() && !self.visible.is_empty();
         self.truth.is_empty() || is_notice || Texts::new(sent).is_same(&Texts::new(visible.into_iter()))
     }
@@ -146,7 +146,7 @@ impl Turn {
     }
 }
 
-/// Estimates the memory that a session's state takes, in bytes.
+/// Estimates the size of a session's state in memory, in bytes.
 pub(crate) fn state_size(state: &Map<String, Value>) -> usize {
     let sizes = state
         .iter()
@@ -154,7 +154,7 @@ pub(crate) fn state_size(state: &Map<String, Value>) -> usize {
     sizes.sum()
 }
 
-/// Estimated size of an entry in a map without its name's text and its value, in bytes.
+/// Estimated size in bytes of a map entry, without the text of its name and without its value.
 const NAME_BYTES: usize = 64;
 
 fn value_size(value: &Value) -> usize {
@@ -167,10 +167,10 @@ fn value_size(value: &Value) -> usize {
     size_of::<Value>() + parts
 }
 
-/// Bytes that an allocation takes besides its content, about.
+/// Approximate overhead of an allocation in bytes.
 const ALLOCATION: usize = 16;
 
-/// A message as the upstream saw it.
+/// A message that the upstream saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrueMessage {
     pub(crate) role: Role,
@@ -184,7 +184,7 @@ impl TrueMessage {
     }
 }
 
-/// The position of a visible block in the true messages: the index of the message, and the index of the block in the message.
+/// Position of a visible block in the true messages: the index of the message, and the index of the block in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) message: usize,
@@ -216,7 +216,7 @@ impl Call {
         size_of::<Self>() + texts + self.result.as_ref().map_or(0, Block::size)
     }
 
-    /// Whether it is an internal call that has not run yet.
+    /// Returns whether this is an internal call that has not run.
     pub(crate) fn is_deferred(&self) -> bool {
         self.owner == Owner::Internal && self.result.is_none()
     }

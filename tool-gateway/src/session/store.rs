@@ -11,11 +11,11 @@ use super::record::{Session, SessionId, Turn};
 /// Stores and finds the turns of sessions. Every key is a [`Digest`] that includes the principal, so that no principal finds entries of
 /// another. A store may remove entries at any time; the client's messages are then forwarded unchanged.
 ///
-/// A store has caps of each client and of all clients. A client over its own caps loses its oldest sessions. Over a cap of all clients, the
-/// client that takes most loses its oldest session, so that no client displaces the turns of another that takes less.
+/// A store has limits for each client and for all clients. A client above its own limits loses its oldest sessions. Above a limit of all
+/// clients, the client with the most data loses its oldest session, so that no client displaces the turns of a smaller one.
 ///
-/// A session expires with all of its turns, a time after its latest one was stored; if that waits for the client, four times as long after
-/// it. A lookup does not renew a session.
+/// A session with all of its turns expires at a time after its latest turn was stored. If that turn waits for the client, the time is four
+/// times as long. A look-up does not renew a session.
 ///
 /// The gateway drops an operation after 30 seconds, and answers the request with 503; a retry continues from the last stored point. A
 /// dropped write must not be executed after a later one.
@@ -51,7 +51,7 @@ pub trait SessionStore: Send + Sync + 'static {
         false
     }
 
-    /// Appends to the progress of a request whose turn is not complete.
+    /// Appends a segment to the progress of a request whose turn is incomplete.
     fn save_progress(&self, progress: Progress) -> StoreFuture<'_, ()> {
         let _ = progress;
         Box::pin(async { Ok(()) })
@@ -63,10 +63,10 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls it at intervals; a
-    /// store whose entries expire on their own does nothing.
+    /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls this method at
+    /// intervals. A store with automatic expiration does nothing.
     ///
-    /// Nothing is removed for one time to live after the wall clock was set, or after the machine was suspended.
+    /// No session is removed for one time to live after a change of the wall clock, or after a suspension of the machine.
     fn remove_expired(&self) -> StoreFuture<'_, bool> {
         Box::pin(async { Ok(false) })
     }
@@ -98,10 +98,10 @@ pub(crate) const DEFAULT_TTL: Duration = Duration::from_secs(24 * 3600);
 /// Default maximum number of turns of a client in a store.
 pub(crate) const DEFAULT_TURNS_PER_CLIENT: u64 = 10_000;
 
-/// Maximum number of bytes of a client in a store, by default: 256 MiB.
+/// Default maximum number of bytes of a client in a store: 256 MiB.
 pub(crate) const DEFAULT_BYTES_PER_CLIENT: u64 = 256 << 20;
 
-/// Factor of the time for which a session is kept if its latest turn is suspended.
+/// Factor of the time to live of a session whose latest turn is suspended.
 pub(super) const SUSPENDED_FACTOR: u32 = 4;
 
 /// Maximum number of session keys of a session. Only the latest keys are kept.
@@ -132,7 +132,7 @@ pub struct SavedTurn {
     pub progress: Option<Progress>,
 }
 
-/// A segment of the progress of a request, which can continue from all segments together after a crash.
+/// A segment of the progress of a request. After a crash, the request continues from all of its segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     /// The client.
@@ -141,7 +141,7 @@ pub struct Progress {
     pub request: Digest,
     /// Number of segments before this one. The segment 0 replaces an earlier progress of the request.
     pub at: u64,
-    /// The changes since the segment before, as a record of the gateway in JSON.
+    /// Changes since the previous segment, as a record of the gateway in JSON.
     pub segment: Vec<u8>,
 }
 

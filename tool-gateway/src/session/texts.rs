@@ -1,4 +1,4 @@
-//! Texts of a message of the model, without their division into blocks: chat interfaces return two text blocks as one string, and trim
+//! Texts of an assistant message, without their division into blocks, since chat interfaces return two text blocks as one string, and trim
 //! texts.
 
 use crate::wire::block::Block;
@@ -144,7 +144,7 @@ mod tests {
         texts.iter().map(block).collect()
     }
 
-    /// Character of a text, or the begin or end of a trimmed text.
+    /// Character of a text, or the beginning or end of a trimmed text.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Token {
         Seam,

@@ -28,7 +28,7 @@ pub(crate) struct Limits {
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
-    /// Time in which a client may send nothing in the middle of a request, and read nothing of a response.
+    /// Time in which a client may send nothing within a request, and read nothing of a response.
     #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) client_idle: Duration,
     /// Time for which a connection without a request is kept.

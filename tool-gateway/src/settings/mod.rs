@@ -1,7 +1,7 @@
 //! [`Settings`]: all settings of a gateway with their defaults. Set by the file, the environment, the options of `serve` and
 //! `Gateway::with_*`.
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 pub(crate) mod unknown_tool;
 pub(crate) mod mistakes;
 pub(crate) mod file;

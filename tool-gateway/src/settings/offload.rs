@@ -104,7 +104,7 @@ pub enum InvalidOffload {
     #[error(transparent)]
     UnknownTool(#[from] UnknownTool),
     /// The path of the directory is not absolute, or not UTF-8.
-    #[error("the directory {0:?} has no absolute path that is text; name another")]
+    #[error("the directory {0:?} has no absolute UTF-8 path; name another directory")]
     Directory(PathBuf),
     /// The registry rejects `ReadOffloaded`, for example because it has a tool with this name.
     #[error("`ReadOffloaded` cannot be registered: {0}")]

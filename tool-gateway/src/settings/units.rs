@@ -62,13 +62,13 @@ pub(super) fn mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<us
     Ok(saturated(mebibytes.saturating_mul(1 << 20)))
 }
 
-/// Bytes, from a number of MiB.
+/// Reads a number of MiB, and returns bytes.
 pub(super) fn mebibytes_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
     Ok(mebibytes.saturating_mul(1 << 20))
 }
 
-/// Bytes of an optional limit, from a number of MiB.
+/// Reads an optional number of MiB, and returns bytes.
 pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     mebibytes_u64(deserializer).map(Some)
 }

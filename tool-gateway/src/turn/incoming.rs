@@ -50,19 +50,19 @@ impl Shown {
     }
 }
 
-/// The origin of a visible block that the true transcript does not have. A cache mark on the block goes nowhere.
+/// Origin of a visible block that is not in the true transcript. A cache mark on the block is removed.
 pub(super) const NOWHERE: Origin = Origin {
     message: usize::MAX,
     block: 0,
 };
 
-/// The ids of the calls of a turn.
+/// Ids of the calls of a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct CallIds(BTreeSet<String>);
 
 impl CallIds {
-    /// Returns the call with an id that no earlier call of the turn has.
+    /// Returns the call with an id that is unique in the turn.
     fn unique(&mut self, call: Block, mint: impl FnOnce() -> String) -> Block {
         let id = call.tool_use().map(|call| call.id).unwrap_or_default();
         if !id.is_empty() && self.0.insert(id) {
@@ -83,7 +83,7 @@ pub(super) struct Complete {
 }
 
 impl Incoming {
-    /// Takes the start of the message: its usage so far, and the fields that the end of a message may have, too.
+    /// Handles the start of the message: its usage so far, and fields that the end of a message may also have.
     pub(super) fn start(&mut self, message: &Object<'_>) {
         self.add_usage(message.get("usage"));
         let is_set = |name| message.get(name).filter(|value| *value != "null");
@@ -97,7 +97,7 @@ impl Incoming {
         }
     }
 
-    /// Takes the fields of a `message_delta`. A message may have several: they are merged, key by key.
+    /// Handles the fields of a `message_delta`. The fields of several such events are merged, key by key.
     pub(super) fn add_end(&mut self, mut fields: RawFields) {
         self.add_usage(fields.remove("usage").as_deref());
         let delta = fields.remove("delta");
@@ -113,7 +113,7 @@ impl Incoming {
         self.end.merge(fields);
     }
 
-    /// Takes counters, which are cumulative within a message.
+    /// Handles counters, which are cumulative within a message.
     fn add_usage(&mut self, counted: Option<&str>) {
         if let Some(counted) = counted.and_then(usage::read) {
             usage::merge(&mut self.usage, counted);
@@ -157,7 +157,7 @@ impl Incoming {
     }
 
     fn part(&mut self, upstream_index: usize) -> Option<&mut IncomingBlock> {
-        // Nearly always the last.
+        // Nearly always the last block.
         let mut parts = self.parts.iter_mut().rev();
         parts.find(|part| part.upstream_index == upstream_index)
     }
@@ -168,8 +168,8 @@ impl Incoming {
         delta.is_some_and(|delta| delta.is("stop_reason", "tool_use"))
     }
 
-    /// Completes the message. `place` is the message's index in the true transcript. The API accepts the blocks in requests: blank texts
-    /// are left out, and calls have an object as `input` and unique ids.
+    /// Completes the message. `place` is the message's index in the true transcript. The resulting blocks are valid in requests: blank
+    /// texts are omitted, and calls have an object as `input` and unique ids.
     pub(super) fn complete(
         self,
         place: usize,

@@ -72,12 +72,12 @@ enum Phase {
     Over,
 }
 
-/// The lists of a machine that grow with the turn.
+/// Lists of a machine that grow with the turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MachineLists {
     pub(crate) truth: Vec<TrueMessage>,
     pub(crate) visible: Vec<(Block, Origin)>,
-    /// The calls of the round that runs.
+    /// Calls of the running round.
     pub(crate) calls: Vec<Call>,
 }
 
@@ -123,7 +123,7 @@ impl TurnMachine {
         matches!(self.phase, Phase::Running { is_resumed: true, .. })
     }
 
-    /// Takes the lists that grow with the turn, for a record of the changes alone.
+    /// Takes the lists that grow with the turn, for a record of only the changes.
     pub(crate) fn take_lists(&mut self) -> MachineLists {
         MachineLists {
             truth: std::mem::take(&mut self.truth),
@@ -303,7 +303,7 @@ impl TurnMachine {
     }
 
     fn on_block_start(&mut self, upstream_index: usize, mut block: Block, actions: &mut Vec<Action>) {
-        // Clients append the pieces of the arguments to those of the start.
+        // Clients append the pieces of the arguments to the arguments of the start.
         let started = block.clone().with_object_input();
         if started.raw_input().is_none() {
             block = started;
@@ -368,7 +368,7 @@ impl TurnMachine {
             }
         }
         let is_unchanged = blocks == message.blocks();
-        // No API takes an empty message back.
+        // No API accepts an empty message in a history.
         if !blocks.is_empty() {
             self.truth.push(TrueMessage {
                 role: Role::Assistant,
@@ -437,7 +437,7 @@ impl TurnMachine {
         actions.push(Action::Run(run));
     }
 
-    /// Corrects names of internal tools that the model wrote in other letters. The true transcript keeps the model's spelling.
+    /// Corrects the case of internal tools' names. The true transcript keeps the model's spelling.
     fn correct_names(&self, calls: &mut [Call]) {
         for call in calls.iter_mut().filter(|call| call.owner == Owner::Internal) {
             if let Some(name) = self.rules.internal_name(&call.name)

@@ -1,4 +1,4 @@
-//! [`RoundEnds`]: the fields of the ends of all rounds that the end of the client's message has.
+//! [`RoundEnds`]: fields from the ends of all rounds, for the end of the client's message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::object::{Object, set_field};
 use crate::wire::usage;
 
-/// The fields of the ends of all rounds so far.
+/// Fields from the ends of all rounds so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RoundEnds {
@@ -41,9 +41,9 @@ impl RoundEnds {
         self.container.as_ref()
     }
 
-    /// Writes the fields into the end of the client's message. `sum` is the usage of all rounds.
+    /// Adds the fields to the end of the client's message. `sum` is the usage of all rounds.
     pub(super) fn write(&self, end: &mut RawFields, sum: &Map<String, Value>) {
-        // Clients read the stop reason of each message, also of one that the upstream ended without.
+        // Clients require a stop reason, even if the upstream sent none.
         let delta = end
             .get("delta")
             .unwrap_or(r#"{"stop_reason":null,"stop_sequence":null}"#);
@@ -59,7 +59,7 @@ impl RoundEnds {
     }
 }
 
-/// Merges two objects: the edits of both are one list, other fields are of the later one.
+/// Merges two objects: their lists of edits are joined, and other fields come from the later object.
 fn with_edits_of(before: &ObjectText, later: &ObjectText) -> ObjectText {
     const EDITS: &str = "applied_edits";
     let edits = |object: &ObjectText| -> Vec<Box<RawValue>> {

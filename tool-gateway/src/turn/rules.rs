@@ -20,8 +20,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns the name of the internal tool that a call with this name runs. A name in other letters, such as `todowrite`, is accepted if
-    /// it fits exactly one tool of the request.
+    /// Returns the name of the internal tool that a call with this name runs. A name in another case, such as `todowrite`, is accepted if
+    /// it matches exactly one tool of the request.
     pub(crate) fn internal_name(&self, called: &str) -> Option<&str> {
         if let Some(name) = self.internal.get(called) {
             return Some(name);
@@ -71,14 +71,14 @@ mod tests {
             ("TodoWrite", &["TodoWrite"][..], &[][..], Some("TodoWrite")),
             ("todowrite", &["TodoWrite"], &[], Some("TodoWrite")),
             ("TODOWRITE", &["TodoWrite"], &["Read"], Some("TodoWrite")),
-            // The client's own.
+            // A tool of the client.
             ("todowrite", &["TodoWrite"], &["todowrite"], None),
             ("Todowrite", &["TodoWrite"], &["todowrite"], None),
             ("read", &["TodoWrite"], &["Read"], None),
             // Two tools of the gateway.
             ("TODOWRITE", &["TodoWrite", "Todowrite"], &[], None),
             ("Todowrite", &["TodoWrite", "Todowrite"], &[], Some("Todowrite")),
-            // Other characters, and other letters than ASCII's.
+            // Other characters, and letters outside of ASCII.
             ("todo_write", &["TodoWrite"], &[], None),
             ("grü\u{df}en", &["GRÜ\u{df}EN"], &[], None),
             ("", &["TodoWrite"], &[], None),

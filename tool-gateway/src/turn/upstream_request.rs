@@ -8,18 +8,18 @@ use crate::wire::fields::ObjectText;
 use crate::wire::object::set_field;
 use crate::wire::request::MessagesRequest;
 
-/// The round of a turn that a body asks for.
+/// Round of a turn, for the body of its request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AskedRound<'r> {
-    /// The text of the list of messages without brackets.
+    /// Messages as the text of a list without brackets.
     pub(crate) messages: &'r str,
     /// Whether the model answers calls that the gateway ran.
     pub(crate) is_after_internal: bool,
-    /// The container of the upstream's code execution in the rounds before.
+    /// Container of the upstream's code execution in earlier rounds.
     pub(crate) container: Option<&'r ObjectText>,
 }
 
-/// Writes the body for a round.
+/// Builds the body for a round.
 pub(crate) fn body(request: &MessagesRequest, tools: &ClassifiedTools, round: &AskedRound<'_>) -> String {
     let mut changes = Vec::new();
     if let Some(definitions) = &tools.definitions {
@@ -39,7 +39,8 @@ pub(crate) fn body(request: &MessagesRequest, tools: &ClassifiedTools, round: &A
     request.with(round.messages, &changes)
 }
 
-/// Returns the `container` of a request that continues in the container of a response: its id, in the object of the client's if that is one.
+/// Returns the `container` of a request that continues in the container of a response: its id, as a part of the client's object if there is
+/// one.
 fn container(sent: Option<&str>, received: &ObjectText) -> Option<String> {
     let received = received.object();
     let id = received.get("id")?;

@@ -67,8 +67,7 @@ impl MessageEvent {
     /// ```
     pub fn parse(data: &str) -> Result<Self, UpstreamError> {
         let event = StreamEvent::parse(data);
-        let event = event
-            .ok_or_else(|| UpstreamError::new("the upstream sent an event that is none of the API's"))?;
+        let event = event.ok_or_else(|| UpstreamError::new("the upstream sent an invalid event"))?;
         Ok(Self(Part::Event(event)))
     }
 

@@ -1,7 +1,7 @@
 //! Upstreams of the gateway: an Anthropic-compatible server, or a script. Each upstream is a dialect over a transport. The entry is
 //! [`Upstream`].
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod error;
 pub(crate) mod transport;
 pub(crate) mod answer;

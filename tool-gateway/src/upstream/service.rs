@@ -12,13 +12,13 @@ use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
 use super::error::UpstreamError;
 
-/// A server that generates messages: one of the Messages API, or one whose API is translated.
+/// A server that generates messages, with the Messages API or with a translated API.
 ///
 /// Requests have the client's headers, and the path and query of the client's URI, for example `/v1/messages?beta=true`. The upstream
 /// removes hop-by-hop headers and adds its own credentials. A response with an error status is a response; an error means that the server
 /// did not respond.
 ///
-/// A server of the Messages API needs only [`send`](Self::send). A translated server also implements [`turn`](Self::turn), and returns
+/// An upstream with the Messages API needs only [`send`](Self::send). A translated server also implements [`turn`](Self::turn), and returns
 /// `false` from [`passes_messages`](Self::passes_messages):
 ///
 /// ```
@@ -79,7 +79,7 @@ pub trait Upstream: Send + Sync + 'static {
             let (parts, body) = request.into_parts();
             let body = axum::body::to_bytes(body, usize::MAX)
                 .await
-                .map_err(|error| UpstreamError::new(format!("the request broke off: {error}")))?;
+                .map_err(|error| UpstreamError::new(format!("the request was cut off: {error}")))?;
             self.send(Request::from_parts(parts, body)).await
         })
     }

@@ -116,7 +116,7 @@ impl Block {
 
     /// Estimates the size of the block in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        // The block, the text with its counters, and what allocations take.
+        // The block, the text with its counters, and the overhead of allocations.
         let own = size_of::<Self>() + size_of::<Json>() + 64;
         own + self.json.text.capacity() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
@@ -157,14 +157,14 @@ impl Block {
         self.kind() == Kind::Thinking
     }
 
-    /// Whether the block is a text without anything but white space, which the API does not accept in requests.
+    /// Returns whether the block is a text of only white space, which the API does not accept in requests.
     pub(crate) fn is_blank_text(&self) -> bool {
         let text = match self.kind() {
             Kind::EmptyText => return true,
             Kind::Text => self.as_str(),
             _ => return false,
         };
-        // The first character decides about nearly all texts, in the notation of the API.
+        // In the notation of the API, the first character is usually sufficient.
         let text = text.strip_prefix(r#"{"type":"text","text":""#);
         let first = text.and_then(|text| text.chars().next());
         if first.is_some_and(|first| !first.is_whitespace() && !matches!(first, '"' | '\\')) {
@@ -174,8 +174,8 @@ impl Block {
         text.is_some_and(|text| text.trim().is_empty())
     }
 
-    /// Returns a call with an object as `input`, which the API expects in requests: a string is read as JSON, and nothing is no arguments.
-    /// A call keeps the text of any other arguments.
+    /// Returns the call with an object as `input`, which the API requires in requests: a string is parsed as JSON, and a missing value or
+    /// `null` means no arguments. The block keeps the text of other arguments separately.
     pub(crate) fn with_object_input(self) -> Self {
         if !matches!(self.kind(), Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
             return self;

@@ -1,11 +1,11 @@
-//! [`BlockOrder`]: the order of the events of a message.
+//! [`BlockOrder`]: checks the order of the events of a message.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::event::StreamEvent;
 
-/// The blocks of a message whose events arrive. Events in another order than the API's would merge blocks, or parts of two messages.
+/// Blocks of a message whose events arrive. Events in another order than the API's would merge blocks, or parts of two messages.
 #[derive(Debug, Default)]
 pub(crate) struct BlockOrder {
     is_started: bool,
@@ -13,14 +13,14 @@ pub(crate) struct BlockOrder {
     blocks: BTreeMap<usize, bool>,
 }
 
-/// An event that may not come at its place.
+/// Error of an event in the wrong order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OrderError {
-    /// No `message_start` came before the event.
+    /// No `message_start` precedes the event.
     MissingMessageStart,
     /// A second block has this index.
     DuplicateIndex(usize),
-    /// A piece or an end of a block that is not open.
+    /// The event is a piece or an end of a block that is not open.
     MissingBlockStart(usize),
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for OrderError {
 }
 
 impl BlockOrder {
-    /// Takes the next event of the message.
+    /// Checks the next event of the message.
     pub(crate) fn push(&mut self, event: &StreamEvent) -> Result<(), OrderError> {
         match event {
             StreamEvent::MessageStart(_) => self.is_started = true,
@@ -63,7 +63,7 @@ impl BlockOrder {
         Ok(())
     }
 
-    /// Takes a piece of the block with this index.
+    /// Checks a piece of the block with this index.
     pub(crate) fn push_piece(&self, index: usize) -> Result<(), OrderError> {
         self.started()?;
         let is_open = self.blocks.get(&index).copied().unwrap_or_default();

@@ -78,7 +78,7 @@ impl RawFields {
         self.0.extend(fields.0);
     }
 
-    /// Sets the fields of a later object. A `null` replaces no value.
+    /// Sets the fields of a later object, except nulls.
     pub(crate) fn merge(&mut self, later: Self) {
         for (name, value) in later.0 {
             if value == "null" {
@@ -119,7 +119,7 @@ impl RawFields {
 }
 
 impl From<Object<'_>> for RawFields {
-    /// Of repeated fields, the last one counts.
+    /// The last of repeated fields counts.
     fn from(object: Object<'_>) -> Self {
         let fields = object.0.into_iter();
         Self(

@@ -43,7 +43,7 @@ impl Message {
     }
 }
 
-/// Fields of a message that the gateway reads. Of repeated fields, the last one counts, as in [`Object`].
+/// Fields of a message that the gateway reads. The last of repeated fields counts, as in [`Object`].
 #[derive(Default)]
 struct MessageFields<'a> {
     role: Option<&'a RawValue>,

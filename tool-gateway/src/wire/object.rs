@@ -18,7 +18,7 @@ impl<'a> Object<'a> {
         read(text)
     }
 
-    /// Returns the text of a field's value. Of repeated fields, the last one counts, as in most JSON parsers.
+    /// Returns the text of a field's value. The last of repeated fields counts, as in most JSON parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let field = self.0.iter().rev().find(|(field, _)| field == name);
         field.map(|(_, value)| value.get())
@@ -46,8 +46,7 @@ impl<'a> Object<'a> {
             || self.string(name).is_some_and(|found| found == value)
     }
 
-    /// Serializes the object. `change` returns the text of a field, or `None` to omit the field. Of repeated fields, the last one is
-    /// written.
+    /// Serializes the object. `change` returns the text of a field, or `None` to omit the field. The last of repeated fields is written.
     pub(crate) fn write<'t>(
         &self,
         out: &mut String,

@@ -16,7 +16,7 @@ use super::object::{self, Fields, last_of_each, push_name};
 pub(crate) struct MessagesRequest {
     body: String,
     /// Names of the fields in their order, with the ranges of their values in the body. The ranges of messages and tools are in separate
-    /// lists. Of repeated fields, the last one counts, as in most JSON parsers.
+    /// lists. The last of repeated fields counts, as in most JSON parsers.
     fields: Vec<(String, Option<Range<usize>>)>,
     pub(crate) messages: Vec<Message>,
     message_texts: Vec<Range<usize>>,
@@ -137,7 +137,7 @@ fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a
     }
 }
 
-/// Fields of a body. Of repeated fields, the last one counts.
+/// Fields of a body. The last of repeated fields counts.
 #[derive(Default)]
 struct BodyFields<'a> {
     messages: Option<TextOrList<'a>>,

@@ -17,7 +17,7 @@ pub(crate) fn add(sum: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// Takes over the counters of a later event of the same message, which are cumulative. A `null` replaces no counter.
+/// Updates the counters from a later event of the message, in which they are cumulative. A `null` is ignored.
 pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>) {
     for (field, value) in later {
         match (counted.get_mut(&field), value) {
@@ -31,7 +31,7 @@ pub(crate) fn merge(counted: &mut Map<String, Value>, later: Map<String, Value>)
     }
 }
 
-/// The field with the usage of each sampling of a message.
+/// Field with the usage of each sampling of a message.
 const ITERATIONS: &str = "iterations";
 
 /// Removes the entries of a round from its usage: one for each sampling, or one for the round if the upstream sent none.
@@ -59,7 +59,8 @@ fn iteration(round: &Map<String, Value>) -> Value {
     entry.into()
 }
 
-/// Returns the sum of several rounds with the entries of each, as JSON. The entry of a single round repeats the sum, and is left out.
+/// Returns the sum of several rounds with the entries of each round, as JSON. The entry of a single round would repeat the sum, and is
+/// omitted.
 pub(crate) fn with_iterations(sum: &Map<String, Value>, iterations: &[Value]) -> String {
     if iterations.len() < 2 {
         return to_json(sum);
@@ -80,7 +81,7 @@ pub(crate) fn to_json(usage: &Map<String, Value>) -> String {
     serde_json::to_string(usage).unwrap_or_default()
 }
 
-/// The counters of tokens.
+/// Counters of tokens.
 const COUNTERS: [&str; 4] = [
     "input_tokens",
     "cache_creation_input_tokens",

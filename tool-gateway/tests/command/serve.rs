@@ -128,7 +128,7 @@ fn a_configuration_is_checked_with_file_and_line() {
         ),
         (
             "[offload]\ndirectory = \"\"",
-            "gateway.toml:2: offload.directory: the directory \"\" has no absolute path",
+            "gateway.toml:2: offload.directory: the directory \"\" has no absolute UTF-8 path",
         ),
         ("listen = \"0.0.0.0:80\"", "there are no client keys"),
         (

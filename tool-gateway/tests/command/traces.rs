@@ -265,6 +265,7 @@ fn wrong_variables_are_errors_and_a_collector_that_is_down_is_a_warning() {
     let server = Server::start(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
     server.take_a_turn(&format!("00-{TRACE}-{CLIENT}-01"));
     let log = server.end();
-    let warning = r#""level":"WARN","message":"the collector took no spans","error":"connection refused""#;
+    let warning =
+        r#""level":"WARN","message":"the collector did not accept the spans","error":"connection refused""#;
     assert!(log.contains(warning), "{log}");
 }

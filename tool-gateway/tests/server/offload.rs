@@ -271,7 +271,7 @@ async fn invalid_offload_settings_are_errors_at_startup() {
     );
     assert_eq!(
         refused(Offload::new("")),
-        "the directory \"\" has no absolute path that is text; name another"
+        "the directory \"\" has no absolute UTF-8 path; name another directory"
     );
     let again = gateway().with_offload(Offload::new("/offloaded")).unwrap();
     let again = again

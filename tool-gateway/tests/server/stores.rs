@@ -116,7 +116,7 @@ async fn insist(lab: &Lab, chat: &mut Chat) -> Reply {
         }
         assert_eq!(reply.error().0, "api_error");
         assert!(
-            reply.error().1.contains("send the request again"),
+            reply.error().1.contains("retry the request later"),
             "{}",
             reply.message
         );

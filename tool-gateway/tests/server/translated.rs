@@ -150,7 +150,7 @@ async fn keep_alives_begin_the_idle_time_again() {
         if is_alive {
             assert_eq!(reply.text(), "Done.");
         } else {
-            let message = "the upstream's response broke off: nothing came for 10 s";
+            let message = "the upstream's response was cut off: no data for 10 s";
             assert_eq!(reply.error(), ("api_error", message));
         }
     }
@@ -195,7 +195,7 @@ async fn events_that_end_early_are_an_error() {
     };
     for expected in [
         "the upstream's response ended before its message did",
-        "the upstream sent an event that is none of the API's",
+        "the upstream sent an invalid event",
     ] {
         let reply = Chat::new(false).say(&lab, "go").await;
         assert_eq!(reply.error(), ("api_error", expected));

@@ -58,7 +58,10 @@ impl HttpClient for OtlpClient {
             };
             // The exporter logs only that an export failed, but not the cause.
             if let Err(error) = &sent {
-                tracing::warn!(error = first_cause(&**error), "the collector took no spans");
+                tracing::warn!(
+                    error = first_cause(&**error),
+                    "the collector did not accept the spans"
+                );
             }
             sent
         };

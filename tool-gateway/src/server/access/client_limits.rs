@@ -22,7 +22,7 @@ pub(crate) struct ClientLimits {
 #[derive(Debug, Default)]
 struct ClientTable {
     clients: Mutex<Clients>,
-    /// Wakes the wait for the end of the last request.
+    /// Wakes the task that waits for the end of the last request.
     is_idle: Notify,
 }
 
@@ -38,7 +38,7 @@ struct Clients {
 struct Used {
     /// Number of requests that are being answered.
     requests: usize,
-    /// Number of turns that run, also without a client that waits for them.
+    /// Number of running turns, also after a disconnect of their client.
     turns: usize,
     /// Number of requests that the client may send now. Grows with time, up to the maximum of a minute.
     left: f64,
@@ -84,8 +84,8 @@ impl ClientLimits {
         Ok(self.permit(principal, PermitKind::Request))
     }
 
-    /// Begins a turn, which ends when the permit is dropped. A turn whose client has disconnected counts until it has ended, so that a client
-    /// cannot run more by disconnecting. Over the limit, the error is the API's 429.
+    /// Admits a turn until the permit is dropped. After a disconnect, the turn of a client still counts, so that a client cannot run more
+    /// turns by disconnecting. Over the limit, returns the error for the API's status 429.
     pub(crate) fn begin_turn(&self, limits: &Limits, principal: &Principal) -> Result<Permit, OverLimit> {
         let mut clients = self.table.lock();
         let per_minute = limits.client_requests_per_minute.map(f64::from);
@@ -131,7 +131,7 @@ fn check_concurrency(limits: &Limits, running: usize) -> Result<(), OverLimit> {
 
 impl ClientTable {
     fn lock(&self) -> MutexGuard<'_, Clients> {
-        // No change can panic half-way.
+        // No change can panic halfway.
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn check(headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(),
     Ok(())
 }
 
-/// Refuses a request with several hosts, of which a proxy before the gateway may have read another one (RFC 9112 § 3.2).
+/// Rejects a request with several hosts, since a proxy in front of the gateway may have used another one (RFC 9112 § 3.2).
 pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.get_all(header::HOST).iter().nth(1).is_some() {
         return Err(ApiError::invalid("duplicate header `Host`; send one"));

@@ -39,7 +39,7 @@ pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<(Par
         Ok(Err(error)) => Err(incomplete(shared.settings.limits.max_body, &error)),
         Err(_) => {
             let message = format!(
-                "the request took longer than {} s; send it again",
+                "the request took longer than {} s; retry the request",
                 time.as_secs_f64()
             );
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message))
@@ -57,10 +57,14 @@ pub(crate) fn incomplete(limit: usize, error: &axum::Error) -> ApiError {
             return Some((StatusCode::PAYLOAD_TOO_LARGE, message));
         }
         let idle = cause.downcast_ref::<IdleTimeout>()?;
-        let message = format!("{idle} of the request; send it again");
+        let message = format!("{idle} within the request; retry the request");
         Some((StatusCode::REQUEST_TIMEOUT, message))
     });
-    let (status, message) =
-        found.unwrap_or_else(|| (StatusCode::BAD_REQUEST, format!("the request broke off: {error}")));
+    let (status, message) = found.unwrap_or_else(|| {
+        (
+            StatusCode::BAD_REQUEST,
+            format!("the request was cut off: {error}"),
+        )
+    });
     ApiError::new(status, message)
 }

@@ -87,7 +87,7 @@ pub(crate) struct IdleTimeout(pub(crate) Duration);
 
 impl fmt::Display for IdleTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing came for {} s", self.0.as_secs_f64())
+        write!(f, "no data for {} s", self.0.as_secs_f64())
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
             assert!(body.frame().await.unwrap().is_ok());
         }
         let error = body.frame().await.unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "nothing came for 10 s");
+        assert_eq!(error.to_string(), "no data for 10 s");
         assert_eq!(began.elapsed().as_secs(), 37 + 10);
     }
 

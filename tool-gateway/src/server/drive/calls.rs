@@ -281,7 +281,9 @@ fn event(call: usize, mut outcome: ToolOutcome, is_declared: bool) -> Event {
         if is_declared {
             return Event::Interrupted { call };
         }
-        outcome.result.content = "the call was denied: it needs an approval, and nobody can be asked for it now; continue without it".into();
+        outcome.result.content =
+            "the call was denied: it needs an approval, which no client can give now; continue without it"
+                .into();
     }
     let result = serde_json::to_string(&outcome.result).unwrap_or_default();
     Event::Result {

@@ -104,7 +104,7 @@ impl Drop for Ended<'_> {
         }
         let error = ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the turn was given up; send it again",
+            "the turn was aborted; retry the request",
         );
         self.0.end(RunEnd::from(&error));
     }
@@ -133,7 +133,7 @@ struct Drive<'a> {
     silence: IdleTimer,
     /// `None` if the deadline is beyond the range of the clock.
     deadline: Option<Instant>,
-    /// The progress of the request in the store.
+    /// Log of the request's progress in the store.
     progress: ProgressLog,
     /// Number of requests to the upstream.
     rounds: usize,
@@ -335,7 +335,7 @@ impl<'a> Drive<'a> {
             Source::Nothing => {
                 return Err(ApiError::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    "the turn has come to a halt",
+                    "the turn has no further event",
                 ));
             }
             Source::Upstream(events) => {
@@ -469,7 +469,7 @@ impl<'a> Drive<'a> {
             let body = body.map_err(|error| {
                 ApiError::new(
                     StatusCode::BAD_GATEWAY,
-                    format!("the upstream's error response broke off: {error}"),
+                    format!("the upstream's error response was cut off: {error}"),
                 )
             })?;
             let is_repeated = parts.status == StatusCode::BAD_REQUEST

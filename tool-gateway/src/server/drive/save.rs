@@ -37,7 +37,7 @@ pub(crate) async fn save(
     shared.store.save(saved).await.map_err(|error| failed(&error))
 }
 
-/// Stores the next segment of a request's progress, if the store outlives the process.
+/// Stores the next segment of a request's progress, if the store is durable.
 pub(crate) async fn save_checkpoint(
     shared: &Shared,
     log: &mut ProgressLog,
@@ -60,7 +60,7 @@ fn failed(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not stored");
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "the session cannot be stored, so nothing more is run; send the request again later, and it goes on from here",
+        "the session cannot be stored, so no further call runs; retry the request later, and it continues from here",
     )
 }
 
@@ -69,6 +69,6 @@ pub(crate) fn unread(error: &StoreError) -> ApiError {
     tracing::error!(%error, "the session was not looked up");
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "the session cannot be looked up, so nothing is run; send the request again later",
+        "the session cannot be looked up, so no call runs; retry the request later",
     )
 }

@@ -50,7 +50,7 @@ impl UpstreamEvents {
             let Some(event) = event.await else {
                 return Ok(None);
             };
-            let event = event.map_err(|idle| format!("the upstream's response broke off: {idle}"))?;
+            let event = event.map_err(|idle| format!("the upstream's response was cut off: {idle}"))?;
             let event = event.ok_or("the upstream's response ended before its message did")?;
             let MessageEvent(part) = event.map_err(|error| error.to_string())?;
             match part {

@@ -225,7 +225,7 @@ impl Gateway {
     }
 
     /// Sets the number of tokens after which a turn begins no further round; unlimited by default. Input, output and cached tokens count.
-    /// Then the client receives `pause_turn` and can continue.
+    /// At the limit, the client receives `pause_turn` and can continue.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.shared.settings.limits.tokens = Some(tokens);
@@ -247,15 +247,15 @@ impl Gateway {
         self
     }
 
-    /// Sets the idle timeout of a client that sends a request's body, 30 seconds by default. A timeout is answered with 408. The time for a
-    /// request's headers, and for a client that reads nothing, is a limit of the server.
+    /// Sets the idle timeout of a client that sends a request's body, 30 seconds by default. A timeout is answered with 408. The server
+    /// limits the time for a request's headers, and for a client that reads nothing.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.client_idle = time;
         self
     }
 
-    /// Sets the time for all of a request's body, 5 minutes by default: then the answer is 408.
+    /// Sets the maximum time of a request's body, 5 minutes by default. A timeout is answered with 408.
     #[must_use]
     pub fn with_body_time(mut self, time: Duration) -> Self {
         self.shared.settings.limits.body_time = time;
@@ -269,8 +269,8 @@ impl Gateway {
         self
     }
 
-    /// Sets the maximum number of concurrent requests of each client, and of its turns, which can outlive their requests; unlimited by
-    /// default. Further requests are answered with 429 and `retry-after`.
+    /// Sets the maximum number of concurrent requests of each client, and of concurrent turns, which may outlive their requests; unlimited
+    /// by default. Further requests are answered with 429 and `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
         self.shared.settings.limits.client_concurrency = Some(requests);

@@ -125,7 +125,7 @@ pub(crate) async fn messages(
     }
 }
 
-/// Reads the checkpoint of a request's turn in the process before this one.
+/// Reads the checkpoint that an earlier process stored for a request's turn.
 async fn stored_checkpoint(
     shared: &Shared,
     client: &Client,

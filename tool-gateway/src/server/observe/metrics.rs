@@ -235,7 +235,7 @@ impl Metrics {
         );
         all.register(
             "histories_replayed",
-            "Requests whose history is unknown or has expired, and goes to the upstream as it was sent",
+            "Requests whose unknown or expired history was forwarded unchanged",
             self.histories_replayed.clone(),
         );
         all.register(

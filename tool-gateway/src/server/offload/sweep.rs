@@ -86,7 +86,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
         Ok(old) => old,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return,
         Err(error) => {
-            tracing::warn!(directory = %directory.display(), %error, "offloaded files were not looked through");
+            tracing::warn!(directory = %directory.display(), %error, "offloaded files could not be checked");
             return;
         }
     };
@@ -95,7 +95,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
             Ok(None) => {}
             Ok(Some(_)) => continue,
             Err(error) => {
-                tracing::warn!(%error, "offloaded files were not looked through");
+                tracing::warn!(%error, "offloaded files could not be checked");
                 return;
             }
         }
@@ -141,7 +141,7 @@ fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionI
             Ok(false) => {}
             // The directory, or a file in it, was removed or replaced by another task.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(%session, %error, "offloaded files were not looked through"),
+            Err(error) => tracing::warn!(%session, %error, "offloaded files could not be checked"),
         }
     }
     Ok(old)

@@ -19,8 +19,8 @@ use crate::session::recognize::{Client, Recognized};
 use crate::session::record::{SessionId, Turn};
 use crate::wire::block::Block;
 
-/// Maximum time for which the end of an answer waits for the store. The save then continues beside it, and a request that arrives before its
-/// end has a new session.
+/// Maximum time for which the end of an answer waits for the store. The save then continues in the background, and a request that arrives
+/// before the end of the save begins a new session.
 const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// A turn whose message passes through. Counted and logged on drop: at the end of the message, or after an error or a disconnect.

@@ -16,7 +16,7 @@ pub(crate) struct PassingMessage {
     reader: Option<MessageReader>,
     assembly: Assembly,
     order: BlockOrder,
-    /// Whether the events came in the order of the API. Otherwise they are no message.
+    /// Whether the events arrived in the order of the API. Otherwise they do not form a message.
     is_in_order: bool,
     usage: Map<String, Value>,
     pub(crate) is_complete: bool,

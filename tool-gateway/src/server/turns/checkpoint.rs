@@ -30,7 +30,7 @@ pub(crate) struct Checkpoint {
     pub(crate) rest: Vec<Action>,
 }
 
-/// A checkpoint in a store. Its output is whole blocks, since a retry reads from the beginning.
+/// A checkpoint in a store. The output consists of whole blocks, since a retry receives the output from its beginning.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredCheckpoint {
     pub(super) session: SessionId,

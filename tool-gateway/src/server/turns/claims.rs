@@ -64,7 +64,7 @@ impl Claim<'_> {
         Some(self.claims.lock().get(&self.turn)?.turn.clone())
     }
 
-    /// Keeps the turn in memory, in place of an earlier version. Above the limits of a client, its oldest turns are removed.
+    /// Keeps the turn in memory, instead of an earlier version. Above the limits of a client, removes the client's oldest turns.
     pub(crate) fn keep(&self, client: &Principal, turn: Turn) {
         let unstored = Unstored {
             client: client.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the bytes that the turns of a client keep, and the turns of all clients. A clone counts the same.
+/// Counts the bytes that a client's turns keep, and the bytes of all clients. Clones share the counters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeptBytes {
     of_client: Arc<AtomicUsize>,
@@ -29,7 +29,7 @@ impl KeptBytes {
         self.of_all.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether turns count with this counter.
+    /// Returns whether any turns use this counter.
     pub(crate) fn is_used(&self) -> bool {
         Arc::strong_count(&self.of_client) > 1
     }

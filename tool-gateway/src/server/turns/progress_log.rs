@@ -1,4 +1,4 @@
-//! [`ProgressLog`]: checkpoints of a turn in a store, each as its changes since the one before.
+//! [`ProgressLog`]: checkpoints of a turn in a store, each as the changes since the previous checkpoint.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,19 @@ use crate::turn::thinking::RefusedThinking;
 use crate::wire::block::Block;
 use crate::wire::fields::{ObjectText, RawFields};
 
-/// The progress of a request, which is written segment by segment. A turn of many long results would otherwise write all of them with each.
+/// Progress of a request, which is written in segments. Otherwise a turn with many long results would write all of them with each
+/// checkpoint.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
     client: Digest,
     request: Digest,
     /// Number of segments that were written.
     segments: u64,
-    /// The parts of the latest checkpoint that later segments leave out.
+    /// Parts of the latest checkpoint that later segments omit.
     written: Written,
 }
 
-/// The parts of a checkpoint that grow or seldom change.
+/// Parts of a checkpoint that grow or seldom change.
 #[derive(Debug, Default)]
 struct Written {
     lists: MachineLists,
@@ -34,7 +35,7 @@ struct Written {
     state: StateMap,
 }
 
-/// The changes of a checkpoint since the one before. Absent fields are unchanged.
+/// Changes since the previous checkpoint. Missing fields are unchanged.
 #[derive(Debug, Serialize, Deserialize)]
 struct Segment {
     session: SessionId,
@@ -54,7 +55,7 @@ struct Segment {
     refused_thinking: Option<RefusedThinking>,
 }
 
-/// The items of a list that differ from the list before, with their positions, and its length.
+/// Items of a list that differ from the previous list, with their positions, and the length of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ListChange<T> {
     len: usize,
@@ -99,7 +100,7 @@ impl ProgressLog {
         }
     }
 
-    /// Returns the next segment, with the changes since the checkpoint before.
+    /// Returns the next segment, with the changes since the previous checkpoint.
     pub(crate) fn next(&mut self, checkpoint: &Checkpoint) -> Result<Progress, StoreError> {
         let StoredCheckpoint {
             session,
@@ -143,18 +144,18 @@ impl ProgressLog {
         })
     }
 
-    /// Begins the log anew, after a segment that may not have been stored.
+    /// Restarts the log, after a segment that may not have been stored.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(self.client, self.request);
     }
 }
 
-/// Reads the latest checkpoint from the segments of a log; `None` if there are none.
+/// Reads the latest checkpoint from the segments of a log. Returns `None` if there are no segments.
 pub(crate) fn read(segments: &[Vec<u8>]) -> Result<Option<Checkpoint>, StoreError> {
     let Some(first) = segments.first() else {
         return Ok(None);
     };
-    // Before version 6, each checkpoint was written whole.
+    // Before version 6, each segment was a whole checkpoint.
     if version(first)? < 6 {
         return Ok(Some(Checkpoint::from_stored(decode(first)?)));
     }
@@ -205,7 +206,7 @@ mod tests {
 
     const LENGTH: usize = 10_000;
 
-    /// A turn whose model calls a tool several times in each round; a checkpoint after each event that is worth one.
+    /// Runs a turn whose model calls a tool several times in each round, with a checkpoint after each event that needs one.
     fn checkpoints(rounds: usize, calls: usize) -> Vec<Checkpoint> {
         let rules = Rules {
             internal: BTreeSet::from(["long".to_owned()]),
@@ -280,7 +281,7 @@ mod tests {
             segments.push(progress.segment);
             assert_equal(read(&segments).unwrap(), checkpoint);
         }
-        // Results are in the round while it runs, and then in the messages.
+        // Results are part of the running round, and later of the messages.
         let written: usize = segments.iter().map(Vec::len).sum();
         assert!(written < 3 * 3 * 6 * LENGTH, "{written} bytes");
         assert!(read(&segments[2..]).is_err(), "the beginning is missing");

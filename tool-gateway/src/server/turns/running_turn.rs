@@ -39,7 +39,7 @@ struct RunState {
     /// Headers of the upstream's first response.
     headers: Option<HeaderMap>,
     sent: Vec<Sent>,
-    /// Estimated size of `sent` and of the response of a failed turn in bytes.
+    /// Estimated size in bytes of `sent` and of the response of a failed turn.
     bytes: usize,
     /// Estimated size of the checkpoint in bytes.
     checkpoint_bytes: usize,
@@ -88,7 +88,7 @@ impl From<&ApiError> for RunEnd {
 pub(crate) fn abandoned() -> ApiError {
     ApiError::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "the request was abandoned by its client; send it again",
+        "the request was abandoned by its client; retry the request",
     )
 }
 
@@ -100,7 +100,7 @@ pub(crate) enum Next {
 }
 
 impl RunningTurn {
-    /// Begins a turn with its first watcher.
+    /// Creates a turn with its first watcher.
     pub(crate) fn begin(session: SessionId, kept: &KeptBytes) -> (Arc<Self>, Watcher) {
         let running = Arc::new(Self {
             session,
@@ -114,7 +114,7 @@ impl RunningTurn {
         (running, watcher)
     }
 
-    /// Begins a turn that continues from a checkpoint.
+    /// Creates a turn that continues from a checkpoint.
     pub(crate) fn from_checkpoint(checkpoint: &Checkpoint, kept: &KeptBytes) -> (Arc<Self>, Watcher) {
         let (running, watcher) = Self::begin(checkpoint.session.clone(), kept);
         running.lock().headers.clone_from(&checkpoint.headers);
@@ -286,7 +286,7 @@ impl Drop for RunningTurn {
     }
 }
 
-/// Estimated size of a turn without output in bytes, with its entry in the table of turns.
+/// Estimated size in bytes of a turn without output, with its entry in the table of turns.
 const OWN_BYTES: usize = size_of::<RunningTurn>() + 256;
 
 /// Event that keeps a connection alive.

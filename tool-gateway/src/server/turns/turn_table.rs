@@ -27,14 +27,14 @@ pub(crate) struct TurnTable {
 struct Entries {
     by_request: HashMap<Digest, Kept>,
     clients: HashMap<Principal, ClientTurns>,
-    /// Number of turns so far.
+    /// Number of turns that were created.
     number: u64,
 }
 
-/// The turns of a client.
+/// Turns of a client.
 #[derive(Debug)]
 struct ClientTurns {
-    /// The requests with the numbers of their turns, the oldest first. The later of two turns of one request is kept.
+    /// Request digests with the numbers of their turns, the oldest first. Of two turns of one request, the later one is kept.
     order: VecDeque<Position>,
     bytes: KeptBytes,
 }
@@ -70,7 +70,7 @@ impl ClientTurns {
         }
     }
 
-    /// Removes turns that ended long ago, the oldest first.
+    /// Removes expired turns, the oldest first.
     fn remove_expired(&mut self, by_request: &mut HashMap<Digest, Kept>) {
         while let Some(oldest) = self.order.front()
             && turn_at(by_request, oldest).is_none_or(is_expired)
@@ -79,9 +79,9 @@ impl ClientTurns {
         }
     }
 
-    /// Removes the oldest turn that has ended; first the turns whose answers were delivered. Returns whether there was one.
+    /// Removes the oldest ended turn, preferably one whose answer was delivered. Returns whether a turn was removed.
     fn remove_ended(&mut self, by_request: &mut HashMap<Digest, Kept>) -> bool {
-        // The results of a turn whose answer was delivered are stored.
+        // A turn whose answer was delivered is also in the store.
         let is_delivered =
             |running: &RunningTurn| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
         let oldest = |is_wanted: &dyn Fn(&RunningTurn) -> bool| {
@@ -96,7 +96,7 @@ impl ClientTurns {
     }
 }
 
-/// Returns the turn at a position of a client's order, unless another one has replaced it.
+/// Returns the turn at a position of a client's order, unless a later turn has replaced it.
 fn turn_at<'t>(by_request: &'t HashMap<Digest, Kept>, position: &Position) -> Option<&'t RunningTurn> {
     let kept = by_request.get(&position.request)?;
     (kept.number == position.number).then_some(&*kept.running)
@@ -133,13 +133,13 @@ impl Entries {
         let by_request = &mut self.by_request;
         self.clients.retain(|_, of_client| {
             of_client.remove_expired(by_request);
-            // A turn that begins now has its counter, and is not in the order yet.
+            // A new turn may already have its counter, but not yet an entry in the order.
             !of_client.order.is_empty() || of_client.bytes.is_used()
         });
     }
 
-    /// Removes turns until the limits hold, but no running one: the turns of a client over its own limits, and the turns of the client that
-    /// keeps most while all clients keep too much.
+    /// Removes ended turns until the limits hold: turns of a client above its own limits, and, while all clients keep too many bytes, turns
+    /// of the client that keeps the most.
     fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize) {
         let by_request = &mut self.by_request;
         if let Some(of_client) = self.clients.get_mut(client) {
@@ -242,7 +242,7 @@ impl TurnTable {
         kept.map(|kept| Arc::clone(&kept.running)).collect()
     }
 
-    /// Removes turns that ended long ago.
+    /// Removes expired turns.
     pub(crate) fn remove_expired(&self) {
         self.lock().remove_expired();
     }
@@ -298,7 +298,7 @@ impl TurnTable {
         }
     }
 
-    /// Begins a turn. A complete one ends at once.
+    /// Creates a turn. A complete checkpoint ends the turn at once.
     fn begin(
         &self,
         client: &Principal,
@@ -345,7 +345,7 @@ mod tests {
         ChainKey::new([1; 32]).digest(&[name.as_bytes()])
     }
 
-    /// Begins a turn that fails with so many bytes.
+    /// Begins a turn that fails with this many bytes.
     fn fail(turns: &TurnTable, client: &Principal, name: &str, bytes: usize) {
         let joined = turns.begin(client, request(name), &SessionId::random(), None);
         let Joined::New(running, _, None) = joined else {
@@ -362,7 +362,7 @@ mod tests {
         !matches!(turns.earlier(client, request(name), true), Earlier::Unknown)
     }
 
-    /// Otherwise a client with many requests makes the calls of others run twice.
+    /// Otherwise a client with many requests would displace the turns of others, whose calls would run twice.
     #[test]
     fn failed_turns_of_a_client_displace_no_turn_of_another() {
         let (turns, eve) = (TurnTable::default(), Principal::from_key_name("eve"));
@@ -372,7 +372,7 @@ mod tests {
         }
         assert!(is_known(&turns, &ada(), "ada"));
         assert!(!is_known(&turns, &eve, "eve 0") && is_known(&turns, &eve, "eve 1"));
-        // The bytes of a client, and of all: the client that keeps most loses turns.
+        // The bytes of a client and of all clients: the client that keeps the most loses turns.
         for number in 0..70 {
             fail(&turns, &eve, &format!("large {number}"), 1 << 20);
         }

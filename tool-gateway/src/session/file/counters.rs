@@ -1,4 +1,4 @@
-//! The counters of the file: its bytes, the turns and bytes of each client, and the number of turns that were ever stored.
+//! Counters of the file: its number of bytes, the turns and bytes of each client, and the number of turns ever stored.
 
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -41,7 +41,7 @@ pub(super) struct SizeChange {
 }
 
 impl SizeChange {
-    /// A turn of so many bytes was added.
+    /// Returns the change for an added turn of this many bytes.
     pub(super) fn turn(bytes: usize) -> Self {
         Self {
             turns: 1,
@@ -49,7 +49,7 @@ impl SizeChange {
         }
     }
 
-    /// Progress of so many bytes was added.
+    /// Returns the change for added progress of this many bytes.
     pub(super) fn progress(bytes: usize) -> Self {
         Self {
             turns: 0,
@@ -57,7 +57,7 @@ impl SizeChange {
         }
     }
 
-    /// Both changes.
+    /// Adds another change.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             turns: self.turns.saturating_add(other.turns),
@@ -65,7 +65,7 @@ impl SizeChange {
         }
     }
 
-    /// The opposite change.
+    /// Returns the opposite change.
     pub(super) fn removed(self) -> Self {
         Self {
             turns: -self.turns,

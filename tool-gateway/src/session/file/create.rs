@@ -12,8 +12,8 @@ use crate::session::database::Failed;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::store::StoreError;
 
-/// Creates the tables of a new file, or converts the tables of the version before, and returns the secret of the file. A file with other tables is refused, and so is one without its secret: with a
-/// new secret, no stored session would be found.
+/// Creates the tables of a new file, or converts the tables of the previous version. Returns the secret of the file. A file with other
+/// tables or without its secret is an error: with a new secret, no stored session would be found.
 pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {
@@ -30,7 +30,7 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed>
             }
             _ => {
                 return Err(Failed::Store(StoreError(
-                    "it was not written by this version of the program; use the one that wrote it, or name another file"
+                    "the file was not written by this version of the program; use the version that wrote the file, or name another file"
                         .to_owned(),
                 )));
             }

@@ -29,7 +29,7 @@ pub(super) struct StoreLimits {
 pub(super) struct Moment {
     /// Seconds since 1970.
     pub(super) seconds: u64,
-    /// Whether expired entries may be removed: the clocks agree.
+    /// Whether expired entries may be removed, since the clocks agree.
     pub(super) may_remove: bool,
 }
 
@@ -88,14 +88,14 @@ impl Removable {
 }
 
 impl StoreLimits {
-    /// Returns the time at which an entry that is saved now expires.
+    /// Returns the expiration time of an entry that is saved now.
     pub(super) fn expiry(&self, now: Moment, is_suspended: bool) -> u64 {
         let factor = if is_suspended { SUSPENDED_FACTOR } else { 1 };
         let ttl = self.ttl.saturating_mul(factor).as_secs().max(1);
         now.seconds.saturating_add(ttl)
     }
 
-    /// Removes expired entries, then entries over the caps, except the entry that was saved now.
+    /// Removes expired entries, and then entries above the limits, except the entry that was just saved.
     pub(super) fn make_room(
         &self,
         transaction: &WriteTransaction,
@@ -107,12 +107,12 @@ impl StoreLimits {
         self.make_room_for_all(transaction, saved)
     }
 
-    /// Removes the entries that expire first of a client over its caps.
+    /// While a client is above its limits, removes its entries that expire first.
     fn make_room_for_client(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let size = size_of(transaction, &saved.client)?;
             let has_too_many_bytes = size.bytes > self.max_bytes_per_client;
-            // A large entry makes as much room as it takes.
+            // A large entry removes enough for its own size.
             let is_done =
                 removed >= MAX_REMOVED && !(has_too_many_bytes && size.bytes > saved.before.of_client);
             if is_done
@@ -125,9 +125,10 @@ impl StoreLimits {
         Ok(())
     }
 
-    /// Removes the entries that expire first of the client that takes most, while there are too many bytes.
+    /// While there are too many bytes, removes the entries that expire first of the client with the most bytes.
     ///
-    /// A client that takes most with the saved entry alone displaces others only as far as they are over the cap without it.
+    /// If a client has the most bytes only because of the saved entry, it displaces others only while they are above the limit without this
+    /// entry.
     fn make_room_for_all(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;
@@ -163,7 +164,7 @@ pub(super) fn has_expired(transaction: &ReadTransaction, now: u64) -> Result<boo
     Ok(session || progress.first()?.is_some_and(|(key, _)| key.value().0 <= now))
 }
 
-/// Removes expired entries, up to a number. Returns how many were removed.
+/// Removes up to `max_removed` expired entries. Returns the number of removed entries.
 pub(super) fn remove_expired(
     transaction: &WriteTransaction,
     now: Moment,
@@ -182,7 +183,7 @@ pub(super) fn remove_expired(
     Ok(max_removed)
 }
 
-/// Removes the entry of a client that expires first, except the entry that was saved now. Returns whether there was one.
+/// Removes the client's entry that expires first, except the entry that was just saved. Returns whether an entry was removed.
 fn remove_first(
     transaction: &WriteTransaction,
     client: &[u8; 32],
@@ -200,7 +201,7 @@ fn remove_first(
     }
 }
 
-/// The clients with most bytes.
+/// Clients with the most bytes.
 struct LargestClients {
     first: Option<[u8; 32]>,
     second: Option<[u8; 32]>,
@@ -246,7 +247,7 @@ fn first_progress(transaction: &WriteTransaction) -> Result<Option<Removable>, F
     }))
 }
 
-/// Returns the session of a client that expires first, except this one.
+/// Returns the session of a client that expires first, except `but`.
 fn first_session_of_client(
     transaction: &WriteTransaction,
     client: &[u8; 32],
@@ -269,7 +270,7 @@ fn first_session_of_client(
     Ok(None)
 }
 
-/// Returns the progress of a client that expires first, except the progress of this request.
+/// Returns the request of a client whose progress expires first, except this request.
 fn first_progress_of_client(
     transaction: &WriteTransaction,
     client: &[u8; 32],

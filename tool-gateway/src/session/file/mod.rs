@@ -35,9 +35,9 @@ use super::store::{
 /// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The file also has the
 /// secret of the digests, so that [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions after a restart.
 ///
-/// Sessions expire after a time without a new turn, and so does the progress of requests. A client over its caps loses what expires first:
-/// the oldest turns of a session, and the session with its last turn. Over the cap of all clients, the client that takes most does. The
-/// beginning of the history then goes up as the client sends it.
+/// A session expires after a time without a new turn; the progress of a request expires, too. A client above its limits loses the entries
+/// that expire first: the oldest turns of a session, and the session with its last turn. Above the limit of all clients, the client with
+/// the most bytes loses entries. The client's messages are forwarded unchanged in place of removed turns.
 ///
 /// ```
 /// use std::time::Duration;
@@ -120,14 +120,14 @@ impl FileStore {
         self
     }
 
-    /// Sets how many bytes of turns and of requests' progress of each client are kept, 256 MiB by default.
+    /// Sets the maximum number of bytes of turns and progress of each client, 256 MiB by default.
     #[must_use]
     pub fn with_max_bytes_per_client(mut self, bytes: u64) -> Self {
         self.limits.max_bytes_per_client = bytes;
         self
     }
 
-    /// Sets the clocks by which sessions expire.
+    /// Sets the clocks that determine the expiration of sessions.
     #[cfg(test)]
     pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;

@@ -139,12 +139,12 @@ struct FinishedWrite {
 
 impl FinishedWrite {
     fn send(self) {
-        // A request that no longer waits needs none.
+        // The request may have stopped waiting.
         let _ = self.done.send(self.written);
     }
 }
 
-/// The thread that writes.
+/// A thread that executes queued writes.
 struct Writer {
     queue: Arc<WriteQueue>,
     has_ended: bool,
@@ -160,14 +160,14 @@ impl Writer {
                 continue;
             }
             self.has_ended = true;
-            // A store whose last write is answered can be closed: this thread must not keep the file open.
+            // After the answer to its last write, a store can be closed, so this thread must release the file before.
             drop(self);
             return answers.into_iter().for_each(FinishedWrite::send);
         }
     }
 }
 
-/// A thread that panics, or does not begin since its runtime ends, fails the writes that wait for it. The next write begins another one.
+/// If the thread panics, or never starts because its runtime ends, the waiting writes fail. The next write starts another thread.
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.has_ended {

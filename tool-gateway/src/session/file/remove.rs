@@ -13,7 +13,7 @@ use crate::session::database::Failed;
 use crate::session::encoding::decode;
 use crate::session::record::SessionId;
 
-/// Removes a turn of a client. Returns whether it was there.
+/// Removes a turn of a client. Returns whether the turn existed.
 pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &str) -> Result<bool, Failed> {
     let removed: Option<(StoredTurn, usize)> = {
         let mut turns = transaction.open_table(TURNS)?;

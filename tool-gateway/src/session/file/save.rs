@@ -44,7 +44,7 @@ pub(super) fn save_turn(
     limits.make_room(transaction, now, &saved)
 }
 
-/// Stores a segment of the progress of a request whose turn is not complete.
+/// Stores a segment of the progress of a request whose turn is incomplete.
 pub(super) fn save_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -63,7 +63,7 @@ pub(super) fn save_progress(
     limits.make_room(transaction, now, &saved)
 }
 
-/// Stores the session of a turn, which is new or continues with it.
+/// Creates or updates the session of a turn.
 fn insert_session(
     transaction: &WriteTransaction,
     limits: &StoreLimits,
@@ -107,7 +107,7 @@ fn insert_session(
     Ok(())
 }
 
-/// Stores a segment after the segments before it.
+/// Appends a segment to the log of a request.
 fn append_progress(
     transaction: &WriteTransaction,
     limits: &StoreLimits,

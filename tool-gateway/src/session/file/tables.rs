@@ -31,28 +31,28 @@ pub(super) const SESSIONS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &str),
 /// Number of turns by client, and number of bytes of turns and progress.
 pub(super) const SIZES_OF_CLIENTS: TableDefinition<'_, &[u8; 32], (u64, u64)> =
     TableDefinition::new("sizes of clients");
-/// The clients by their number of bytes.
+/// Clients by number of bytes.
 pub(super) const CLIENTS_BY_BYTES: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("clients by bytes");
-/// Number of turns that were ever stored, and number of bytes.
+/// Number of turns ever stored, and number of bytes.
 pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 /// Logs of the progress of requests: the expiration in seconds since 1970, the client, the number of segments, and of their bytes.
 pub(super) const LOGS: TableDefinition<'_, &[u8; 32], (u64, &[u8; 32], u64, u64)> =
     TableDefinition::new("logs");
-/// The segments of logs by the request and their position.
+/// Segments of logs by request and position.
 pub(super) const SEGMENTS: TableDefinition<'_, (&[u8; 32], u64), &[u8]> = TableDefinition::new("segments");
-/// The requests by the expiration of their progress.
+/// Requests by the expiration of their progress.
 pub(super) const PROGRESS_EXPIRY: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("progress expiry");
-/// The requests of a client by the expiration of their progress.
+/// Requests of a client by the expiration of their progress.
 pub(super) const PROGRESS_OF_CLIENT: TableDefinition<'_, (&[u8; 32], u64, &[u8; 32]), ()> =
     TableDefinition::new("progress of a client");
-/// The secret of the digests.
+/// Secret of the digests.
 pub(super) const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::new("secret");
 /// Version of these tables and of their records.
 pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
 
-/// A turn as it is read: [`WrittenTurn`].
+/// A turn that was read; [`WrittenTurn`] is written.
 #[derive(Deserialize)]
 pub(super) struct StoredTurn {
     pub(super) turn: Turn,
@@ -60,12 +60,12 @@ pub(super) struct StoredTurn {
     pub(super) number: u64,
 }
 
-/// A turn as it is written.
+/// A turn for a write.
 #[derive(Serialize)]
 pub(super) struct WrittenTurn<'s> {
     pub(super) turn: &'s Turn,
     pub(super) calls: &'s [Digest],
-    /// The number of the turn among all turns.
+    /// Sequence number of the turn among all turns.
     pub(super) number: u64,
 }
 

@@ -168,12 +168,12 @@ fn file_of_another_version_is_refused() {
     };
     let create = || look.store.write_now(create::create);
     assert!(create().is_ok());
-    // The first versions had none.
+    // Files of the first versions had no version.
     for other in [None, Some(OLDEST_VERSION - 1), Some(VERSION + 1)] {
         write(other);
         let StoreError(error) = create().unwrap_err();
         assert!(
-            error.ends_with("use the one that wrote it, or name another file"),
+            error.ends_with("use the version that wrote the file, or name another file"),
             "{error}"
         );
     }
@@ -220,7 +220,7 @@ async fn abandoned_write_is_not_executed_later() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A file whose syncs take long, and are counted.
+/// A file whose syncs are slow, and are counted.
 #[derive(Debug)]
 struct SlowFile(FileBackend);
 
@@ -280,7 +280,7 @@ async fn concurrent_saves_share_the_syncs_of_a_transaction() {
     assert_eq!(store.size().await.unwrap().unwrap().turns, 50);
 }
 
-/// A write that fails on its own does not fail the writes beside it.
+/// The failure of a write does not fail other writes in the transaction.
 #[tokio::test]
 async fn rejected_write_leaves_the_others_of_its_transaction() {
     let folder = Folder::new("rejected");
@@ -399,7 +399,7 @@ async fn sessions_of_version_5_are_found_and_continue() {
     let progress = store.progress(digest("client"), digest("request")).await.unwrap();
     assert_eq!(progress, [b"old"]);
 
-    // The old turn counts: a client over its cap loses it first.
+    // The old turn counts: a client above its limit loses it first.
     let store = store.with_max_turns_per_client(1);
     let mut next = Turn::clone(turn);
     (next.id, next.session) = ("t2".to_owned(), SessionId("ses_b".to_owned()));

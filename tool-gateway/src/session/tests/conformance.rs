@@ -102,7 +102,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     assert_eq!(known(store).await, ["a", "b"]);
 
-    // The progress of a request, if the store needs it: segments in their order, and a new log in place of an earlier one.
+    // Durable stores also have the progress of a request: segments in order, and a new log in place of an earlier one.
     if store.is_durable() {
         let (client, request) = (digest("a"), digest("request"));
         let append = async |at: u64, segment: &str| {
@@ -121,7 +121,7 @@ async fn conforms(store: &dyn SessionStore) {
         append(1, "one").await.unwrap();
         append(2, "two").await.unwrap();
         assert_eq!(segments().await, [&b"{}"[..], b"one", b"two"]);
-        // A segment is missing before this one.
+        // The previous segment is missing.
         assert!(append(4, "four").await.is_err());
         assert_eq!(segments().await.len(), 3);
         append(0, "again").await.unwrap();
@@ -208,7 +208,7 @@ async fn no_store_lets_a_client_displace_what_others_need() {
     keeps_turns_of_other_clients(&file).await;
 }
 
-/// With 40,000 bytes of each client and 60,000 of all.
+/// Uses limits of 40,000 bytes for each client and 60,000 bytes for all clients.
 async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     save_with(store, turn("suspended-1", "ada/1", "waits"), &["call"], &[]).await;
     let large = |id: &str, session: &str, bytes: usize| {
@@ -223,7 +223,7 @@ async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
         }
         kept
     };
-    // Many large turns of one client, in one session and in many, and larger than its share.
+    // Many large turns of one client, in one session and in many, above the limit of a client.
     let large_ids: Vec<_> = (0..18).map(|number| format!("large {number}")).collect();
     for (number, id) in large_ids.iter().enumerate() {
         save(store, large(id, &format!("eve/{}", number % 9), 18_000)).await;

@@ -91,7 +91,9 @@ async fn file_is_private_and_opened_once() {
     assert_eq!((mode(&folder.file()), mode(&folder.0)), (0o600, 0o700));
     let error = FileStore::open(folder.file()).unwrap_err().to_string();
     assert!(
-        error.ends_with("sessions.redb: another process has it open; stop that one, or name another file"),
+        error.ends_with(
+            "sessions.redb: another process has the file open; stop that process, or name another file"
+        ),
         "{error}"
     );
     drop(store);

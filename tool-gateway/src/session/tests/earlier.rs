@@ -1,4 +1,4 @@
-//! Sessions that the previous version of the program has stored.
+//! Sessions that the previous version of the program stored.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,8 @@ use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// A turn after this history as version 5 stored it: its point and its outline hold each text, and it has no other digests.
+/// Builds a turn after this history in the form of version 5: its point and its outline are digests of each text, and it has no other
+/// digests.
 fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> Turn {
     let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
     let beginning = key.beginning(&client.principal);

@@ -1,7 +1,7 @@
-//! Hidden rounds after messages of every form, as requests that the API has to accept.
+//! Hidden rounds after messages of every form, in requests that the API must accept.
 //!
-//! The messages have up to three blocks of [`FORMS`]. Each arrives streamed and whole, twice in a turn, so that its ids come again. The
-//! requests of both are equal, and `strict-api` accepts each. So does it the transcript of the client's next request.
+//! The messages have up to three blocks of [`FORMS`]. Each message arrives streamed and whole, twice in a turn, so that its ids are
+//! repeated. Both lead to equal requests. `strict-api` accepts each request, and the transcript of the client's next request.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::wire::event::StreamEvent;
 use crate::wire::message::push_message;
 use crate::wire::role::Role;
 
-/// The forms of a block.
+/// Forms of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
     Thinking,
@@ -43,7 +43,7 @@ const FORMS: [Form; 12] = [
 ];
 
 impl Form {
-    /// The block of a message that is not streamed.
+    /// Returns the block of a message that is not streamed.
     fn whole(self) -> Block {
         match self {
             Self::Thinking => Block::new(r#"{"type":"thinking","thinking":"","signature":"s"}"#),
@@ -58,7 +58,7 @@ impl Form {
         }
     }
 
-    /// The events of a stream. A call has its arguments at its start, as the upstreams write them that have other forms.
+    /// Returns the events of a stream. A call has its arguments in its start event, like in upstreams with other forms.
     fn events(self, index: usize) -> Vec<StreamEvent> {
         let (block, delta) = match self {
             Self::Text(text) => (
@@ -79,7 +79,7 @@ impl Form {
     }
 }
 
-/// Takes a whole message, or its events. Returns the actions that are not output.
+/// Handles a whole message or its events. Returns the actions that are not output.
 fn push(machine: &mut TurnMachine, message: &[Form], is_streamed: bool) -> Vec<Action> {
     let has_calls = message.iter().any(|form| matches!(form, Form::Call(..)));
     let reason = if has_calls { "tool_use" } else { "end_turn" };
@@ -105,14 +105,14 @@ fn result(id: &str) -> Block {
     super::model::result(id, "done")
 }
 
-/// Asserts that the API accepts these messages after one of the user, and that each call has a unique id.
+/// Asserts that the API accepts these messages after a user message, and that each call has a unique id.
 #[track_caller]
 fn assert_accepted(messages: &[TrueMessage]) {
     let mut text = r#"{"role":"user","content":"begin"}"#.to_owned();
     for message in messages {
         push_message(&mut text, &message.role, &message.blocks);
     }
-    // Neighbours of one role count as one message.
+    // Neighbouring messages of one role count as one message.
     if messages.last().is_some_and(|last| last.role == Role::Assistant) {
         push_message(&mut text, &Role::User, &[Block::text("go on")]);
     }

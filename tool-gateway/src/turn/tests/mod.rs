@@ -39,10 +39,10 @@
 //! # The checks
 //!
 //! The explorer records the messages that the upstream must receive, and compares them with the text of each request. Each conversation is
-//! therefore well formed, and each call has one result; `strict-api` accepts each request. ([`accepted_requests`] has messages of more
-//! forms.) An internal call runs once ([`Conversation::run`](model::Conversation::run)). The
-//! client reads its messages as strictly as the SDKs ([`ClientView`](client_view::ClientView)), and no message ends before its turn is
-//! stored ([`Exchange::on`](exchange::Exchange::on)).
+//! therefore well formed, and each call has one result; `strict-api` accepts each request. ([`accepted_requests`] tests further forms of
+//! messages.) An internal call runs once ([`Conversation::run`](model::Conversation::run)). The client reads its messages as strictly as
+//! the SDKs ([`ClientView`](client_view::ClientView)), and no message ends before its turn is stored
+//! ([`Exchange::on`](exchange::Exchange::on)).
 
 mod model;
 mod client_view;

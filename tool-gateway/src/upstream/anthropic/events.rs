@@ -66,9 +66,9 @@ pub(crate) enum ReadError {
 impl From<ReadError> for UpstreamError {
     fn from(error: ReadError) -> Self {
         Self::new(match error {
-            ReadError::ResponseTooLarge => "the upstream's response broke off: length limit exceeded",
+            ReadError::ResponseTooLarge => "the upstream's response was cut off: length limit exceeded",
             ReadError::EventTooLarge => "the upstream sent an event that is too large to be read",
-            ReadError::InvalidEvent => "the upstream sent an event that is none of the API's",
+            ReadError::InvalidEvent => "the upstream sent an invalid event",
             ReadError::InvalidMessage => "the upstream's response is not a message of the API",
         })
     }
@@ -203,7 +203,7 @@ impl Stream for BodyEvents {
                     }
                 }
                 Some(Err(error)) => {
-                    let error = UpstreamError::new(format!("the upstream's response broke off: {error}"));
+                    let error = UpstreamError::new(format!("the upstream's response was cut off: {error}"));
                     self.ready.push_back(Err(error));
                 }
                 None => {
@@ -305,7 +305,10 @@ mod tests {
                     break error.to_string();
                 }
             };
-            assert_eq!(error, "the upstream's response broke off: length limit exceeded");
+            assert_eq!(
+                error,
+                "the upstream's response was cut off: length limit exceeded"
+            );
             assert!(poll_fn(|cx| events.poll_next(cx)).await.is_none());
         }
     }

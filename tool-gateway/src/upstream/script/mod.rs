@@ -68,7 +68,7 @@
 //! Unknown fields are errors. A script cannot check requests, send invalid arguments or cut off a stream. Tests of such cases implement
 //! [`Upstream`].
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 mod raw_object;
 mod api_error;
 mod block;

@@ -1,6 +1,6 @@
 //! HTTP transport of all APIs: base URL, credentials and pooled connections. The entry is [`HttpServer`](server::HttpServer).
 
-// Dependencies first: a module uses only modules declared before it.
+// A module uses only modules that are declared before it.
 pub(super) mod invalid;
 mod hop_by_hop;
 pub(crate) mod first_cause;

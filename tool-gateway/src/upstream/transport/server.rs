@@ -82,7 +82,10 @@ impl HttpServer {
     ) -> Result<Response<Body>, UpstreamError> {
         let (mut parts, body) = request.into_parts();
         let path = self.base.join(&parts.uri).ok_or_else(|| {
-            UpstreamError::new(format!("the path {} cannot be asked of {}", parts.uri, self.base))
+            UpstreamError::new(format!(
+                "the path {} cannot be requested from {}",
+                parts.uri, self.base
+            ))
         })?;
         self.prepare(parts.uri.path(), &mut parts.headers);
         parts.uri = path.into();
