@@ -38,7 +38,8 @@ use crate::schema::keywords::marks;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let blank = testing::run::<save>(r#"{ "note": { "text": " " } }"#).await;
-/// assert!(blank.text().contains("must not be blank"), "{}", blank.text());
+/// let text = blank.result.text().unwrap_or_default();
+/// assert!(text.contains("expected a string that is not blank"), "{text}");
 /// # }
 /// ```
 #[derive(Debug)]
