@@ -34,21 +34,20 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Creates a connector. Only for HTTPS, the system's certificates are loaded.
-    pub(crate) fn new(is_https: bool) -> io::Result<Self> {
+    pub(crate) fn new(is_https: bool) -> Result<Self, rustls::Error> {
         Self::with_timeout(CONNECT_TIMEOUT, is_https)
     }
 
-    fn with_timeout(timeout: Duration, is_https: bool) -> io::Result<Self> {
+    fn with_timeout(timeout: Duration, is_https: bool) -> Result<Self, rustls::Error> {
         let roots = if is_https { roots() } else { RootCertStore::empty() };
         Self::with_roots(roots, timeout)
     }
 
-    fn with_roots(roots: RootCertStore, timeout: Duration) -> io::Result<Self> {
+    fn with_roots(roots: RootCertStore, timeout: Duration) -> Result<Self, rustls::Error> {
         // The provider is named, because other crates may enable several providers in rustls.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
+            .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
         let mut http = HttpConnector::new();
