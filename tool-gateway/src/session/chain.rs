@@ -27,6 +27,14 @@ impl Digest {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
+    /// Returns the digest with this number of several that share a digest; the digest itself is number 0.
+    pub(crate) fn numbered(self, number: usize) -> Self {
+        if number == 0 {
+            return self;
+        }
+        Self(*blake3::keyed_hash(&self.0, &(number as u64).to_le_bytes()).as_bytes())
+    }
+
     /// Returns the bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

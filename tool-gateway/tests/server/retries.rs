@@ -20,12 +20,18 @@ const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
 
 /// Reads a stream until it contains some text, and then disconnects.
 async fn read_until(lab: &Lab, body: &Value, text: &str) {
+    drop(open_until(lab, body, text).await);
+}
+
+/// Reads a stream until it contains some text. Returns the rest of the stream.
+async fn open_until(lab: &Lab, body: &Value, text: &str) -> Body {
     let mut stream = lab.send(post("/v1/messages", body, &[])).await.into_body();
     let mut seen = String::new();
     while !seen.contains(text) {
         let frame = std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_frame(context)).await;
         seen.push_str(std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap());
     }
+    stream
 }
 
 async fn wait(milliseconds: u64) {
@@ -33,7 +39,7 @@ async fn wait(milliseconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
+async fn a_retry_joins_a_running_turn_from_its_beginning() {
     let lab = Lab::new(json!([
         says(&[text("One."), slow_call("write", "a", 120)]),
         says(&[text("Two.")])
@@ -44,11 +50,11 @@ async fn an_equal_request_joins_a_running_turn_from_its_beginning() {
     whole.messages().push(user("go"));
     let late = async {
         wait(50).await;
-        whole.ask(&lab).await
+        lab.ask_with(&whole.body, &[RETRY]).await
     };
     let later = async {
         wait(70).await;
-        streamed.ask(&lab).await
+        lab.ask_with(&streamed.body, &[RETRY]).await
     };
     let (first, second, third) = tokio::join!(streamed.ask(&lab), late, later);
     assert_eq!(
@@ -243,7 +249,11 @@ async fn one_of_two_clients_may_go_away() {
     let mut chat = Chat::new(true);
     chat.messages().push(user("go"));
     let gone = read_until(&lab, &chat.body, "One.");
-    let ((), reply) = tokio::join!(gone, chat.ask(&lab));
+    let retry = async {
+        wait(10).await;
+        lab.ask_with(&chat.body, &[RETRY]).await
+    };
+    let ((), reply) = tokio::join!(gone, retry);
     assert_eq!(reply.text(), "One.\nTwo.");
     assert_eq!(lab.runs.begun(), ["lookup a"]);
 }
@@ -603,4 +613,181 @@ async fn a_retry_without_a_stream_has_repaired_arguments() {
     chat.messages().push(assistant(whole.content()));
     assert_eq!(chat.answer(&lab, &whole).await.text(), "Done.");
     lab.assert_one_prefix();
+}
+
+/// Asks for the text of each answer.
+fn texts(replies: &[Reply]) -> Vec<String> {
+    replies.iter().map(Reply::text).collect()
+}
+
+/// Reports 64: samples of one prompt, as evaluations and "best of n" take them.
+#[tokio::test(start_paused = true)]
+async fn equal_requests_at_once_are_separate_samples() {
+    let calls = (0..4).map(|_| says(&[slow_call("write", "a", 50)]));
+    let answers = (0..4).map(|answer| says(&[text(&format!("{answer}"))]));
+    let lab = Lab::in_order(calls.chain(answers).collect());
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let samples = futures_util::future::join_all((0..4).map(|_| lab.ask(&chat.body))).await;
+    let mut answers = texts(&samples);
+    answers.sort();
+    assert_eq!(answers, ["0", "1", "2", "3"]);
+    assert_eq!(lab.runs.ended().len(), 4);
+    let sessions: std::collections::BTreeSet<_> = samples.iter().map(|sample| sample.session().0).collect();
+    assert_eq!(sessions.len(), 4);
+    lab.assert_well_formed();
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_with_one_idempotency_key_are_one_request() {
+    let calls = (0..3).map(|_| says(&[slow_call("write", "a", 50)]));
+    let answers = (0..3).map(|answer| says(&[text(&format!("{answer}"))]));
+    let lab = Lab::in_order(calls.chain(answers).collect());
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let ask = async |key: &str| {
+        let headers = [("idempotency-key", key)];
+        lab.ask_with(&chat.body, &headers).await.text()
+    };
+    let (first, second, other, empty) = tokio::join!(ask("a"), ask("a"), ask("b"), ask(""));
+    assert_eq!(first, second);
+    assert!(other != first && empty != first && empty != other);
+    assert_eq!(lab.runs.begun().len(), 3);
+    // The recorded answers, with the key alone.
+    assert_eq!((ask("a").await, ask("b").await), (first, other));
+    assert_eq!(lab.runs.begun().len(), 3);
+    // A retry of a request with another key is not a retry of these.
+    let retry = [("idempotency-key", "a"), RETRY];
+    assert_eq!(lab.ask_with(&chat.body, &retry).await.text(), second);
+}
+
+/// Claude Code repeats a broken stream without one, and with the retry count 0.
+#[tokio::test(start_paused = true)]
+async fn clients_that_left_get_their_samples_the_oldest_first() {
+    let write = |key: &str| says(&[text(key), slow_call("write", key, 100)]);
+    // An abandoned turn may ask for an answer before it ends.
+    let answers = (0..6).map(|answer| says(&[text(&format!("{answer}"))]));
+    let lab = Lab::in_order([write("a"), write("b")].into_iter().chain(answers).collect());
+    let mut chat = Chat::new(true);
+    chat.messages().push(user("go"));
+    read_until(&lab, &chat.body, "a").await;
+    // The call still runs.
+    let mut whole = chat.clone();
+    whole.body["stream"] = false.into();
+    let headers = [("x-stainless-retry-count", "0")];
+    // The first of them continues the turn, and the second is another sample.
+    let (first, other) = tokio::join!(
+        lab.ask_with(&whole.body, &headers),
+        lab.ask_with(&chat.body, &headers)
+    );
+    assert!(first.text().starts_with("a\n"), "{}", first.text());
+    assert!(other.text().starts_with("b\n"), "{}", other.text());
+    assert_eq!(lab.runs.ended(), ["write a", "write b"]);
+    // Both were delivered: a retry gets the latest, and an equal request is another sample.
+    let retry = lab.ask_with(&chat.body, &[RETRY]).await;
+    assert_eq!(lab.runs.ended().len(), 2);
+    assert!([first.session().0, other.session().0].contains(&retry.session().0));
+    let sample = chat.ask(&lab).await;
+    assert!(![first.session().0, other.session().0].contains(&sample.session().0));
+    lab.assert_well_formed();
+}
+
+/// Two clients leave two samples: each retry takes one, and nothing runs again.
+#[tokio::test(start_paused = true)]
+async fn retries_of_two_abandoned_samples_take_one_each() {
+    for headers in [&[][..], &[RETRY]] {
+        let lab = Lab::new(json!([
+            says(&[text("One."), slow_call("write", "a", 100)]),
+            says(&[text("Two.")]),
+        ]));
+        let mut chat = Chat::new(true);
+        chat.messages().push(user("go"));
+        let open = || open_until(&lab, &chat.body, "One.");
+        let streams = tokio::join!(open(), open());
+        assert_eq!(lab.seen().len(), 2);
+        drop(streams);
+        // The calls of both turns still run.
+        while lab.runs.begun().len() < 2 {
+            wait(1).await;
+        }
+        let (first, second) = tokio::join!(
+            lab.ask_with(&chat.body, headers),
+            lab.ask_with(&chat.body, headers)
+        );
+        assert_ne!(first.session().0, second.session().0);
+        assert_eq!(texts(&[first, second]), ["One.\nTwo.", "One.\nTwo."]);
+        assert_eq!(lab.runs.begun(), ["write a", "write a"], "once for each sample");
+        lab.assert_well_formed();
+    }
+}
+
+/// R-GW-18
+#[tokio::test(start_paused = true)]
+async fn deferred_calls_run_once_for_all_requests_that_resume_their_turn() {
+    let later = slow_call("later", "a", 50);
+    let turns = [
+        says(&[later, call("weather", "b")]),
+        says(&[text("1")]),
+        says(&[text("2")]),
+        says(&[text("3")]),
+    ];
+    let lab = Lab::in_order(json!(turns));
+    let mut chat = Chat::new(true);
+    let suspended = chat.say(&lab, "go").await;
+    chat.messages()
+        .push(user(json!([result(&suspended.ids()[0], "fine")])));
+    let mut other = chat.body.clone();
+    other["messages"][2]["content"][0]["content"] = "otherwise".into();
+    let (first, second, third) = tokio::join!(lab.ask(&chat.body), lab.ask(&chat.body), lab.ask(&other));
+    let mut answers = texts(&[first, second, third]);
+    answers.sort();
+    assert_eq!(answers, ["1", "2", "3"]);
+    assert_eq!(lab.runs.begun(), ["later a"]);
+    for body in &lab.seen()[1..] {
+        assert!(body.to_string().contains("later of a"), "{body}");
+    }
+    lab.assert_well_formed();
+}
+
+/// Each sample has separate progress in the store.
+#[tokio::test]
+async fn samples_that_a_crash_has_cut_continue_in_the_next_process_and_repeat_nothing() {
+    let store = FailingStore::durable();
+    let overloaded = json!({ "error": { "status": 529 } });
+    let turns = json!([
+        says(&[call("write", "a")]),
+        says(&[call("write", "b")]),
+        overloaded,
+        overloaded
+    ]);
+    let script = json!({ "turns": turns, "order": "requests" });
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    {
+        let lab = Lab::with(script, |gateway| gateway.with_store(store.clone()));
+        let (first, second) = tokio::join!(lab.ask(&chat.body), lab.ask(&chat.body));
+        assert_eq!((first.status.as_u16(), second.status.as_u16()), (529, 529));
+        assert_eq!(lab.runs.begun().len(), 2);
+    }
+    let turns = json!([says(&[text("1")]), says(&[text("2")]), says(&[text("3")])]);
+    let script = json!({ "turns": turns, "order": "requests" });
+    let lab = Lab::with(script, |gateway| gateway.with_store(store));
+    let (first, second) = tokio::join!(lab.ask(&chat.body), lab.ask(&chat.body));
+    assert!(!first.is_error() && !second.is_error());
+    assert!(lab.runs.begun().is_empty(), "{:?}", lab.runs.begun());
+    let seen: Vec<_> = lab
+        .seen()
+        .iter()
+        .map(|body| body["messages"].to_string())
+        .collect();
+    for key in ["write of a", "write of b"] {
+        assert_eq!(
+            seen.iter().filter(|messages| messages.contains(key)).count(),
+            1,
+            "{key}: {seen:?}"
+        );
+    }
+    // Another sample begins.
+    assert_eq!(lab.ask(&chat.body).await.text(), "3");
+    assert_eq!(lab.seen()[2]["messages"], chat.body["messages"]);
 }

@@ -29,7 +29,7 @@ use crate::server::turns::job::Job;
 use crate::server::turns::progress_log;
 use crate::server::turns::running_turn::RunEnd;
 use crate::server::turns::shared::Shared;
-use crate::server::turns::turn_table::Joined;
+use crate::server::turns::turn_table::{IncomingRequest, Joined};
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::recognize::{
@@ -80,13 +80,18 @@ pub(crate) async fn messages(
     // An error leaves the suspended turn unchanged.
     restore::check(&recognized, &request)?;
     let is_stream = request.is_stream();
-    let identity = identity(&shared, &parts, &client, &recognized, &request);
-    let is_retry = header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0");
+    let idempotency_key = header(&parts.headers, "idempotency-key").filter(|key| !key.is_empty());
+    let incoming = IncomingRequest {
+        identity: identity(&shared, &parts, &client, &recognized, &request),
+        is_retry: header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0"),
+        idempotency_key: idempotency_key
+            .map(|key| shared.secret.digest(&[b"idempotency key", key.as_bytes()])),
+    };
     let found = recognized.found;
-    let stored = stored_checkpoint(&shared, &client, identity);
+    let stored = |request| stored_checkpoint(&shared, &client, request);
     let joined = shared
         .turns
-        .join(&client.principal, identity, is_retry, &session, stored)
+        .join(&client.principal, &incoming, &session, stored)
         .await?;
     match joined {
         Joined::Same(watcher) => {
@@ -94,7 +99,12 @@ pub(crate) async fn messages(
             let session = session_header(&watcher.session(), found);
             Ok(answer(watcher, is_stream, session).await)
         }
-        Joined::New(running, watcher, checkpoint) => {
+        Joined::New {
+            running,
+            watcher,
+            checkpoint,
+            progress,
+        } => {
             let limits = &shared.settings.limits;
             let permit = match shared.client_limits.begin_turn(limits, &client.principal) {
                 Ok(permit) => permit,
@@ -111,7 +121,7 @@ pub(crate) async fn messages(
                 client,
                 recognized,
                 session: watcher.session(),
-                identity,
+                identity: progress,
                 tools,
             };
             // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.

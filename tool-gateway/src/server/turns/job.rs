@@ -17,7 +17,7 @@ pub(crate) struct Job {
     pub(crate) client: Client,
     pub(crate) recognized: Recognized,
     pub(crate) session: SessionId,
-    /// Digest that equal requests share.
+    /// Digest of the request in a store. Equal requests that run concurrently have different ones.
     pub(crate) identity: Digest,
     pub(crate) tools: ClassifiedTools,
 }

@@ -46,6 +46,8 @@ struct RunState {
     end: Option<RunEnd>,
     ended_at: Option<Instant>,
     waiting: usize,
+    /// Number of requests that wait for the end of the abandoned turn.
+    successors: usize,
     /// Whether the last watcher has been dropped before the end.
     is_abandoned: bool,
     /// Whether a client has received the whole output.
@@ -266,6 +268,22 @@ impl RunningTurn {
         state.end.clone().map(Next::End)
     }
 
+    /// Returns whether the turn failed, or whether no client waits for an answer that no client has received.
+    pub(crate) fn is_left(&self) -> bool {
+        let state = self.lock();
+        match &state.end {
+            Some(RunEnd::Failed { .. }) => state.successors == 0,
+            Some(RunEnd::Done) if state.is_delivered => false,
+            Some(RunEnd::Done) | None => state.waiting == 0 && state.successors == 0,
+        }
+    }
+
+    /// Returns whether a client has received the complete answer.
+    pub(crate) fn is_received(&self) -> bool {
+        let state = self.lock();
+        state.is_delivered && matches!(state.end, Some(RunEnd::Done))
+    }
+
     pub(crate) fn is_delivered(&self) -> bool {
         self.lock().is_delivered
     }
@@ -385,6 +403,33 @@ impl Drop for Watcher {
             drop(state);
             self.running.abandoned.cancel();
         }
+    }
+}
+
+/// Request that waits for the end of an abandoned turn, and continues from its checkpoint then.
+#[derive(Debug)]
+pub(crate) struct Successor(Arc<RunningTurn>);
+
+impl Successor {
+    pub(crate) fn new(running: &Arc<RunningTurn>) -> Self {
+        running.lock().successors += 1;
+        Self(Arc::clone(running))
+    }
+
+    /// Returns whether the request waits for this turn.
+    pub(crate) fn succeeds(&self, running: &Arc<RunningTurn>) -> bool {
+        Arc::ptr_eq(&self.0, running)
+    }
+
+    /// Waits until the turn has ended.
+    pub(crate) async fn until_ended(&self) {
+        self.0.until_ended().await;
+    }
+}
+
+impl Drop for Successor {
+    fn drop(&mut self) {
+        self.0.lock().successors -= 1;
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`TurnTable`]: finds the turn of an equal request, or creates one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::locks::Locks;
-use super::running_turn::{RunEnd, RunningTurn, Watcher};
+use super::running_turn::{RunEnd, RunningTurn, Successor, Watcher};
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::record::SessionId;
@@ -25,16 +26,19 @@ pub(crate) struct TurnTable {
 
 #[derive(Debug, Default)]
 struct Entries {
-    by_request: HashMap<Digest, Kept>,
+    /// Turns by the identity of their request, the oldest first.
+    by_request: ByRequest,
     clients: HashMap<Principal, ClientTurns>,
     /// Number of turns that were created.
     number: u64,
 }
 
+type ByRequest = HashMap<Digest, Vec<Kept>>;
+
 /// Turns of a client.
 #[derive(Debug)]
 struct ClientTurns {
-    /// Request digests with the numbers of their turns, the oldest first. Of two turns of one request, the later one is kept.
+    /// Request digests with the numbers of their turns, the oldest first.
     order: VecDeque<Position>,
     bytes: KeptBytes,
 }
@@ -46,10 +50,28 @@ struct Position {
     number: u64,
 }
 
+impl Position {
+    fn find<'t>(&self, by_request: &'t ByRequest) -> Option<&'t Kept> {
+        let mut kept = by_request.get(&self.request)?.iter();
+        kept.find(|kept| kept.number == self.number)
+    }
+
+    fn remove_from(&self, by_request: &mut ByRequest) {
+        if let Entry::Occupied(mut kept) = by_request.entry(self.request) {
+            kept.get_mut().retain(|kept| kept.number != self.number);
+            if kept.get().is_empty() {
+                kept.remove();
+            }
+        }
+    }
+}
+
 /// A turn that is kept for retries.
 #[derive(Debug)]
 struct Kept {
     number: u64,
+    slot: usize,
+    idempotency_key: Option<Digest>,
     running: Arc<RunningTurn>,
 }
 
@@ -62,16 +84,14 @@ impl ClientTurns {
     }
 
     /// Removes the turn at this position of the order.
-    fn remove(&mut self, by_request: &mut HashMap<Digest, Kept>, place: usize) {
-        if let Some(removed) = self.order.remove(place)
-            && turn_at(by_request, &removed).is_some()
-        {
-            by_request.remove(&removed.request);
+    fn remove(&mut self, by_request: &mut ByRequest, place: usize) {
+        if let Some(removed) = self.order.remove(place) {
+            removed.remove_from(by_request);
         }
     }
 
     /// Removes expired turns, the oldest first.
-    fn remove_expired(&mut self, by_request: &mut HashMap<Digest, Kept>) {
+    fn remove_expired(&mut self, by_request: &mut ByRequest) {
         while let Some(oldest) = self.order.front()
             && turn_at(by_request, oldest).is_none_or(is_expired)
         {
@@ -80,7 +100,7 @@ impl ClientTurns {
     }
 
     /// Removes the oldest ended turn, preferably one whose answer was delivered. Returns whether a turn was removed.
-    fn remove_ended(&mut self, by_request: &mut HashMap<Digest, Kept>) -> bool {
+    fn remove_ended(&mut self, by_request: &mut ByRequest) -> bool {
         // A turn whose answer was delivered is also in the store.
         let is_delivered =
             |running: &RunningTurn| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
@@ -97,18 +117,34 @@ impl ClientTurns {
 }
 
 /// Returns the turn at a position of a client's order, unless a later turn has replaced it.
-fn turn_at<'t>(by_request: &'t HashMap<Digest, Kept>, position: &Position) -> Option<&'t RunningTurn> {
-    let kept = by_request.get(&position.request)?;
-    (kept.number == position.number).then_some(&*kept.running)
+fn turn_at<'t>(by_request: &'t ByRequest, position: &Position) -> Option<&'t RunningTurn> {
+    Some(&position.find(by_request)?.running)
 }
 
 impl Entries {
-    fn insert(&mut self, client: &Principal, request: Digest, running: Arc<RunningTurn>) {
+    /// Inserts a turn, in place of an earlier turn of this slot.
+    fn insert(
+        &mut self,
+        client: &Principal,
+        request: &IncomingRequest,
+        slot: usize,
+        running: Arc<RunningTurn>,
+    ) {
         self.number += 1;
         let number = self.number;
-        self.by_request.insert(request, Kept { number, running });
+        let kept = self.by_request.entry(request.identity).or_default();
+        kept.retain(|kept| kept.slot != slot);
+        kept.push(Kept {
+            number,
+            slot,
+            idempotency_key: request.idempotency_key,
+            running,
+        });
         if let Some(of_client) = self.clients.get_mut(client) {
-            of_client.order.push_back(Position { request, number });
+            of_client.order.push_back(Position {
+                request: request.identity,
+                number,
+            });
         }
     }
 
@@ -175,12 +211,50 @@ fn is_expired(running: &RunningTurn) -> bool {
     running.ended_for().is_some_and(|time| time > KEPT_FOR)
 }
 
+/// Request that may join the turn of an equal request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IncomingRequest {
+    /// Digest that equal requests share.
+    pub(crate) identity: Digest,
+    /// Whether the client marks the request as a retry.
+    pub(crate) is_retry: bool,
+    /// Digest of the client's key for all attempts of a request.
+    pub(crate) idempotency_key: Option<Digest>,
+}
+
+impl IncomingRequest {
+    /// Returns the turn that the request joins. The turns are equal requests, the oldest first.
+    ///
+    /// Without a sign of a retry, an equal request is another sample of the answer, unless the earlier client has left without its answer.
+    fn choose<'k>(&self, turns: &[&'k Kept]) -> Option<&'k Kept> {
+        let find = |is_wanted: &dyn Fn(&Kept) -> bool| turns.iter().copied().find(|kept| is_wanted(kept));
+        let key = self.idempotency_key;
+        if let Some(same_key) = find(&|kept| key.is_some() && kept.idempotency_key == key) {
+            return Some(same_key);
+        }
+        let is_left = find(&|kept| kept.running.is_left());
+        if is_left.is_some() || !self.is_retry {
+            return is_left;
+        }
+        // Different keys are of different requests.
+        let is_possible = |kept: &Kept| key.is_none() || kept.idempotency_key.is_none();
+        find(&|kept| is_possible(kept) && !kept.running.is_received())
+            .or_else(|| turns.iter().copied().rfind(|kept| is_possible(kept)))
+    }
+}
+
 /// Result of [`TurnTable::join`].
 pub(crate) enum Joined {
     /// The request is a retry and watches the turn of an earlier request.
     Same(Watcher),
     /// The request begins a turn, or continues a failed turn after its last complete round.
-    New(Arc<RunningTurn>, Watcher, Option<Box<Checkpoint>>),
+    New {
+        running: Arc<RunningTurn>,
+        watcher: Watcher,
+        checkpoint: Option<Box<Checkpoint>>,
+        /// Digest under which a store has the progress of the turn: equal requests that run concurrently have different ones.
+        progress: Digest,
+    },
 }
 
 /// Turn of an earlier, equal request.
@@ -188,10 +262,10 @@ enum Earlier {
     /// The turn, with a new watcher.
     Joined(Watcher),
     /// The turn was abandoned, but calls run that cannot be stopped. After their end, a retry continues from the checkpoint.
-    Abandoned(Arc<RunningTurn>),
-    /// The turn has ended. The request begins a new branch, or continues after the last complete round of a failed turn.
-    Ended(Option<Box<Checkpoint>>),
-    /// This process does not have the turn, or no longer.
+    Abandoned(Successor),
+    /// The turn has failed. The request continues after the last complete round.
+    Failed(usize, Option<Box<Checkpoint>>),
+    /// This process has no turn that the request joins.
     Unknown,
 }
 
@@ -204,7 +278,7 @@ impl TurnTable {
     /// Returns all kept turns.
     fn all(&self) -> Vec<Arc<RunningTurn>> {
         let running = |kept: &Kept| Arc::clone(&kept.running);
-        self.lock().by_request.values().map(running).collect()
+        self.lock().by_request.values().flatten().map(running).collect()
     }
 
     /// Waits for the end of all running turns.
@@ -217,7 +291,7 @@ impl TurnTable {
     /// Returns whether a turn of this session runs, or has failed and may continue with a retry.
     pub(crate) fn has_active(&self, session: &SessionId) -> bool {
         let turns = self.lock();
-        let mut kept = turns.by_request.values().map(|kept| &kept.running);
+        let mut kept = turns.by_request.values().flatten().map(|kept| &kept.running);
         kept.any(|running| running.session == *session && !matches!(running.ended(), Some(RunEnd::Done)))
     }
 
@@ -233,12 +307,10 @@ impl TurnTable {
     fn all_of(&self, client: &Principal) -> Vec<Arc<RunningTurn>> {
         let turns = self.lock();
         let order = turns.clients.get(client).map(|of_client| &of_client.order);
-        let kept = order.into_iter().flatten().filter_map(|position| {
-            turns
-                .by_request
-                .get(&position.request)
-                .filter(|kept| kept.number == position.number)
-        });
+        let kept = order
+            .into_iter()
+            .flatten()
+            .filter_map(|position| position.find(&turns.by_request));
         kept.map(|kept| Arc::clone(&kept.running)).collect()
     }
 
@@ -251,58 +323,99 @@ impl TurnTable {
     ///
     /// A new turn belongs to `session`; a turn that continues after an error belongs to the session of its first request.
     ///
-    /// `stored` reads the checkpoint of an earlier process, and is awaited only if this process does not have the request's turn.
-    pub(crate) async fn join<E>(
+    /// `stored` reads the checkpoint of an earlier process, and is called only if this process has no turn that the request joins.
+    pub(crate) async fn join<E, F: Future<Output = Result<Option<Checkpoint>, E>>>(
         &self,
         client: &Principal,
-        request: Digest,
-        is_retry: bool,
+        request: &IncomingRequest,
         session: &SessionId,
-        stored: impl Future<Output = Result<Option<Checkpoint>, E>>,
+        stored: impl Fn(Digest) -> F,
     ) -> Result<Joined, E> {
-        // While `stored` is read, no equal request may begin a turn: the effects of that turn would not be in the checkpoint, and would be
-        // repeated.
-        let _alone = self.joining.lock(request).await;
-        let checkpoint = loop {
-            match self.earlier(client, request, is_retry) {
-                Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
-                // The next look-up finds the checkpoint of the ended turn.
-                Earlier::Abandoned(running) => running.until_ended().await,
-                Earlier::Ended(checkpoint) => break checkpoint,
-                Earlier::Unknown => {
-                    let stored = stored.await?;
-                    let stored = stored.filter(|stored| is_retry || !stored.is_complete());
-                    break stored.map(Box::new);
+        let mut abandoned: Option<Successor> = None;
+        loop {
+            {
+                // While `stored` is read, no equal request may begin a turn: the effects of that turn would not be in the checkpoint, and
+                // would be repeated.
+                let _alone = self.joining.lock(request.identity).await;
+                match self.earlier(client, request, abandoned.as_ref()) {
+                    Earlier::Joined(watcher) => return Ok(Joined::Same(watcher)),
+                    Earlier::Abandoned(successor) => abandoned = Some(successor),
+                    Earlier::Failed(slot, checkpoint) => {
+                        return Ok(self.begin(client, request, slot, session, checkpoint));
+                    }
+                    Earlier::Unknown => {
+                        let (slot, checkpoint) = self.stored(request, stored).await?;
+                        return Ok(self.begin(client, request, slot, session, checkpoint.map(Box::new)));
+                    }
                 }
             }
-        };
-        Ok(self.begin(client, request, session, checkpoint))
+            // The next look-up finds the ended turn. Meanwhile, equal requests do not wait.
+            if let Some(abandoned) = &abandoned {
+                abandoned.until_ended().await;
+            }
+        }
     }
 
-    fn earlier(&self, client: &Principal, request: Digest, is_retry: bool) -> Earlier {
+    /// Looks for the turn that a request joins: the one whose end it has waited for, or one of all equal requests.
+    fn earlier(
+        &self,
+        client: &Principal,
+        request: &IncomingRequest,
+        waited_for: Option<&Successor>,
+    ) -> Earlier {
         let mut turns = self.lock();
         turns.remove_expired_of(client);
-        let kept = turns.by_request.get(&request);
+        let equal = turns.by_request.get(&request.identity).into_iter().flatten();
         // The table may have an expired turn behind an earlier one that still runs.
-        let Some(Kept { running, .. }) = kept.filter(|kept| !is_expired(&kept.running)) else {
+        let equal: Vec<&Kept> = equal.filter(|kept| !is_expired(&kept.running)).collect();
+        let mut known = equal.iter().copied();
+        let waited_for = known.find(|kept| waited_for.is_some_and(|turn| turn.succeeds(&kept.running)));
+        let Some(Kept { running, slot, .. }) = waited_for.or_else(|| request.choose(&equal)) else {
             return Earlier::Unknown;
         };
         let Some(watcher) = running.watch() else {
-            return Earlier::Abandoned(Arc::clone(running));
+            return Earlier::Abandoned(Successor::new(running));
         };
         match running.ended() {
-            None => Earlier::Joined(watcher),
-            Some(RunEnd::Done) if is_retry || !running.is_delivered() => Earlier::Joined(watcher),
-            Some(RunEnd::Done) => Earlier::Ended(None),
-            Some(RunEnd::Failed { .. }) => Earlier::Ended(running.checkpoint().map(Box::new)),
+            None | Some(RunEnd::Done) => Earlier::Joined(watcher),
+            Some(RunEnd::Failed { .. }) => Earlier::Failed(*slot, running.checkpoint().map(Box::new)),
         }
+    }
+
+    /// Returns the slot of a new turn, with the checkpoint that an earlier process stored for the slot. A turn that is not complete continues;
+    /// the answer of a complete one is for retries.
+    async fn stored<E, F: Future<Output = Result<Option<Checkpoint>, E>>>(
+        &self,
+        request: &IncomingRequest,
+        stored: impl Fn(Digest) -> F,
+    ) -> Result<(usize, Option<Checkpoint>), E> {
+        let used: BTreeSet<usize> = {
+            let turns = self.lock();
+            let equal = turns.by_request.get(&request.identity).into_iter().flatten();
+            equal.map(|kept| kept.slot).collect()
+        };
+        let mut free = (0..).filter(|slot| !used.contains(slot));
+        let first = free.next().unwrap_or_default();
+        let mut complete = None;
+        for slot in std::iter::once(first).chain(free).take(MAX_STORED) {
+            match stored(request.identity.numbered(slot)).await? {
+                None => break,
+                Some(checkpoint) if !checkpoint.is_complete() => return Ok((slot, Some(checkpoint))),
+                Some(checkpoint) if request.is_retry && complete.is_none() => {
+                    complete = Some((slot, Some(checkpoint)));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(complete.unwrap_or((first, None)))
     }
 
     /// Creates a turn. A complete checkpoint ends the turn at once.
     fn begin(
         &self,
         client: &Principal,
-        request: Digest,
+        request: &IncomingRequest,
+        slot: usize,
         session: &SessionId,
         checkpoint: Option<Box<Checkpoint>>,
     ) -> Joined {
@@ -313,7 +426,7 @@ impl TurnTable {
         };
         {
             let mut turns = self.lock();
-            turns.insert(client, request, Arc::clone(&running));
+            turns.insert(client, request, slot, Arc::clone(&running));
             turns.make_room(client, &self.bytes);
         }
         if checkpoint
@@ -323,19 +436,29 @@ impl TurnTable {
             running.end(RunEnd::Done);
             return Joined::Same(watcher);
         }
-        Joined::New(running, watcher, checkpoint)
+        Joined::New {
+            running,
+            watcher,
+            checkpoint,
+            progress: request.identity.numbered(slot),
+        }
     }
 }
+
+/// Maximum number of equal requests whose checkpoints are read from the store for one request.
+const MAX_STORED: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, StatusCode};
     use bytes::Bytes;
+    use futures_util::FutureExt as _;
 
     use super::*;
     use crate::session::chain::ChainKey;
     use crate::turn::action::Sent;
     use crate::wire::block::Block;
+    use crate::wire::event::StreamEvent;
 
     fn ada() -> Principal {
         Principal::from_key_name("ada")
@@ -345,10 +468,30 @@ mod tests {
         ChainKey::new([1; 32]).digest(&[name.as_bytes()])
     }
 
+    fn first(name: &str) -> IncomingRequest {
+        IncomingRequest {
+            identity: request(name),
+            is_retry: false,
+            idempotency_key: None,
+        }
+    }
+
+    fn retry(name: &str) -> IncomingRequest {
+        IncomingRequest {
+            is_retry: true,
+            ..first(name)
+        }
+    }
+
     /// Begins a turn that fails with this many bytes.
     fn fail(turns: &TurnTable, client: &Principal, name: &str, bytes: usize) {
-        let joined = turns.begin(client, request(name), &SessionId::random(), None);
-        let Joined::New(running, _, None) = joined else {
+        let joined = turns.begin(client, &first(name), 0, &SessionId::random(), None);
+        let Joined::New {
+            running,
+            checkpoint: None,
+            ..
+        } = joined
+        else {
             panic!("a new turn");
         };
         running.end(RunEnd::Failed {
@@ -359,7 +502,7 @@ mod tests {
     }
 
     fn is_known(turns: &TurnTable, client: &Principal, name: &str) -> bool {
-        !matches!(turns.earlier(client, request(name), true), Earlier::Unknown)
+        !matches!(turns.earlier(client, &retry(name), None), Earlier::Unknown)
     }
 
     /// Otherwise a client with many requests would displace the turns of others, whose calls would run twice.
@@ -401,7 +544,7 @@ mod tests {
     fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
         let turns = TurnTable::default();
         let session = SessionId::random();
-        let request = |index: usize| request(&index.to_string());
+
         let call = |id: String| Sent::Block {
             index: 0,
             block: Block::new(format!(
@@ -410,7 +553,12 @@ mod tests {
         };
         let begun: Vec<_> = (0..3)
             .map(|turn| {
-                let Joined::New(running, watcher, None) = turns.begin(&ada(), request(turn), &session, None)
+                let Joined::New {
+                    running,
+                    watcher,
+                    checkpoint: None,
+                    ..
+                } = turns.begin(&ada(), &first(&turn.to_string()), 0, &session, None)
                 else {
                     panic!("a new turn");
                 };
@@ -440,13 +588,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn turns_that_ended_long_ago_are_not_known() {
         let turns = TurnTable::default();
-        let request = ChainKey::new([1; 32]).digest(&[b"request"]);
-        let (session, nothing) = (SessionId::random(), async { Ok::<_, ()>(None) });
+        let (session, nothing) = (SessionId::random(), async |_| Ok::<_, ()>(None));
         // While an earlier turn runs, later ones are not removed.
-        let other = ChainKey::new([1; 32]).digest(&[b"other"]);
-        let _runs = turns.begin(&ada(), other, &session, None);
-        let joined = turns.join(&ada(), request, false, &session, nothing).await;
-        let Ok(Joined::New(running, watcher, None)) = joined else {
+        let _runs = turns.begin(&ada(), &first("other"), 0, &session, None);
+        let joined = turns.join(&ada(), &first("request"), &session, nothing).await;
+        let Ok(Joined::New {
+            running,
+            watcher,
+            checkpoint: None,
+            ..
+        }) = joined
+        else {
             panic!("a new turn");
         };
         running.end(RunEnd::Failed {
@@ -456,10 +608,99 @@ mod tests {
         });
         drop(watcher);
         assert!(matches!(
-            turns.earlier(&ada(), request, true),
-            Earlier::Ended(None)
+            turns.earlier(&ada(), &retry("request"), None),
+            Earlier::Failed(0, None)
         ));
         tokio::time::advance(2 * KEPT_FOR).await;
-        assert!(matches!(turns.earlier(&ada(), request, true), Earlier::Unknown));
+        assert!(matches!(
+            turns.earlier(&ada(), &retry("request"), None),
+            Earlier::Unknown
+        ));
+    }
+
+    fn failed() -> RunEnd {
+        RunEnd::Failed {
+            status: StatusCode::BAD_GATEWAY,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_join_turns_without_clients_and_retries_the_oldest_unreceived_one() {
+        let rows = [
+            ("", None, None),
+            // The turn runs with its client, its client has left, or the turn has failed.
+            ("r", None, Some(0)),
+            ("a", Some(0), Some(0)),
+            ("f", Some(0), Some(0)),
+            // The turn has ended, and the answer was not received, or was.
+            ("u", Some(0), Some(0)),
+            ("d", None, Some(0)),
+            ("rf", Some(1), Some(1)),
+            ("ru", Some(1), Some(1)),
+            ("fa", Some(0), Some(0)),
+            ("rr", None, Some(0)),
+            ("dr", None, Some(1)),
+            ("dd", None, Some(1)),
+            ("rdua", Some(2), Some(2)),
+        ];
+        for (states, by_request, by_retry) in rows {
+            let (turns, session) = (TurnTable::default(), SessionId::random());
+            let mut watchers = Vec::new();
+            for (slot, state) in states.chars().enumerate() {
+                let begun = turns.begin(&ada(), &first("request"), slot, &session, None);
+                let Joined::New {
+                    running, mut watcher, ..
+                } = begun
+                else {
+                    panic!("a new turn");
+                };
+                match state {
+                    'r' | 'a' => {}
+                    'f' => running.end(failed()),
+                    'u' => running.end(RunEnd::Done),
+                    _ => {
+                        running.send(Sent::Event(StreamEvent::MessageStop));
+                        running.end(RunEnd::Done);
+                        watcher.next().await;
+                    }
+                }
+                if state == 'r' {
+                    watchers.push(watcher);
+                }
+            }
+            let chosen = |request: &IncomingRequest| {
+                let turns = turns.lock();
+                let equal = turns.by_request.get(&request.identity).into_iter().flatten();
+                request.choose(&equal.collect::<Vec<_>>()).map(|kept| kept.slot)
+            };
+            let chosen = (chosen(&first("request")), chosen(&retry("request")));
+            assert_eq!(chosen, (by_request, by_retry), "{states}");
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_for_an_abandoned_turn_are_its_clients() {
+        let (turns, session) = (TurnTable::default(), SessionId::random());
+        let begun = turns.begin(&ada(), &first("request"), 0, &session, None);
+        let Joined::New { running, watcher, .. } = begun else {
+            panic!("a new turn");
+        };
+        drop(watcher);
+        let nothing = async |_| Ok::<_, ()>(None);
+        let (ada, request) = (ada(), first("request"));
+        let mut waiting = Box::pin(turns.join(&ada, &request, &session, nothing));
+        assert!((&mut waiting).now_or_never().is_none());
+        // Another equal request is a sample.
+        let other = turns.join(&ada, &request, &session, nothing).await.unwrap();
+        assert!(matches!(other, Joined::New { progress, .. } if progress == request.identity.numbered(1)));
+        // A request that no longer waits leaves the turn to others.
+        drop(waiting);
+        let mut waiting = Box::pin(turns.join(&ada, &request, &session, nothing));
+        assert!((&mut waiting).now_or_never().is_none());
+        running.end(failed());
+        let continued = waiting.await.unwrap();
+        assert!(matches!(continued, Joined::New { progress, .. } if progress == request.identity));
     }
 }
