@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use axum::http::StatusCode;
+
 /// Error of an upstream that did not answer, with the reason. The client may retry.
 #[derive(Debug)]
 pub struct UpstreamError {
     message: String,
+    /// The status that the upstream named.
+    status: Option<StatusCode>,
 }
 
 impl UpstreamError {
@@ -13,7 +17,18 @@ impl UpstreamError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            status: None,
         }
+    }
+
+    /// Sets the status that the upstream named.
+    pub(crate) fn with_status(self, status: Option<StatusCode>) -> Self {
+        Self { status, ..self }
+    }
+
+    /// Returns the status for the client.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status.unwrap_or(StatusCode::BAD_GATEWAY)
     }
 }
 

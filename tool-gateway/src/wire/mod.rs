@@ -3,6 +3,7 @@
 pub(crate) mod error;
 pub(crate) mod object;
 pub(crate) mod fields;
+pub(crate) mod received_error;
 mod list;
 pub(crate) mod block;
 pub(crate) mod role;

@@ -359,7 +359,17 @@ async fn upstream_sends_a_page() {
     upstream_fails(&row("upstream_sends_a_page"), fault).await;
 }
 
-/// Cuts off the stream after this many events of a text, and of a call that must not run.
+#[tokio::test]
+async fn upstream_answers_200_with_an_error() {
+    let fault = || {
+        Answers("application/json", || {
+            r#"{"error":{"message":"Too many requests","code":429}}"#.into()
+        })
+    };
+    upstream_fails(&row("upstream_answers_200_with_an_error"), fault).await;
+}
+
+/// Breaks off after so many events of a text, and of a call that is not to be run.
 async fn upstream_is_cut(row: Row, content: Value, after: usize) {
     let mut turn = says(&[content]);
     turn["cut_after"] = after.into();

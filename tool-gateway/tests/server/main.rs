@@ -23,6 +23,7 @@ mod turns;
 mod transcript;
 mod message_ends;
 mod hidden_rounds;
+mod upstream_errors;
 mod retries;
 mod sessions;
 mod session_state;

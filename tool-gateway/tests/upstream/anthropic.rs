@@ -1,12 +1,15 @@
 //! The upstream `anthropic`, in front of a server on loopback.
 
 use std::convert::Infallible;
+use std::io::Write as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, HeaderName, Request, Response, StatusCode, Version};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures_core::Stream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -55,6 +58,24 @@ async fn sends_method_path_query_and_body_unchanged() {
         [BODY.len().to_string()]
     );
     assert_eq!(values(&received.headers, "host"), [server.address.to_string()]);
+}
+
+#[tokio::test]
+async fn compressed_responses_are_decoded() {
+    let server = Server::start(|| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(b"{\"a\":1}").unwrap();
+        let response = Response::builder().header("content-encoding", "gzip");
+        response.body(encoder.finish().unwrap().into()).unwrap()
+    })
+    .await;
+    let response = upstream(&server, None)
+        .send(request(&[("accept-encoding", "gzip")]))
+        .await
+        .unwrap();
+    assert_eq!(values(&server.only().headers, "accept-encoding"), ["identity"]);
+    assert!(values(response.headers(), "content-encoding").is_empty());
+    assert_eq!(bytes(response.into_body()).await, "{\"a\":1}");
 }
 
 #[tokio::test]

@@ -340,7 +340,7 @@ impl<'a> Drive<'a> {
             }
             Source::Upstream(events) => {
                 let event = tokio::select! {
-                    event = events.next(&mut self.silence) => event.map_err(|error| ApiError::new(StatusCode::BAD_GATEWAY, error))?,
+                    event = events.next(&mut self.silence) => event?,
                     () = self.running.abandoned.cancelled() => return Err(abandoned()),
                 };
                 match event {

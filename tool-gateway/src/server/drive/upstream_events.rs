@@ -5,10 +5,13 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
+use axum::http::StatusCode;
+
 use crate::server::body::idle::IdleTimer;
 use crate::turn::event::Event;
 use crate::upstream::answer::{MessageEvent, MessageEvents, Part};
 use crate::wire::block_order::BlockOrder;
+use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
@@ -31,8 +34,8 @@ impl UpstreamEvents {
         }
     }
 
-    /// Returns the next event; `None` if `silence` has elapsed before. The error says how the message was cut off.
-    pub(crate) async fn next(&mut self, silence: &mut IdleTimer) -> Result<Option<Event>, String> {
+    /// Returns the next event; `None` if `silence` has elapsed before. The error says how the message was cut off, or is the upstream's.
+    pub(crate) async fn next(&mut self, silence: &mut IdleTimer) -> Result<Option<Event>, ApiError> {
         let Self {
             events,
             timer,
@@ -50,12 +53,17 @@ impl UpstreamEvents {
             let Some(event) = event.await else {
                 return Ok(None);
             };
-            let event = event.map_err(|idle| format!("the upstream's response was cut off: {idle}"))?;
-            let event = event.ok_or("the upstream's response ended before its message did")?;
-            let MessageEvent(part) = event.map_err(|error| error.to_string())?;
+            let event =
+                event.map_err(|idle| bad_gateway(format!("the upstream's response was cut off: {idle}")))?;
+            let event =
+                event.ok_or_else(|| bad_gateway("the upstream's response ended before its message did"))?;
+            let MessageEvent(part) =
+                event.map_err(|error| ApiError::new(error.status(), error.to_string()))?;
             match part {
                 Part::Event(event) => {
-                    order.push(&event).map_err(|error| error.to_string())?;
+                    order
+                        .push(&event)
+                        .map_err(|error| bad_gateway(error.to_string()))?;
                     return Ok(Some(Event::Stream(event)));
                 }
                 Part::Whole(message) => whole.extend(whole_message(message)),
@@ -75,4 +83,8 @@ fn whole_message(message: WholeMessage) -> Vec<Event> {
     let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);
     let blocks = message.blocks().iter().cloned().map(Event::Block);
     [start].into_iter().chain(blocks).chain(end).collect()
+}
+
+fn bad_gateway(message: impl Into<String>) -> ApiError {
+    ApiError::new(StatusCode::BAD_GATEWAY, message)
 }

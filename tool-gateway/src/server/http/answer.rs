@@ -13,10 +13,12 @@ use crate::turn::action::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};
+use crate::wire::error::error_type;
 use crate::wire::event::StreamEvent;
-use crate::wire::fields::{ObjectText, RawFields};
+use crate::wire::fields::RawFields;
 use crate::wire::message::WholeMessage;
 use crate::wire::object::{Object, push_string};
+use crate::wire::received_error::ReceivedError;
 use crate::wire::usage;
 
 /// Answers a request from a turn.
@@ -40,8 +42,8 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
             });
             let rest = match end {
                 Some(RunEnd::Done) => None,
-                Some(RunEnd::Failed { body, .. }) => {
-                    error_event(&body).write_sse(&mut events);
+                Some(RunEnd::Failed { status, body, .. }) => {
+                    error_event(status, &body).write_sse(&mut events);
                     None
                 }
                 None => Some(watcher),
@@ -114,21 +116,26 @@ fn ended(end: RunEnd) -> Response {
     }
 }
 
-/// Builds the event for an error after the beginning of a stream.
-fn error_event(body: &Bytes) -> StreamEvent {
-    let error = std::str::from_utf8(body).ok().and_then(ObjectText::new);
-    let error = error.filter(|error| error.object().is("type", "error"));
-    StreamEvent::Error(error.unwrap_or_else(|| {
-        let mut details = RawFields::default();
-        details.set("type", r#""api_error""#);
-        let mut message = String::new();
-        push_string(&mut message, &String::from_utf8_lossy(body));
-        details.set("message", message);
-        let mut error = RawFields::default();
-        error.set("type", r#""error""#);
-        error.set("error", details.to_json());
-        error.into_object()
-    }))
+/// Converts an error after the beginning of a stream to an event, whose type is the type of the status.
+fn error_event(status: StatusCode, body: &Bytes) -> StreamEvent {
+    let text = String::from_utf8_lossy(body);
+    let message = match ReceivedError::parse(&text) {
+        Some(ReceivedError::Api(error)) => return StreamEvent::Error(error),
+        Some(ReceivedError::Foreign(error)) => error.message,
+        None if text.trim().is_empty() => {
+            format!("the upstream answered with the status {}", status.as_u16())
+        }
+        None => text.into_owned(),
+    };
+    let mut details = RawFields::default();
+    details.set("type", format!("\"{}\"", error_type(status)));
+    let mut text = String::new();
+    push_string(&mut text, &message);
+    details.set("message", text);
+    let mut error = RawFields::default();
+    error.set("type", r#""error""#);
+    error.set("error", details.to_json());
+    StreamEvent::Error(error.into_object())
 }
 
 /// Approximate maximum size of a piece of a stream, in bytes.

@@ -55,7 +55,7 @@ impl PassingMessage {
     fn read(&mut self, reader: &mut MessageReader) -> Result<(), ReadError> {
         loop {
             match reader.read(|part| self.push_part(part)) {
-                Err(ReadError::InvalidEvent | ReadError::InvalidMessage) => {}
+                Err(ReadError::InvalidEvent | ReadError::InvalidMessage | ReadError::Foreign(_)) => {}
                 read => return read,
             }
         }

@@ -4,14 +4,15 @@
 //! whole body.
 
 use std::collections::VecDeque;
+use std::future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::Response;
+use axum::http::{HeaderMap, Response, header};
 use futures_core::Stream;
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, stream};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tool_runtime::sse::{Frame, SseDecoder};
@@ -22,6 +23,7 @@ use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
 use crate::wire::delta::{Delta, TextEvent, TextRun};
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
+use crate::wire::received_error::{ForeignError, ReceivedError};
 
 /// Reads a message from the bytes of a response, which is a stream of events or one JSON object.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ pub(crate) enum MessagePart<'r> {
 }
 
 /// Error of an unreadable part of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// The response has too many bytes.
     ResponseTooLarge,
@@ -61,11 +63,14 @@ pub(crate) enum ReadError {
     InvalidEvent,
     /// A response that is not streamed is not a message of the API.
     InvalidMessage,
+    /// The upstream sent an error in the form of another API.
+    Foreign(ForeignError),
 }
 
 impl From<ReadError> for UpstreamError {
     fn from(error: ReadError) -> Self {
         Self::new(match error {
+            ReadError::Foreign(error) => return Self::new(error.message).with_status(error.status),
             ReadError::ResponseTooLarge => "the upstream's response was cut off: length limit exceeded",
             ReadError::EventTooLarge => "the upstream sent an event that is too large to be read",
             ReadError::InvalidEvent => "the upstream sent an invalid event",
@@ -117,9 +122,11 @@ impl MessageReader {
             Form::Stream(decoder) => decoder,
             Form::Whole { bytes, is_complete } => {
                 if std::mem::take(is_complete) {
-                    let text = std::str::from_utf8(bytes).ok();
-                    let message = text.and_then(WholeMessage::parse);
-                    take(MessagePart::Whole(message.ok_or(ReadError::InvalidMessage)?));
+                    let text = String::from_utf8_lossy(bytes);
+                    take(match WholeMessage::parse(&text) {
+                        Some(message) => MessagePart::Whole(message),
+                        None => MessagePart::Event(error_response(&text)?),
+                    });
                 }
                 return Ok(());
             }
@@ -137,12 +144,53 @@ impl MessageReader {
             let Some(data) = event.data().filter(|data| !data.is_empty()) else {
                 continue;
             };
-            // UTF-8 is checked once for the event, and not again for each string.
-            let event = std::str::from_utf8(&data).ok().and_then(StreamEvent::parse);
-            take(MessagePart::Event(event.ok_or(ReadError::InvalidEvent)?));
+            // UTF-8 is checked once for the event, and not again for each string. Invalid bytes become U+FFFD.
+            let data = String::from_utf8_lossy(&data);
+            take(MessagePart::Event(match StreamEvent::parse(&data) {
+                None | Some(StreamEvent::Error(_) | StreamEvent::Other(_)) => {
+                    other_event(event.name() == Some("error"), &data)?
+                }
+                Some(event) => event,
+            }));
         }
         Ok(())
     }
+}
+
+/// Reads a response that is not streamed and not a message.
+fn error_response(text: &str) -> Result<StreamEvent, ReadError> {
+    match ReceivedError::parse(text) {
+        Some(ReceivedError::Api(error)) => Ok(StreamEvent::Error(error)),
+        Some(ReceivedError::Foreign(error)) => Err(ReadError::Foreign(error)),
+        None => Err(ReadError::InvalidMessage),
+    }
+}
+
+/// Reads an event of a stream that is an error or of an unknown type. `is_error` is whether the event has the name `error`.
+fn other_event(is_error: bool, data: &str) -> Result<StreamEvent, ReadError> {
+    let event = StreamEvent::parse(data);
+    if !is_error && let Some(event @ StreamEvent::Other(_)) = event {
+        return Ok(event);
+    }
+    match (ReceivedError::parse(data), event) {
+        (Some(ReceivedError::Api(error)), _) => Ok(StreamEvent::Error(error)),
+        (Some(ReceivedError::Foreign(error)), _) => Err(ReadError::Foreign(error)),
+        (None, Some(event)) => Ok(event),
+        (None, None) if is_error => Err(ReadError::Foreign(ForeignError {
+            status: None,
+            message: data.trim().to_owned(),
+        })),
+        (None, None) => Err(ReadError::InvalidEvent),
+    }
+}
+
+/// Returns the encoding of a body that cannot be read.
+fn encoding(headers: &HeaderMap) -> Option<&str> {
+    let encoding = headers
+        .get(header::CONTENT_ENCODING)?
+        .to_str()
+        .unwrap_or("unknown");
+    (!encoding.trim().eq_ignore_ascii_case("identity")).then_some(encoding)
 }
 
 /// Converts the response of a server of the Messages API to the response of a turn.
@@ -152,7 +200,12 @@ pub(crate) fn turn_body(response: Response<Body>) -> Response<TurnBody> {
 
 fn turn_body_with_limit(response: Response<Body>, limit: usize) -> Response<TurnBody> {
     let (head, body) = response.into_parts();
-    let body = if head.status.is_success() {
+    let body = if let Some(encoding) = encoding(&head.headers).filter(|_| head.status.is_success()) {
+        let error = format!("the upstream's response has the encoding `{encoding}`; expected `identity`");
+        TurnBody::Message(MessageEvents::new(stream::once(future::ready(Err(
+            UpstreamError::new(error),
+        )))))
+    } else if head.status.is_success() {
         TurnBody::Message(MessageEvents::new(BodyEvents {
             body,
             reader: MessageReader::with_limit(is_stream(&head.headers), limit),
@@ -278,9 +331,6 @@ fn push_text(ready: &mut VecDeque<Result<MessageEvent, UpstreamError>>, event: &
 mod tests {
     use std::convert::Infallible;
     use std::future::poll_fn;
-
-    use axum::http::header;
-    use futures_util::stream;
 
     use super::*;
 

@@ -3,6 +3,7 @@
 // A module uses only modules that are declared before it.
 pub(super) mod invalid;
 mod hop_by_hop;
+mod gzip;
 pub(crate) mod first_cause;
 mod proxy;
 pub(crate) mod connector;

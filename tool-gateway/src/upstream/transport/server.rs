@@ -12,6 +12,7 @@ use super::base_url::BaseUrl;
 use super::connection::RequestBody;
 use super::connector::Connector;
 use super::first_cause::first_cause;
+use super::gzip;
 use super::hop_by_hop::remove_hop_by_hop;
 use super::invalid::InvalidUpstream;
 use super::pool::{Pool, SendError};
@@ -97,7 +98,7 @@ impl HttpServer {
         // The client's connection may have another HTTP version.
         *response.version_mut() = Version::HTTP_11;
         remove_hop_by_hop(response.headers_mut());
-        Ok(response)
+        Ok(gzip::decode(response))
     }
 
     fn prepare(&self, path: &str, headers: &mut HeaderMap) {
