@@ -1,9 +1,12 @@
 //! [`BlockBuilder`]: builds a content block from the events of a stream.
 
+use std::borrow::Cow;
+
 use super::block::Block;
 use super::delta::{Delta, TextField};
 use super::fields::RawFields;
 use super::object::{Object, last_of_each, push_string, unquoted};
+use super::surrogates::without_halves;
 
 /// A block of a stream: its start with all deltas so far. Values that no delta changes keep their text.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,8 +98,14 @@ impl BlockBuilder {
     }
 
     fn written(self) -> Block {
-        self.fields
-            .map_or(self.start, |fields| Block::new(fields.to_json()))
+        let block = self
+            .fields
+            .map_or(self.start, |fields| Block::new(fields.to_json()));
+        // No reader of strings accepts half a surrogate pair: the block could not be sent back.
+        match without_halves(block.as_str()) {
+            Cow::Borrowed(_) => block,
+            Cow::Owned(text) => Block::new(text),
+        }
     }
 }
 
@@ -189,7 +198,8 @@ mod tests {
     fn values_keep_their_text() {
         let start = r#"{"type":"later", "a":1.50,"list":[1.0],"text":"\ud83d","n":0}"#;
         let unchanged = BlockBuilder::new(Block::new(start)).finish();
-        assert_eq!(unchanged.as_str(), start);
+        // Half a surrogate pair that stays alone is replaced.
+        assert_eq!(unchanged.as_str(), start.replace(r"\ud83d", r"\ufffd"));
         let mut builder = BlockBuilder::new(Block::new(start));
         for delta in [
             r#"{"type":"later_delta","text":"\ude00","n":2.50}"#,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::fields::ObjectText;
-use super::object::{push_string, unquoted};
+use super::object::{Object, push_string, unquoted};
 
 /// A change of a block. Nearly all events of a stream append to one text; such events are parsed and written without a map of their fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,13 @@ impl TextField {
             Self::Signature => "signature",
             Self::PartialJson => "partial_json",
         }
+    }
+
+    /// Returns the text of a delta that has nothing else.
+    pub(super) fn from_delta(delta: &Object<'_>) -> Option<Self> {
+        let is_delta = |field: &Self| delta.is("type", field.delta_type());
+        let field = Self::ALL.into_iter().find(is_delta)?;
+        (delta.0.len() == 2).then_some(field)
     }
 
     /// Returns the `type` of the deltas that append to the field.
@@ -140,16 +147,24 @@ impl<'e> TextEvent<'e> {
     }
 }
 
+impl Delta {
+    /// Returns whether the delta appends nothing to a text.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(_, text) => text.is_empty(),
+            Self::Texts(run) => run.text.is_empty(),
+            Self::Other(_) => false,
+        }
+    }
+}
+
 impl From<ObjectText> for Delta {
     fn from(delta: ObjectText) -> Self {
-        let text = |field: TextField| {
+        let text = {
             let object = delta.object();
-            let is_all = object.0.len() == 2 && object.is("type", field.delta_type());
-            is_all.then(|| object.string(field.as_str()))?
+            let field = TextField::from_delta(&object);
+            field.and_then(|field| Some((field, object.string(field.as_str())?)))
         };
-        let text = TextField::ALL
-            .into_iter()
-            .find_map(|field| Some((field, text(field)?)));
         match text {
             Some((field, text)) => Self::Text(field, text),
             None => Self::Other(delta),

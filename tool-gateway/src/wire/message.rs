@@ -12,6 +12,7 @@ use super::fields::{ObjectText, RawFields};
 use super::list::TextOrList;
 use super::object::{self, Fields, Object, last_of_each, push_string};
 use super::role::Role;
+use super::surrogates::without_halves;
 
 /// A message of a request.
 #[derive(Debug, Clone)]
@@ -83,12 +84,13 @@ pub(crate) struct WholeMessage {
 impl WholeMessage {
     /// Parses the body of a response.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let fields: MessageFields<'_> = object::read(text).ok()?;
+        let text = without_halves(text);
+        let fields: MessageFields<'_> = object::read(&text).ok()?;
         let usage = fields.usage.map(|usage| serde_json::from_str(usage.get()));
         Some(Self {
             blocks: blocks(fields.content?)?,
             usage: usage.and_then(Result::ok).unwrap_or_default(),
-            text: text.into(),
+            text: (*text).into(),
         })
     }
 

@@ -24,6 +24,7 @@ mod transcript;
 mod message_ends;
 mod hidden_rounds;
 mod upstream_errors;
+mod odd_bytes;
 mod retries;
 mod sessions;
 mod session_state;

@@ -13,6 +13,7 @@ use crate::upstream::answer::{MessageEvent, MessageEvents, Part};
 use crate::wire::block_order::BlockOrder;
 use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
+use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
 use crate::wire::message::WholeMessage;
 
 /// Events of the upstream's message, each with a deadline.
@@ -20,7 +21,8 @@ pub(crate) struct UpstreamEvents {
     events: MessageEvents,
     timer: IdleTimer,
     order: BlockOrder,
-    /// Remaining events of a message that was not streamed.
+    halves: HalfPairs,
+    /// Remaining events of a message that was not streamed, or after half a surrogate pair.
     whole: VecDeque<Event>,
 }
 
@@ -30,6 +32,7 @@ impl UpstreamEvents {
             events,
             timer: IdleTimer::new(idle),
             order: BlockOrder::default(),
+            halves: HalfPairs::default(),
             whole: VecDeque::new(),
         }
     }
@@ -40,6 +43,7 @@ impl UpstreamEvents {
             events,
             timer,
             order,
+            halves,
             whole,
         } = self;
         loop {
@@ -64,7 +68,15 @@ impl UpstreamEvents {
                     order
                         .push(&event)
                         .map_err(|error| bad_gateway(error.to_string()))?;
-                    return Ok(Some(Event::Stream(event)));
+                    let JoinedEvent { before, event } = halves.join(event);
+                    let event = Event::Stream(event);
+                    return Ok(Some(match before.map(Event::Stream) {
+                        None => event,
+                        Some(before) => {
+                            whole.push_back(event);
+                            before
+                        }
+                    }));
                 }
                 Part::Whole(message) => whole.extend(whole_message(message)),
                 Part::KeepAlive => {}

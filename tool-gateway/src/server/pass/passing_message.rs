@@ -7,6 +7,7 @@ use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
 use crate::wire::block_order::BlockOrder;
 use crate::wire::event::StreamEvent;
+use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
 use crate::wire::usage;
 
 /// A passing message, read as blocks.
@@ -16,7 +17,8 @@ pub(crate) struct PassingMessage {
     reader: Option<MessageReader>,
     assembly: Assembly,
     order: BlockOrder,
-    /// Whether the events arrived in the order of the API. Otherwise they do not form a message.
+    halves: HalfPairs,
+    /// Whether the events came in the order of the API. Otherwise they are no message.
     is_in_order: bool,
     usage: Map<String, Value>,
     pub(crate) is_complete: bool,
@@ -32,6 +34,7 @@ impl PassingMessage {
             reader: Some(reader),
             assembly: Assembly::default(),
             order: BlockOrder::default(),
+            halves: HalfPairs::default(),
             is_in_order: true,
             usage: Map::new(),
             is_complete: false,
@@ -65,6 +68,11 @@ impl PassingMessage {
         let event = match part {
             MessagePart::Text(event) => {
                 self.is_in_order &= self.order.push_piece(event.index).is_ok();
+                if !event.piece.is_empty()
+                    && let Some(half) = self.halves.take(event.index)
+                {
+                    self.push_event(half);
+                }
                 return self.assembly.push_text(&event);
             }
             MessagePart::Whole(message) => {
@@ -78,6 +86,13 @@ impl PassingMessage {
             }
             MessagePart::Event(event) => event,
         };
+        let JoinedEvent { before, event } = self.halves.join(event);
+        for event in before.into_iter().chain([event]) {
+            self.push_event(event);
+        }
+    }
+
+    fn push_event(&mut self, event: StreamEvent) {
         self.is_in_order &= self.order.push(&event).is_ok();
         let counted = match self.assembly.push(event) {
             Some(StreamEvent::MessageStart(message)) => message.object().get("usage").and_then(usage::read),
