@@ -39,6 +39,8 @@ pub(crate) struct Restored {
     pub(crate) messages: String,
     /// Whether the client's last message answers a turn in which the gateway ran calls.
     pub(crate) continues_internal: bool,
+    /// Whether thinking blocks were removed after the user's last text. The API accepts such messages with thinking off only.
+    pub(crate) lacks_thinking: bool,
     pub(crate) systems: Vec<SystemMessage>,
     /// Assistant messages that the answer continues, if the request ends with an assistant message.
     pub(crate) prior: Vec<TrueMessage>,
@@ -129,6 +131,7 @@ pub(crate) fn restore(
         continues_internal: end
             .checked_sub(1)
             .is_some_and(|last| continues_internal(recognized, last)),
+        lacks_thinking: without_thinking_to.is_some_and(|turn| !has_user_text(recognized, request, turn + 1)),
         systems: systems.map(|(_, system)| system).collect(),
         prior: transcript.prior,
         prior_visible: transcript.prior_visible,
@@ -310,6 +313,18 @@ fn ran_internal(recognized: &Recognized, index: usize) -> bool {
             turn.calls.iter().any(|call| call.owner == Owner::Internal)
                 || turn.truth.iter().any(|message| message.role == Role::User)
         })
+}
+
+/// Whether the user sent anything but results of calls, from the group with this index on.
+fn has_user_text(recognized: &Recognized, request: &MessagesRequest, from: usize) -> bool {
+    let groups = recognized.groups.iter().enumerate().skip(from);
+    let mut users = groups.filter(|(_, group)| group.role == Role::User);
+    users.any(|(index, _)| {
+        let blocks = blocks_of(recognized, request, index);
+        blocks
+            .iter()
+            .any(|block| !block.object().is("type", "tool_result"))
+    })
 }
 
 /// System messages with their indexes in the request.

@@ -1,7 +1,6 @@
 //! Thinking blocks that the upstream rejects. Newer models tie the signature of thinking to the exact messages before it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::session::record::{Origin, TrueMessage};
@@ -16,17 +15,23 @@ pub(crate) struct RefusedThinking {
     pub(crate) turn_messages: usize,
 }
 
-/// Returns whether an error response of the upstream is about the signature of thinking.
+/// Words of the refusals of thinking in public reports, in lower case. Each refusal has the word `thinking`, too.
+const REFUSALS: [&str; 8] = [
+    "signature",
+    "cannot be modified",
+    "invalid `data`",
+    "different conversation",
+    "must start with a thinking block",
+    "expected `thinking`",
+    "expected thinking",
+    "cannot contain thinking",
+];
+
+/// Returns whether an error response of the upstream is about thinking blocks in the messages. Servers before the API put its words at
+/// different places of their own errors, so all of the body counts.
 pub(crate) fn is_refused(body: &[u8]) -> bool {
-    let Ok(error) = serde_json::from_slice::<Value>(body) else {
-        return false;
-    };
-    let message = error
-        .pointer("/error/message")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    message.contains("thinking")
-        && (message.contains("signature") || message.contains("different conversation"))
+    let text = String::from_utf8_lossy(body).to_lowercase();
+    text.contains("thinking") && REFUSALS.iter().any(|words| text.contains(words))
 }
 
 /// Removes thinking from the text of a list of messages. Returns `None` if the text has no thinking. A message with only thinking is kept.

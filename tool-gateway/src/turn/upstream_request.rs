@@ -1,11 +1,12 @@
 //! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, a `tool_choice` that does not
-//! force a tool in every round, and the container of the last round.
+//! force a tool in every round, the container of the last round, and without thinking after thinking blocks were removed.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::fields::ObjectText;
-use crate::wire::object::set_field;
+use crate::wire::object::{Object, set_field};
 use crate::wire::request::MessagesRequest;
 
 /// Round of a turn, for the body of its request.
@@ -17,6 +18,8 @@ pub(crate) struct AskedRound<'r> {
     pub(crate) is_after_internal: bool,
     /// Container of the upstream's code execution in earlier rounds.
     pub(crate) container: Option<&'r ObjectText>,
+    /// Whether thinking is off, since thinking blocks were removed from the messages after the user's last text.
+    pub(crate) is_thinking_off: bool,
 }
 
 /// Builds the body for a round.
@@ -36,7 +39,52 @@ pub(crate) fn body(request: &MessagesRequest, tools: &ClassifiedTools, round: &A
     if let Some(container) = &container {
         changes.push(("container", container));
     }
-    request.with(round.messages, &changes)
+    let mut left_out = Vec::new();
+    let edits = request
+        .get("context_management")
+        .filter(|_| round.is_thinking_off);
+    let edits = edits.map(without_clear_thinking);
+    if round.is_thinking_off {
+        left_out.push("thinking");
+    }
+    match &edits {
+        Some(Some(edits)) => changes.push(("context_management", edits)),
+        Some(None) => left_out.push("context_management"),
+        None => {}
+    }
+    request.with(round.messages, &changes, &left_out)
+}
+
+/// Returns whether a request asks for thinking.
+pub(crate) fn asks_for_thinking(request: &MessagesRequest) -> bool {
+    let thinking = request
+        .get("thinking")
+        .and_then(|thinking| Object::parse(thinking).ok());
+    thinking.is_some_and(|thinking| !thinking.is("type", "disabled"))
+}
+
+/// Removes the edits that the API accepts only with thinking. Returns `None` if nothing is left.
+fn without_clear_thinking(context_management: &str) -> Option<String> {
+    let fields = Object::parse(context_management).unwrap_or_default();
+    let edits = fields.get("edits").map(serde_json::from_str::<Vec<&RawValue>>);
+    let Some(Ok(edits)) = edits else {
+        return Some(context_management.to_owned());
+    };
+    let is_kept = |edit: &&&RawValue| {
+        let edit = Object::parse(edit.get()).unwrap_or_default();
+        !edit
+            .string("type")
+            .is_some_and(|kind| kind.starts_with("clear_thinking"))
+    };
+    let kept: Vec<&str> = edits.iter().filter(is_kept).map(|edit| edit.get()).collect();
+    if kept.is_empty() && !edits.is_empty() {
+        return None;
+    }
+    Some(set_field(
+        context_management,
+        "edits",
+        &format!("[{}]", kept.join(",")),
+    ))
 }
 
 /// Returns the `container` of a request that continues in the container of a response: its id, as a part of the client's object if there is

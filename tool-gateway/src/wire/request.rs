@@ -83,16 +83,17 @@ impl MessagesRequest {
         self.get("stream") == Some("true")
     }
 
-    /// Builds the body with other messages and other values of some fields. Missing fields are appended. `messages` is the text of the list
-    /// without brackets.
-    pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)]) -> String {
+    /// Builds the body with other messages, other values of some fields, and without some fields. Missing fields are appended. `messages` is
+    /// the text of the list without brackets.
+    pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)], left_out: &[&str]) -> String {
         let added: usize = changes
             .iter()
             .map(|(name, text)| name.len() + text.len() + 4)
             .sum();
         let mut body = String::with_capacity(self.body.len() + messages.len() + added);
         body.push('{');
-        for (name, value) in &self.fields {
+        let is_sent = |name: &str| !left_out.contains(&name);
+        for (name, value) in self.fields.iter().filter(|(name, _)| is_sent(name)) {
             push_name(&mut body, name);
             match (changes.iter().find(|(field, _)| field == name), value) {
                 (Some((_, text)), _) => body.push_str(text),
@@ -172,8 +173,12 @@ mod tests {
             r#"{"type":"text","text":"hi"}"#
         );
         assert_eq!(
-            request.with("5", &[("tools", "[1]")]),
+            request.with("5", &[("tools", "[1]")], &[]),
             r#"{"model":"m","messages":[5],"x":1.50,"tools":[1]}"#,
+        );
+        assert_eq!(
+            request.with("5", &[], &["x", "y"]),
+            r#"{"model":"m","messages":[5]}"#,
         );
         for (tools, expected) in [
             ("null", "null"),
@@ -182,7 +187,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"tools":{tools},"messages":[]}}"#);
             let expected = format!(r#"{{"tools":{expected},"messages":[]}}"#);
-            assert_eq!(MessagesRequest::parse(body).unwrap().with("", &[]), expected);
+            assert_eq!(MessagesRequest::parse(body).unwrap().with("", &[], &[]), expected);
         }
     }
 
@@ -197,7 +202,7 @@ mod tests {
         let body =
             format!(r#"{{{messages}{tools}{others}"model":"a","messages":[],"tools":[2],"model":"b"}}"#);
         let request = MessagesRequest::parse(body).unwrap();
-        let sent = request.with("5", &[("model", "\"c\"")]);
+        let sent = request.with("5", &[("model", "\"c\"")], &[]);
         let others = (0..many).map(|index| format!(r#""x{index}":1,"#));
         let others = others.collect::<Vec<_>>().concat();
         let last = r#""messages":[5],"tools":[2],"model":"c"}"#;

@@ -19,7 +19,7 @@ use tool_runtime::{Context, ToolDefinition};
 use crate::failing_store::FailingStore;
 use crate::fault_rows::{Log, Row, row};
 use crate::lab::{
-    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
+    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, thinking, user,
 };
 #[cfg(target_os = "linux")]
 use crate::own_process::{on_a_small_disk, told_to};
@@ -351,6 +351,28 @@ async fn upstream_sends_an_error_in_its_stream() {
     let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     turn["error"] = json!({ "status": 529, "body": body });
     upstream_fails(&row("upstream_sends_an_error_in_its_stream"), || scripted(&turn)).await;
+}
+
+#[tokio::test]
+async fn upstream_refuses_thinking() {
+    let row = row("upstream_refuses_thinking");
+    let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let lab = Lab::in_order(json!([
+            says(&[thinking("old"), call("write", "a")]),
+            json!({ "error": { "status": 400, "body": body } }),
+            says(&[text("Done.")]),
+        ]));
+        let reply = chat(is_stream, "go").ask(&lab).await;
+        assert_eq!(reply.text(), "Done.");
+        row.client_sees(&reply);
+        // Each conversation has another session.
+        let (session, _) = reply.session();
+        row.with("ses_ID", &session).host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), ["write a"]);
+    }
 }
 
 #[tokio::test]

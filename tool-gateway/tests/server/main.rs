@@ -25,6 +25,7 @@ mod message_ends;
 mod hidden_rounds;
 mod upstream_errors;
 mod odd_bytes;
+mod refused_thinking;
 mod retries;
 mod sessions;
 mod session_state;

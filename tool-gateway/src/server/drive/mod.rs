@@ -440,6 +440,7 @@ impl<'a> Drive<'a> {
                 messages: &messages,
                 is_after_internal: self.restored.continues_internal || self.machine.has_internal_round(),
                 container: self.machine.container(),
+                is_thinking_off: self.restored.lacks_thinking || self.refused_thinking.is_some(),
             };
             let body = upstream_request::body(&self.job.request, &self.job.tools, &round);
             self.chat = spans::chat(&spans::model(&self.job.request));
@@ -475,7 +476,8 @@ impl<'a> Drive<'a> {
             let is_repeated = parts.status == StatusCode::BAD_REQUEST
                 && self.refused_thinking.is_none()
                 && thinking::is_refused(&body)
-                && thinking::without_thinking(&messages).is_some();
+                && (thinking::without_thinking(&messages).is_some()
+                    || (!round.is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
             if !is_repeated {
                 return Ok(Some(RunEnd::Failed {
                     status: parts.status,

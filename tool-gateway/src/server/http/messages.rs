@@ -199,6 +199,7 @@ pub(crate) async fn count_tokens(
                 messages: &restored.messages,
                 is_after_internal,
                 container: None,
+                is_thinking_off: restored.lacks_thinking,
             };
             upstream_request::body(&request, &tools, &round)
         }
