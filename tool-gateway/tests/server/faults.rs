@@ -23,7 +23,7 @@ use crate::lab::{
 };
 #[cfg(target_os = "linux")]
 use crate::own_process::{on_a_small_disk, told_to};
-use crate::reply::{Reply, until_broken};
+use crate::reply::{Reply, events, until_broken};
 use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
@@ -103,24 +103,37 @@ async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
     lab.assert_one_prefix();
 }
 
+/// Rounds in which a fault occurs, streamed and not.
+const ROUNDS: [(usize, bool); 4] = [(0, false), (0, true), (1, false), (1, true)];
+
 /// Causes the fault in the first and in the second round, streamed and not. Checks that the conversation ends.
 async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
-    for at in [0, 1] {
-        for is_stream in [false, true] {
-            let log = Log::start();
-            let idle = Duration::from_secs(20);
-            let (lab, _) = lab_with(fault(), at, |gateway| gateway.with_upstream_idle(idle));
-            let chat = chat(is_stream, "go");
-            row.client_sees(&chat.ask(&lab).await);
-            row.host_learns(&lab, &log).await;
-            comes_to_its_end(&lab, &chat).await;
-        }
+    upstream_fails_in(&ROUNDS, row, fault).await;
+}
+
+async fn upstream_fails_in<U: Upstream>(rounds: &[(usize, bool)], row: &Row, fault: impl Fn() -> U) {
+    for (at, is_stream) in rounds {
+        let log = Log::start();
+        let idle = Duration::from_secs(20);
+        let (lab, _) = lab_with(fault(), *at, |gateway| gateway.with_upstream_idle(idle));
+        let chat = chat(*is_stream, "go");
+        row.client_sees(&chat.ask(&lab).await);
+        row.host_learns(&lab, &log).await;
+        comes_to_its_end(&lab, &chat).await;
     }
 }
 
 /// Asserts the row of a fault before the answer, for passed messages, too.
 async fn upstream_gives_no_answer<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
-    upstream_fails(row, &fault).await;
+    upstream_gives_no_answer_in(&ROUNDS, row, fault).await;
+}
+
+async fn upstream_gives_no_answer_in<U: Upstream>(
+    rounds: &[(usize, bool)],
+    row: &Row,
+    fault: impl Fn() -> U,
+) {
+    upstream_fails_in(rounds, row, &fault).await;
     for is_stream in [false, true] {
         let log = Log::start();
         let idle = Duration::from_secs(20);
@@ -318,13 +331,83 @@ async fn upstream_is_slow() {
     }
 }
 
+/// Causes one error in the middle of a stream. Checks that the round is asked again.
+async fn upstream_is_busy_in_a_stream(row: Row, status: u16, kind: &str, message: &str) {
+    let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
+    let busy = json!({ "error": { "status": status, "body": body } });
+    for retry_after in [None, Some(25)] {
+        let mut busy = busy.clone();
+        let log = Log::start();
+        if let Some(seconds) = retry_after {
+            busy["error"]["headers"] = json!({ "retry-after": seconds.to_string() });
+        }
+        let (lab, _) = lab_with(scripted(&busy), 1, |gateway| gateway);
+        let began = tokio::time::Instant::now();
+        let reply = chat(true, "go").ask(&lab).await;
+        let waited = began.elapsed().as_secs();
+        assert_eq!(waited, retry_after.unwrap_or(1));
+        assert_eq!(reply.text(), "Done.");
+        let pings = events(&reply.body)
+            .iter()
+            .filter(|event| event["type"] == "ping")
+            .count();
+        assert_eq!(pings, usize::try_from(waited / 10).unwrap());
+        row.client_sees(&reply);
+        let seconds = format!("seconds={waited}.0");
+        row.with("seconds=1.0", &seconds).host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), ["write a"]);
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_limits_the_rate_in_a_stream() {
+    let row = row("upstream_limits_the_rate_in_a_stream");
+    upstream_is_busy_in_a_stream(row, 429, "rate_limit_error", "Number of requests").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_is_overloaded_in_a_stream() {
+    let row = row("upstream_is_overloaded_in_a_stream");
+    upstream_is_busy_in_a_stream(row, 529, "overloaded_error", "Overloaded").await;
+}
+
+/// Causes all errors of a round in the middle of a stream.
+#[tokio::test(start_paused = true)]
+async fn upstream_stays_overloaded_in_a_stream() {
+    let row = row("upstream_stays_overloaded_in_a_stream");
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let busy = json!({ "error": { "status": 529, "body": body } });
+    let turns = json!([
+        says(&[call("write", "a")]),
+        busy,
+        busy,
+        busy,
+        says(&[text("Done.")])
+    ]);
+    let log = Log::start();
+    let lab = Lab::in_order(turns);
+    let chat = chat(true, "go");
+    let began = tokio::time::Instant::now();
+    row.client_sees(&chat.ask(&lab).await);
+    assert_eq!(began.elapsed().as_secs(), 1 + 2);
+    row.host_learns(&lab, &log).await;
+    comes_to_its_end(&lab, &chat).await;
+}
+
 /// Checks that the upstream's error is the row's error, with and without `retry-after`.
 async fn upstream_refuses(row: Row, status: u16, kind: &str, message: &str) {
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
     let mut error = json!({ "error": { "status": status, "body": body } });
-    upstream_gives_no_answer(&row.without("retry-after: 7"), || scripted(&error)).await;
+    // In the middle of a stream, the gateway waits for these.
+    let rounds = if [429, 529].contains(&status) {
+        &ROUNDS[..3]
+    } else {
+        &ROUNDS[..]
+    };
+    upstream_gives_no_answer_in(rounds, &row.without("retry-after: 7"), || scripted(&error)).await;
     error["error"]["headers"] = json!({ "retry-after": "7" });
-    upstream_gives_no_answer(&row, || scripted(&error)).await;
+    upstream_gives_no_answer_in(rounds, &row, || scripted(&error)).await;
 }
 
 #[tokio::test]
@@ -391,7 +474,7 @@ async fn upstream_answers_200_with_an_error() {
     upstream_fails(&row("upstream_answers_200_with_an_error"), fault).await;
 }
 
-/// Breaks off after so many events of a text, and of a call that is not to be run.
+/// Cuts off the stream after this many events of a text, and of a call that must not run.
 async fn upstream_is_cut(row: Row, content: Value, after: usize) {
     let mut turn = says(&[content]);
     turn["cut_after"] = after.into();

@@ -474,7 +474,7 @@ async fn refused_thinking_stays_out_of_a_turn_that_goes_on_after_a_failure() {
                     "messages.1.content.0: Invalid `signature` in `thinking` block"
                 ),
                 says(&[thinking("s1"), text("Three."), call("lookup", "b")]),
-                error(529, "busy"),
+                error(500, "busy"),
                 says(&[text("Four.")]),
                 says(&[text("Five.")]),
             ]),

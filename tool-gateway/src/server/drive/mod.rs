@@ -5,6 +5,7 @@ mod calls;
 mod betas;
 pub(crate) mod forward;
 mod upstream_events;
+mod overload;
 mod suspended;
 mod turn_record;
 
@@ -13,9 +14,9 @@ use std::future::poll_fn;
 use std::iter;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
+use axum::http::{StatusCode, response};
 use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
@@ -47,6 +48,7 @@ use crate::wire::fields::ObjectText;
 use crate::wire::message::push_message;
 use crate::wire::object::Object;
 use calls::{Done, PING_INTERVAL, Round, RunningCalls};
+use overload::OverloadWaits;
 use save::{save, save_checkpoint};
 use suspended::Suspended;
 use turn_record::turn_record;
@@ -429,6 +431,7 @@ impl<'a> Drive<'a> {
 
     /// Sends all messages so far to the upstream. If the upstream rejects thinking blocks, repeats the request without them.
     async fn ask(&mut self) -> Result<Option<RunEnd>, ApiError> {
+        let mut waits = OverloadWaits::new();
         loop {
             if self.running.abandoned.is_cancelled() {
                 return Err(abandoned());
@@ -436,11 +439,12 @@ impl<'a> Drive<'a> {
             self.shared.metrics.rounds.inc();
             self.rounds += 1;
             let messages = self.messages();
+            let is_thinking_off = self.restored.lacks_thinking || self.refused_thinking.is_some();
             let round = AskedRound {
                 messages: &messages,
                 is_after_internal: self.restored.continues_internal || self.machine.has_internal_round(),
                 container: self.machine.container(),
-                is_thinking_off: self.restored.lacks_thinking || self.refused_thinking.is_some(),
+                is_thinking_off,
             };
             let body = upstream_request::body(&self.job.request, &self.job.tools, &round);
             self.chat = spans::chat(&spans::model(&self.job.request));
@@ -473,11 +477,15 @@ impl<'a> Drive<'a> {
                     format!("the upstream's error response was cut off: {error}"),
                 )
             })?;
+            if let Some(wait) = self.overload_wait(&mut waits, &parts) {
+                self.wait_for_upstream(wait).await?;
+                continue;
+            }
             let is_repeated = parts.status == StatusCode::BAD_REQUEST
                 && self.refused_thinking.is_none()
                 && thinking::is_refused(&body)
                 && (thinking::without_thinking(&messages).is_some()
-                    || (!round.is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
+                    || (!is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
             if !is_repeated {
                 return Ok(Some(RunEnd::Failed {
                     status: parts.status,
@@ -492,6 +500,38 @@ impl<'a> Drive<'a> {
             });
             // A retry after a failure omits thinking blocks, too.
             self.checkpoint().await?;
+        }
+    }
+
+    /// Returns the time to wait before the request is repeated after an error response: only after the beginning of the client's stream, since
+    /// clients repeat other requests themselves.
+    fn overload_wait(&self, waits: &mut OverloadWaits, response: &response::Parts) -> Option<Duration> {
+        if !self.job.request.is_stream() || !self.running.has_output() {
+            return None;
+        }
+        let wait = waits.after(response.status, &response.headers)?;
+        let is_in_time = |deadline| tokio_now().checked_add(wait).is_some_and(|end| end < deadline);
+        if !self.deadline.is_none_or(is_in_time) {
+            return None;
+        }
+        let (status, seconds) = (response.status.as_u16(), wait.as_secs_f64());
+        tracing::warn!(
+            status,
+            seconds,
+            "the upstream is overloaded; asking again in the middle of a turn"
+        );
+        Some(wait)
+    }
+
+    /// Waits before a request is repeated. The client gets `ping` events meanwhile.
+    async fn wait_for_upstream(&mut self, time: Duration) -> Result<(), ApiError> {
+        let mut end = pin!(tokio::time::sleep(time));
+        loop {
+            tokio::select! {
+                () = &mut end => return Ok(()),
+                _ = poll_fn(|cx| self.silence.poll_elapsed(cx)) => self.ping(),
+                () = self.running.abandoned.cancelled() => return Err(abandoned()),
+            }
         }
     }
 

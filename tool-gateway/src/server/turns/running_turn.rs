@@ -153,6 +153,11 @@ impl RunningTurn {
         self.notify();
     }
 
+    /// Returns whether clients have received anything.
+    pub(crate) fn has_output(&self) -> bool {
+        !self.lock().sent.is_empty()
+    }
+
     pub(crate) fn end(&self, end: RunEnd) {
         {
             let mut state = self.lock();
