@@ -19,11 +19,11 @@ use tool_runtime::{Context, ToolDefinition};
 use crate::failing_store::FailingStore;
 use crate::fault_rows::{Log, Row, row};
 use crate::lab::{
-    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, thinking, user,
+    Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
 };
 #[cfg(target_os = "linux")]
 use crate::own_process::{on_a_small_disk, told_to};
-use crate::reply::{Reply, events, until_broken};
+use crate::reply::{Reply, until_broken};
 use crate::test_script::TestScript;
 
 const RETRY: (&str, &str) = ("x-stainless-retry-count", "1");
@@ -52,7 +52,11 @@ impl Upstream for WithFault {
 }
 
 /// Builds a gateway whose upstream calls `write` and then ends the turn. The fault is before, between or after the rounds.
-fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> Gateway) -> (Lab, Turns) {
+pub(crate) fn lab_with(
+    fault: impl Upstream,
+    at: usize,
+    configure: impl FnOnce(Gateway) -> Gateway,
+) -> (Lab, Turns) {
     let turns = json!([says(&[call("write", "a")]), says(&[text("Done.")])]);
     let script = json!({ "order": "requests", "turns": turns });
     let script = TestScript::from_json(&script.to_string()).unwrap();
@@ -70,7 +74,7 @@ fn lab_with(fault: impl Upstream, at: usize, configure: impl FnOnce(Gateway) -> 
 }
 
 /// Builds a conversation that begins with this text.
-fn chat(is_stream: bool, content: &str) -> Chat {
+pub(crate) fn chat(is_stream: bool, content: &str) -> Chat {
     let mut chat = Chat::new(is_stream);
     chat.messages().push(user(content));
     chat
@@ -85,7 +89,7 @@ fn later_chat(is_stream: bool, content: &str) -> Chat {
 }
 
 /// Checks that a retry is answered completely, that `write` ran once, and that the conversation continues.
-async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
+pub(crate) async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
     let reply = lab.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(
         reply.content().last().unwrap()["text"],
@@ -107,7 +111,7 @@ async fn comes_to_its_end(lab: &Lab, chat: &Chat) {
 const ROUNDS: [(usize, bool); 4] = [(0, false), (0, true), (1, false), (1, true)];
 
 /// Causes the fault in the first and in the second round, streamed and not. Checks that the conversation ends.
-async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
+pub(crate) async fn upstream_fails<U: Upstream>(row: &Row, fault: impl Fn() -> U) {
     upstream_fails_in(&ROUNDS, row, fault).await;
 }
 
@@ -148,7 +152,7 @@ async fn upstream_gives_no_answer_in<U: Upstream>(
 }
 
 /// Builds an upstream with one turn of a script.
-fn scripted(turn: &Value) -> TestScript {
+pub(crate) fn scripted(turn: &Value) -> TestScript {
     TestScript::from_json(&json!({ "turns": [turn] }).to_string()).unwrap()
 }
 
@@ -166,7 +170,7 @@ async fn listening(answer: &'static [u8]) -> String {
 }
 
 /// Builds an upstream that answers with 200, this type and this body.
-struct Answers(&'static str, fn() -> Body);
+pub(crate) struct Answers(pub(crate) &'static str, pub(crate) fn() -> Body);
 
 impl Upstream for Answers {
     fn send(&self, _: Request<Bytes>) -> UpstreamFuture<'_> {
@@ -199,7 +203,7 @@ fn stalled(first: &'static str) -> Body {
     Body::from_stream(first.chain(stream::pending()))
 }
 
-const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1}}}\n\n";
+pub(crate) const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1}}}\n\n";
 
 #[tokio::test]
 async fn upstream_is_unreachable() {
@@ -331,70 +335,6 @@ async fn upstream_is_slow() {
     }
 }
 
-/// Causes one error in the middle of a stream. Checks that the round is asked again.
-async fn upstream_is_busy_in_a_stream(row: Row, status: u16, kind: &str, message: &str) {
-    let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
-    let busy = json!({ "error": { "status": status, "body": body } });
-    for retry_after in [None, Some(25)] {
-        let mut busy = busy.clone();
-        let log = Log::start();
-        if let Some(seconds) = retry_after {
-            busy["error"]["headers"] = json!({ "retry-after": seconds.to_string() });
-        }
-        let (lab, _) = lab_with(scripted(&busy), 1, |gateway| gateway);
-        let began = tokio::time::Instant::now();
-        let reply = chat(true, "go").ask(&lab).await;
-        let waited = began.elapsed().as_secs();
-        assert_eq!(waited, retry_after.unwrap_or(1));
-        assert_eq!(reply.text(), "Done.");
-        let pings = events(&reply.body)
-            .iter()
-            .filter(|event| event["type"] == "ping")
-            .count();
-        assert_eq!(pings, usize::try_from(waited / 10).unwrap());
-        row.client_sees(&reply);
-        let seconds = format!("seconds={waited}.0");
-        row.with("seconds=1.0", &seconds).host_learns(&lab, &log).await;
-        assert_eq!(lab.runs.begun(), ["write a"]);
-        lab.assert_well_formed();
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn upstream_limits_the_rate_in_a_stream() {
-    let row = row("upstream_limits_the_rate_in_a_stream");
-    upstream_is_busy_in_a_stream(row, 429, "rate_limit_error", "Number of requests").await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn upstream_is_overloaded_in_a_stream() {
-    let row = row("upstream_is_overloaded_in_a_stream");
-    upstream_is_busy_in_a_stream(row, 529, "overloaded_error", "Overloaded").await;
-}
-
-/// Causes all errors of a round in the middle of a stream.
-#[tokio::test(start_paused = true)]
-async fn upstream_stays_overloaded_in_a_stream() {
-    let row = row("upstream_stays_overloaded_in_a_stream");
-    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    let busy = json!({ "error": { "status": 529, "body": body } });
-    let turns = json!([
-        says(&[call("write", "a")]),
-        busy,
-        busy,
-        busy,
-        says(&[text("Done.")])
-    ]);
-    let log = Log::start();
-    let lab = Lab::in_order(turns);
-    let chat = chat(true, "go");
-    let began = tokio::time::Instant::now();
-    row.client_sees(&chat.ask(&lab).await);
-    assert_eq!(began.elapsed().as_secs(), 1 + 2);
-    row.host_learns(&lab, &log).await;
-    comes_to_its_end(&lab, &chat).await;
-}
-
 /// Checks that the upstream's error is the row's error, with and without `retry-after`.
 async fn upstream_refuses(row: Row, status: u16, kind: &str, message: &str) {
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
@@ -437,41 +377,9 @@ async fn upstream_sends_an_error_in_its_stream() {
 }
 
 #[tokio::test]
-async fn upstream_refuses_thinking() {
-    let row = row("upstream_refuses_thinking");
-    let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
-    let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
-    for is_stream in [false, true] {
-        let log = Log::start();
-        let lab = Lab::in_order(json!([
-            says(&[thinking("old"), call("write", "a")]),
-            json!({ "error": { "status": 400, "body": body } }),
-            says(&[text("Done.")]),
-        ]));
-        let reply = chat(is_stream, "go").ask(&lab).await;
-        assert_eq!(reply.text(), "Done.");
-        row.client_sees(&reply);
-        // Each conversation has another session.
-        let (session, _) = reply.session();
-        row.with("ses_ID", &session).host_learns(&lab, &log).await;
-        assert_eq!(lab.runs.begun(), ["write a"]);
-    }
-}
-
-#[tokio::test]
 async fn upstream_sends_a_page() {
     let fault = || Answers("text/html", || Body::from("<html>Welcome</html>"));
     upstream_fails(&row("upstream_sends_a_page"), fault).await;
-}
-
-#[tokio::test]
-async fn upstream_answers_200_with_an_error() {
-    let fault = || {
-        Answers("application/json", || {
-            r#"{"error":{"message":"Too many requests","code":429}}"#.into()
-        })
-    };
-    upstream_fails(&row("upstream_answers_200_with_an_error"), fault).await;
 }
 
 /// Cuts off the stream after this many events of a text, and of a call that must not run.
@@ -511,14 +419,6 @@ async fn upstream_is_cut_before_its_last_event() {
 async fn upstream_ends_too_early() {
     let fault = || Answers("text/event-stream", || Body::from(START));
     upstream_fails(&row("upstream_ends_too_early"), fault).await;
-}
-
-/// The second block would be merged with the first: a call would have the arguments of another one.
-#[tokio::test]
-async fn upstream_repeats_a_block_index() {
-    const BLOCK: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"write\",\"input\":{}}}\n\n";
-    let fault = || Answers("text/event-stream", || Body::from([START, BLOCK, BLOCK].concat()));
-    upstream_fails(&row("upstream_repeats_a_block_index"), fault).await;
 }
 
 /// Reads a response until it contains this text.

@@ -45,3 +45,4 @@ mod crashes;
 mod own_process;
 mod fault_rows;
 mod faults;
+mod upstream_faults;

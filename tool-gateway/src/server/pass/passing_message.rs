@@ -18,7 +18,7 @@ pub(crate) struct PassingMessage {
     assembly: Assembly,
     order: BlockOrder,
     halves: HalfPairs,
-    /// Whether the events came in the order of the API. Otherwise they are no message.
+    /// Whether the events arrived in the order of the API. Otherwise they do not form a message.
     is_in_order: bool,
     usage: Map<String, Value>,
     pub(crate) is_complete: bool,

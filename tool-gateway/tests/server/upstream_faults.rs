@@ -1,0 +1,114 @@
+//! Further faults of the upstream, row by row as `docs/faults.md` has them: messages, errors and refusals in unusual forms, and overloads in the
+//! middle of a stream.
+
+use axum::body::Body;
+use serde_json::json;
+
+use crate::fault_rows::{Log, Row, row};
+use crate::faults::{Answers, START, chat, comes_to_its_end, lab_with, scripted, upstream_fails};
+use crate::lab::{Lab, call, says, text, thinking};
+use crate::reply::events;
+
+/// The second block would be merged with the first: a call would have the arguments of another one.
+#[tokio::test]
+async fn upstream_repeats_a_block_index() {
+    const BLOCK: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"write\",\"input\":{}}}\n\n";
+    let fault = || Answers("text/event-stream", || Body::from([START, BLOCK, BLOCK].concat()));
+    upstream_fails(&row("upstream_repeats_a_block_index"), fault).await;
+}
+
+#[tokio::test]
+async fn upstream_answers_200_with_an_error() {
+    let fault = || {
+        Answers("application/json", || {
+            r#"{"error":{"message":"Too many requests","code":429}}"#.into()
+        })
+    };
+    upstream_fails(&row("upstream_answers_200_with_an_error"), fault).await;
+}
+
+#[tokio::test]
+async fn upstream_refuses_thinking() {
+    let row = row("upstream_refuses_thinking");
+    let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let lab = Lab::in_order(json!([
+            says(&[thinking("old"), call("write", "a")]),
+            json!({ "error": { "status": 400, "body": body } }),
+            says(&[text("Done.")]),
+        ]));
+        let reply = chat(is_stream, "go").ask(&lab).await;
+        assert_eq!(reply.text(), "Done.");
+        row.client_sees(&reply);
+        // Each conversation has another session.
+        let (session, _) = reply.session();
+        row.with("ses_ID", &session).host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), ["write a"]);
+    }
+}
+
+/// Causes one error in the middle of a stream. Checks that the round is asked again.
+async fn upstream_is_busy_in_a_stream(row: Row, status: u16, kind: &str, message: &str) {
+    let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
+    let busy = json!({ "error": { "status": status, "body": body } });
+    for retry_after in [None, Some(25)] {
+        let mut busy = busy.clone();
+        let log = Log::start();
+        if let Some(seconds) = retry_after {
+            busy["error"]["headers"] = json!({ "retry-after": seconds.to_string() });
+        }
+        let (lab, _) = lab_with(scripted(&busy), 1, |gateway| gateway);
+        let began = tokio::time::Instant::now();
+        let reply = chat(true, "go").ask(&lab).await;
+        let waited = began.elapsed().as_secs();
+        assert_eq!(waited, retry_after.unwrap_or(1));
+        assert_eq!(reply.text(), "Done.");
+        let pings = events(&reply.body)
+            .iter()
+            .filter(|event| event["type"] == "ping")
+            .count();
+        assert_eq!(pings, usize::try_from(waited / 10).unwrap());
+        row.client_sees(&reply);
+        let seconds = format!("seconds={waited}.0");
+        row.with("seconds=1.0", &seconds).host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), ["write a"]);
+        lab.assert_well_formed();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_limits_the_rate_in_a_stream() {
+    let row = row("upstream_limits_the_rate_in_a_stream");
+    upstream_is_busy_in_a_stream(row, 429, "rate_limit_error", "Number of requests").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstream_is_overloaded_in_a_stream() {
+    let row = row("upstream_is_overloaded_in_a_stream");
+    upstream_is_busy_in_a_stream(row, 529, "overloaded_error", "Overloaded").await;
+}
+
+/// Causes all errors of a round in the middle of a stream.
+#[tokio::test(start_paused = true)]
+async fn upstream_stays_overloaded_in_a_stream() {
+    let row = row("upstream_stays_overloaded_in_a_stream");
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let busy = json!({ "error": { "status": 529, "body": body } });
+    let turns = json!([
+        says(&[call("write", "a")]),
+        busy,
+        busy,
+        busy,
+        says(&[text("Done.")])
+    ]);
+    let log = Log::start();
+    let lab = Lab::in_order(turns);
+    let chat = chat(true, "go");
+    let began = tokio::time::Instant::now();
+    row.client_sees(&chat.ask(&lab).await);
+    assert_eq!(began.elapsed().as_secs(), 1 + 2);
+    row.host_learns(&lab, &log).await;
+    comes_to_its_end(&lab, &chat).await;
+}
