@@ -269,7 +269,7 @@ async fn buffered(
     format!("{it:?}")
 }
 
-/// The same types next to a map whose keys are known.
+/// Includes a map whose keys are known.
 #[tool]
 async fn buffered_beside_a_map(
     /// The maps.

@@ -1,4 +1,4 @@
-//! Examples in the strict forms, which have no keyword for them, so they are added to the description.
+//! Examples in the strict forms: without a keyword for examples, the description contains them.
 
 use serde_json::json;
 use tool_runtime::ToolDefinition;

@@ -99,7 +99,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         router = traces.traced(router);
     }
     if let Some(metrics) = metrics {
-        // It ends with the program, so that the last values can be read.
+        // The listener ends with the program, so that the last values can be read.
         let times = ClientTimes::new(&limits);
         tokio::spawn(connections::serve(
             metrics,
@@ -144,7 +144,7 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     settings.metrics.check(mistakes);
     for client in &settings.clients {
         if let Some(tools) = &client.tools {
-            // Unknown names are mistakes already.
+            // Unknown names are already recorded as mistakes.
             gateway.set_client_tools(&client.name, tools.iter().cloned().collect());
         }
     }

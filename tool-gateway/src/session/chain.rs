@@ -27,7 +27,7 @@ impl Digest {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
-    /// Returns the digest with this number of several that share a digest; the digest itself is number 0.
+    /// Returns the digest with this number in a series; number 0 is the digest itself.
     pub(crate) fn numbered(self, number: usize) -> Self {
         if number == 0 {
             return self;

@@ -29,7 +29,7 @@ pub(crate) struct UpstreamSettings {
     pub(crate) script: Option<PathBuf>,
     /// Name of the environment variable with the key.
     pub(crate) key_env: VariableName,
-    /// The header with the key for the Messages API; `x-api-key` by default, and `bearer` for a key from `ANTHROPIC_AUTH_TOKEN`.
+    /// Header with the key for the Messages API: `x-api-key` by default, and `bearer` for a key from `ANTHROPIC_AUTH_TOKEN`.
     #[serde(deserialize_with = "values::some_name")]
     pub(crate) auth: Option<UpstreamAuth>,
     /// Whether clients share the batches and files of the account to which the key belongs.

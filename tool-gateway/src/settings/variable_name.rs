@@ -1,4 +1,4 @@
-//! [`VariableName`]: the name of an environment variable, and not the key that belongs into the variable.
+//! [`VariableName`]: the name of an environment variable, which must not be the key itself.
 
 use std::env;
 use std::fmt;

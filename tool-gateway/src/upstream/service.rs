@@ -72,8 +72,8 @@ pub trait Upstream: Send + Sync + 'static {
     /// Sends a request, and returns the bytes of its response. Used for all requests except the messages of [turns](Self::turn).
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_>;
 
-    /// Sends a request whose body the gateway does not read, such as an uploaded file, and returns the bytes of its response. By default the
-    /// body is read first, and the request is [sent](Self::send).
+    /// Sends a request whose body the gateway does not read, such as an uploaded file, and returns the bytes of its response. The default
+    /// reads the body first, and [sends](Self::send) the request.
     fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
@@ -84,7 +84,7 @@ pub trait Upstream: Send + Sync + 'static {
         })
     }
 
-    /// Returns whether requests go up with credentials of the gateway: then all clients share an account. `false` by default.
+    /// Returns whether requests are sent with credentials of the gateway, so that all clients share an account; `false` by default.
     fn has_credentials(&self) -> bool {
         false
     }

@@ -154,7 +154,7 @@ fn rejects_listeners_and_paths_that_cannot_be_served() {
     );
 }
 
-/// The message may be in a log: it has no part of the key.
+/// The message may be logged, so it contains no part of the key.
 #[test]
 fn rejects_keys_where_a_variable_is_named() {
     for section in ["[upstream]", "[[clients]]\nname = \"ada\""] {
@@ -168,7 +168,7 @@ fn rejects_keys_where_a_variable_is_named() {
     }
 }
 
-/// Without a moment at which neither is served.
+/// Without a time at which neither key is accepted.
 #[test]
 fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);

@@ -1,4 +1,4 @@
-//! Connections of `serve`: proxies, certificates and keys on the way to the upstream, and its listeners.
+//! Connections of `serve`: proxies, certificates and keys for the upstream, and its listeners.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -31,7 +31,7 @@ fn read_head(stream: &mut impl Read) -> String {
     head.to_lowercase()
 }
 
-/// A server of HTTPS that answers each request with an empty list, and the heads of the requests.
+/// Starts an HTTPS server that answers each request with an empty list. Returns the heads of the requests, too.
 fn https_server() -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,7 +61,7 @@ fn https_server() -> (SocketAddr, Receiver<String>) {
     (address, heads)
 }
 
-/// A proxy that connects to one address, whatever it is asked for, and the heads of its requests.
+/// Starts a proxy that connects to one address for every request. Returns the heads of its requests, too.
 fn proxy(target: SocketAddr) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

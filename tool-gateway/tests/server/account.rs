@@ -16,7 +16,7 @@ use tower::ServiceExt as _;
 use crate::lab::{Lab, Runs, post, registry};
 use crate::reply::Reply;
 
-/// An upstream that sends back what it gets, as it arrives.
+/// An upstream that echoes the body while it arrives.
 struct Echo {
     has_credentials: bool,
 }
@@ -117,7 +117,7 @@ async fn pieces_pass_as_they_arrive() {
     assert!(answer.next().await.is_none());
 }
 
-/// A real connection: the whole of a body goes up, and one that is too large or stalls is an error of the gateway.
+/// Over a connection: a complete body is forwarded, and a body that is too large or stalls is an error of the gateway.
 #[tokio::test(start_paused = true)]
 async fn uploads_have_a_size_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -161,7 +161,7 @@ async fn uploads_have_a_size_limit() {
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-/// The script, as other upstreams without streams, gets the whole body.
+/// The script, like other upstreams without streaming, receives the complete body.
 #[tokio::test]
 async fn upstreams_without_streams_get_whole_bodies() {
     let lab = Lab::new(json!([{ "content": [] }]));

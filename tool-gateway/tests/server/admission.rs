@@ -1,4 +1,4 @@
-//! Origins, tools of single clients, and headers and blocks that do not go up.
+//! Origins, tools of single clients, and headers and blocks that are not forwarded.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};

@@ -678,7 +678,7 @@ async fn request_takes_too_long() {
     comes_to_its_end(&lab, &chat(false, "go")).await;
 }
 
-/// An upstream that sends its clients elsewhere.
+/// An upstream that redirects its clients.
 struct Redirecting;
 
 impl Upstream for Redirecting {

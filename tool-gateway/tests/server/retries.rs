@@ -621,7 +621,7 @@ fn texts(replies: &[Reply]) -> Vec<String> {
     replies.iter().map(Reply::text).collect()
 }
 
-/// Reports 64: samples of one prompt, as evaluations and "best of n" take them.
+/// Several samples of one prompt, as in evaluations and "best of n".
 #[tokio::test(start_paused = true)]
 async fn equal_requests_at_once_are_separate_samples() {
     let calls = (0..4).map(|_| says(&[slow_call("write", "a", 50)]));

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// Beginning of the block's text.
 const BILLING_HEADER: &str = "x-anthropic-billing-header:";
 
-/// Removes the block from the system prompt of a request. Every other byte of the list's items stays; another body is returned unchanged.
+/// Removes the block from the system prompt of a request. All other bytes of the list's items stay; a body without the block is unchanged.
 pub(super) fn remove(body: String) -> String {
     if !body.contains(BILLING_HEADER) {
         return body;

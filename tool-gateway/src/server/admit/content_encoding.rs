@@ -22,7 +22,7 @@ pub(super) enum ContentEncoding {
 const BROTLI_BUFFER: usize = 4096;
 
 impl ContentEncoding {
-    /// Removes the encoding of a request from its headers; `None` if its body is not compressed.
+    /// Removes the encoding from a request's headers. Returns `None` if the body is not compressed.
     pub(super) fn take(headers: &mut HeaderMap) -> Result<Option<Self>, ApiError> {
         if !headers.contains_key(header::CONTENT_ENCODING) {
             return Ok(None);
@@ -48,7 +48,7 @@ impl ContentEncoding {
         Ok(encoding)
     }
 
-    /// Decompresses a body of at most so many bytes, on a thread for blocking work: a short body may be a long one.
+    /// Decompresses a body of at most this many bytes, on a blocking thread, since a short body may be long after decompression.
     pub(super) async fn decompress(self, body: Bytes, limit: usize) -> Result<Bytes, ApiError> {
         match tokio::task::spawn_blocking(move || self.read(&body, limit)).await {
             Ok(read) => read,

@@ -21,7 +21,7 @@ pub(super) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Permits a request with any headers. It still needs a client's key, if there are keys.
+/// Permits a request with any headers. With configured client keys, the request still needs one of them.
 pub(super) fn preflight(headers: &HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let answer = response.headers_mut();

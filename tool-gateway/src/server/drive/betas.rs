@@ -18,7 +18,7 @@ pub(super) fn remove(headers: &mut HeaderMap, removed: &[String]) {
     }
 }
 
-/// Returns a header's value without the removed ones; `None` if nothing is left.
+/// Returns a header's value without the removed values; `None` if no value is left.
 fn rest(value: &HeaderValue, removed: &[String]) -> Option<HeaderValue> {
     let Ok(text) = value.to_str() else {
         return Some(value.clone());

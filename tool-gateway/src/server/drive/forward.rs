@@ -25,7 +25,7 @@ pub(crate) async fn send(
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
-/// Sends a client's request to the upstream with the body as it arrives.
+/// Sends a client's request to the upstream, and streams the body.
 pub(crate) async fn send_stream(
     shared: &Shared,
     client_request: &Parts,
@@ -94,8 +94,8 @@ async fn answered<B>(
     }
 }
 
-/// Returns whether an API responds with this status. A client must not follow the upstream's redirect past the gateway, and its connection
-/// does not change its protocol. Only a conditional request can be answered with 304.
+/// Returns whether an API responds with this status. A client must not follow the upstream's redirect past the gateway, and must not change
+/// the protocol of its connection. Only a conditional request can be answered with 304.
 fn is_of_the_api(client_request: &Parts, status: StatusCode) -> bool {
     let conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
     match status {

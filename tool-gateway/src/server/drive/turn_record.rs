@@ -38,7 +38,7 @@ pub(crate) fn turn_record(
         block: origin.block,
     }));
     let is_unchanged = answer.is_unchanged && refused_thinking.is_none();
-    // A message that the client began comes back in each later request, so an answer without hidden rounds needs no second copy of it.
+    // A message that the client began is repeated in each later request, so an answer without hidden rounds needs no second copy of it.
     let goes_as_sent = is_unchanged && restored.is_prior_sent && answer.calls.is_empty();
     if goes_as_sent {
         truth.clear();

@@ -61,7 +61,7 @@ fn too_large(limit: usize) -> ApiError {
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
 }
 
-/// Keeps the error of a client's body, for which the upstream's connection has another one.
+/// Keeps the error of a client's body, since the upstream's connection reports another error.
 struct Upload {
     limit: usize,
     error: Arc<OnceLock<ApiError>>,

@@ -54,7 +54,7 @@ pub(crate) async fn answer(mut watcher: Watcher, is_stream: bool, session: Heade
         let own_headers = [
             (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
             (header::CACHE_CONTROL, "no-cache"),
-            // Without it, nginx keeps events back until a buffer is full.
+            // Without this header, nginx holds events until a buffer is full.
             (X_ACCEL_BUFFERING, "no"),
         ];
         ((own_headers, Body::from_stream(body)).into_response(), headers)

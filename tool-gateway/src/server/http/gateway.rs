@@ -306,7 +306,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// If one of them is not a scheme and a host.
+    /// If an origin is not a scheme and a host.
     ///
     /// ```
     /// # use tool_gateway::{Gateway, upstream::ScriptUpstream};
@@ -324,12 +324,11 @@ impl Gateway {
         Ok(self)
     }
 
-    /// Limits the client with a key of this name to some of the gateway's tools. The other names that it declares are
-    /// its own tools.
+    /// Limits the client with a key of this name to some of the gateway's tools. Other names that the client declares are external tools.
     ///
     /// # Errors
     ///
-    /// If the registry does not have one of them.
+    /// If a name is not in the registry.
     pub fn with_client_tools<'n>(
         mut self,
         client: &str,
@@ -346,8 +345,8 @@ impl Gateway {
         self.shared.client_tools.insert(client, names);
     }
 
-    /// Serves `/v1/messages/batches` and `/v1/files` also if the upstream has a key of the gateway. Each client can then read and delete the
-    /// batches and files of all others. If the clients' own credentials go up, these paths are served in any case.
+    /// Serves `/v1/messages/batches` and `/v1/files` even if the upstream has a key of the gateway. Each client can then read and delete
+    /// the batches and files of all other clients. With the clients' own credentials, these paths are always served.
     #[must_use]
     pub fn with_shared_account(mut self) -> Self {
         self.shared.settings.upstream.shared_account = true;
@@ -361,15 +360,15 @@ impl Gateway {
         self
     }
 
-    /// Removes values of `anthropic-beta` from the requests to the upstream, for servers that refuse unknown ones.
+    /// Removes values of `anthropic-beta` from the requests to the upstream, for servers that reject unknown values.
     #[must_use]
     pub fn with_removed_betas<'b>(mut self, betas: impl IntoIterator<Item = &'b str>) -> Self {
         self.shared.settings.upstream.remove_betas = betas.into_iter().map(str::to_owned).collect();
         self
     }
 
-    /// Removes the block with Claude Code's billing header from system prompts. The block differs in each request, so servers that cache
-    /// prompts by their prefix find none.
+    /// Removes the block with Claude Code's billing header from system prompts. The block differs in each request, and would defeat the
+    /// prompt cache of a server.
     #[must_use]
     pub fn with_billing_header_removed(mut self) -> Self {
         self.shared.settings.upstream.remove_billing_header = true;

@@ -42,7 +42,7 @@ pub(crate) fn identity(
         "x-api-key",
     ] {
         identity.extend(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
-        // The end of the values of this header: no header has this value.
+        // Marks the end of this header's values, since no header has this value.
         identity.push(b"\n");
     }
     shared.secret.digest(&identity)

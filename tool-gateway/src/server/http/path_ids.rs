@@ -1,4 +1,4 @@
-//! Paths with ids, encoded anew: an id must not reach another path of the upstream.
+//! Paths with ids, which are encoded again, so that an id cannot reach another path of the upstream.
 
 use axum::http::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
@@ -25,8 +25,8 @@ const NOT_IN_A_SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns a path after a prefix with its query. `None` if a server could read another path: the id is decoded once, and servers and proxies
-/// may decode it again, or read `\` as `/`, and resolve `..`.
+/// Returns a path after a prefix with its query. Returns `None` if a server could read another path: the id is decoded once, and servers
+/// and proxies may decode the id again, read `\` as `/`, or resolve `..`.
 pub(super) fn checked(prefix: &str, uri: &Uri) -> Option<Uri> {
     let sent = uri.path().strip_prefix(prefix)?;
     let mut path = prefix.to_owned();

@@ -17,7 +17,7 @@ pub(crate) struct Job {
     pub(crate) client: Client,
     pub(crate) recognized: Recognized,
     pub(crate) session: SessionId,
-    /// Digest of the request in a store. Equal requests that run concurrently have different ones.
+    /// Digest of the request in a store. Concurrent equal requests have different digests.
     pub(crate) identity: Digest,
     pub(crate) tools: ClassifiedTools,
 }

@@ -25,9 +25,9 @@ pub(crate) struct Shared {
     pub(crate) registry: ToolRegistry,
     /// Tools of the registry in the form for the upstream, in the order of registration.
     pub(crate) internal_tools: Vec<InternalTool>,
-    /// The names of the tools that clients have, of those that do not have all.
+    /// Names of tools by client, for clients that do not have all tools.
     pub(crate) client_tools: HashMap<Principal, BTreeSet<String>>,
-    /// The tools of these clients in the form for the upstream.
+    /// Tools of these clients in the form for the upstream.
     pub(crate) internal_tools_by_client: HashMap<Principal, Vec<InternalTool>>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,

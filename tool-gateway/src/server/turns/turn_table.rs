@@ -225,7 +225,8 @@ pub(crate) struct IncomingRequest {
 impl IncomingRequest {
     /// Returns the turn that the request joins. The turns are equal requests, the oldest first.
     ///
-    /// Without a sign of a retry, an equal request is another sample of the answer, unless the earlier client has left without its answer.
+    /// Without a sign of a retry, an equal request is another sample of the answer, unless the earlier client has disconnected without its
+    /// answer.
     fn choose<'k>(&self, turns: &[&'k Kept]) -> Option<&'k Kept> {
         let find = |is_wanted: &dyn Fn(&Kept) -> bool| turns.iter().copied().find(|kept| is_wanted(kept));
         let key = self.idempotency_key;
@@ -236,7 +237,7 @@ impl IncomingRequest {
         if is_left.is_some() || !self.is_retry {
             return is_left;
         }
-        // Different keys are of different requests.
+        // Different keys belong to different requests.
         let is_possible = |kept: &Kept| key.is_none() || kept.idempotency_key.is_none();
         find(&|kept| is_possible(kept) && !kept.running.is_received())
             .or_else(|| turns.iter().copied().rfind(|kept| is_possible(kept)))
@@ -252,7 +253,7 @@ pub(crate) enum Joined {
         running: Arc<RunningTurn>,
         watcher: Watcher,
         checkpoint: Option<Box<Checkpoint>>,
-        /// Digest under which a store has the progress of the turn: equal requests that run concurrently have different ones.
+        /// Digest by which a store finds the progress of the turn. Concurrent equal requests have different digests.
         progress: Digest,
     },
 }
@@ -356,7 +357,7 @@ impl TurnTable {
         }
     }
 
-    /// Looks for the turn that a request joins: the one whose end it has waited for, or one of all equal requests.
+    /// Finds the turn that a request joins: the turn whose end the request has awaited, or a turn of another equal request.
     fn earlier(
         &self,
         client: &Principal,
@@ -382,8 +383,8 @@ impl TurnTable {
         }
     }
 
-    /// Returns the slot of a new turn, with the checkpoint that an earlier process stored for the slot. A turn that is not complete continues;
-    /// the answer of a complete one is for retries.
+    /// Returns the slot of a new turn, with the checkpoint that an earlier process stored for the slot. An incomplete turn continues; the
+    /// answer of a complete turn is for retries.
     async fn stored<E, F: Future<Output = Result<Option<Checkpoint>, E>>>(
         &self,
         request: &IncomingRequest,
@@ -630,7 +631,7 @@ mod tests {
     async fn requests_join_turns_without_clients_and_retries_the_oldest_unreceived_one() {
         let rows = [
             ("", None, None),
-            // The turn runs with its client, its client has left, or the turn has failed.
+            // The turn runs with its client, its client has disconnected, or the turn has failed.
             ("r", None, Some(0)),
             ("a", Some(0), Some(0)),
             ("f", Some(0), Some(0)),

@@ -48,7 +48,7 @@ impl AnthropicUpstream {
         })
     }
 
-    /// Sends the key with every request as `authorization: Bearer`, for servers that know no `x-api-key`. Without a key, the client's
+    /// Sends the key with every request as `authorization: Bearer`, for servers without `x-api-key`. Without a key, the client's
     /// credentials are sent unchanged.
     ///
     /// ```

@@ -17,7 +17,7 @@ const OPENAI_ACCOUNT: [&str; 2] = ["openai-organization", "openai-project"];
 pub(super) struct ApiKey {
     plain: HeaderValue,
     bearer: HeaderValue,
-    /// Whether every API gets the key as `authorization: Bearer`.
+    /// Whether every API receives the key as `authorization: Bearer`.
     is_always_bearer: bool,
 }
 

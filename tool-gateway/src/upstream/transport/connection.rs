@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 
 use crate::self_wakes::SelfWakes;
 
-/// Body of a request: whole, or as the client sends it.
+/// Body of a request: complete, or streamed from the client.
 pub(super) type RequestBody = Either<Full<Bytes>, Body>;
 
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;

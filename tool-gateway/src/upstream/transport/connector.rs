@@ -24,8 +24,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// has failed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Connector for HTTP and HTTPS, depending on the URL's scheme. HTTPS trusts Mozilla's roots and those of the system, and goes through the
-/// proxy of the environment.
+/// Connector for HTTP and HTTPS, depending on the URL's scheme. HTTPS trusts the root certificates of Mozilla and of the system, and uses
+/// the proxy of the environment.
 #[derive(Clone)]
 pub(crate) struct Connector {
     https: HttpsConnector<ProxyConnector>,
@@ -33,7 +33,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Creates a connector. Only for HTTPS, the system's certificates are loaded.
+    /// Creates a connector. The system's certificates are loaded only for HTTPS.
     pub(crate) fn new(is_https: bool) -> Result<Self, rustls::Error> {
         Self::with_timeout(CONNECT_TIMEOUT, is_https)
     }
@@ -63,8 +63,8 @@ impl Connector {
     }
 }
 
-/// Returns the trusted certificates: Mozilla's, and those of the system or of the files that `SSL_CERT_FILE` and `SSL_CERT_DIR` name. A file
-/// that cannot be read is a warning, since Mozilla's certificates may be enough.
+/// Returns the trusted certificates: Mozilla's certificates, and the certificates of the system or in the files of `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR`. A file that cannot be read is a warning, since Mozilla's certificates may be enough.
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),

@@ -66,14 +66,14 @@ impl Pool {
         }
     }
 
-    /// Sends a request, whose URI is a path and a query. If the server has closed a reused connection, the request is sent on another: any
-    /// number of times if no byte of the request was sent, else once, on a new connection. Servers and balancers close idle connections at any
-    /// moment, also when a request is on its way.
+    /// Sends a request, whose URI is a path and a query. If the server has closed a reused connection, the request is sent on another
+    /// connection: any number of times if no byte of the request was sent, otherwise once, on a new connection. Servers and load balancers
+    /// may close idle connections at any time, also while a request is sent.
     pub(super) async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Body>, SendError> {
         let mut is_repeated = false;
         loop {
             let idle = if is_repeated { None } else { self.idle.take() };
-            // Of a new connection, no response is an answer of the server.
+            // On a new connection, a missing response is the server's answer.
             let copy = idle.as_ref().and_then(|_| copied(&request));
             let is_new = idle.is_none();
             let mut connection = match idle {

@@ -1,4 +1,4 @@
-//! [`ProxyConnector`]: TCP connections, those of HTTPS through the proxy of the environment.
+//! [`ProxyConnector`]: TCP connections, through the proxy of the environment for HTTPS.
 
 use std::error::Error;
 use std::future::Future;
@@ -21,8 +21,8 @@ use super::first_cause::first_cause;
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Connector for TCP. Connections of HTTPS go through the proxy that `HTTPS_PROXY` or `ALL_PROXY` names, except to hosts in `NO_PROXY`; those
-/// of HTTP are direct.
+/// Connector for TCP. HTTPS connections use the proxy in `HTTPS_PROXY` or `ALL_PROXY`, except to hosts in `NO_PROXY`; HTTP connections are
+/// direct.
 #[derive(Clone)]
 pub(super) struct ProxyConnector {
     tcp: HttpConnector,

@@ -45,7 +45,7 @@ impl HttpServer {
         })
     }
 
-    /// Returns whether requests go up with the gateway's key, and not with the client's credentials.
+    /// Returns whether requests are sent with the gateway's key, and not with the client's credentials.
     pub(in crate::upstream) fn has_api_key(&self) -> bool {
         self.api_key.is_some()
     }
