@@ -1,244 +1,369 @@
 //! Canonical form of messages, system prompts and tools, without the differences that clients add when they echo messages.
 //!
-//! A value is projected, and then written as RFC 8785 defines. The projection removes `cache_control`, nulls, `is_error: false`, empty text
-//! blocks and thinking, and turns a string into one text block. The arguments of calls are not projected, since a null is a value there.
+//! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
+//! one text block. The arguments of calls stay whole: a null there is a value.
+//!
+//! It is written from the text of the values, field by field: a value of many small ones takes no memory for them.
 
-use std::borrow::{Borrow, Cow};
-use std::cmp::Ordering;
+use std::borrow::Cow;
 
-use serde_json::{Map, Number, Value};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Number;
 
+use super::canonical_text::CanonicalText;
 use super::texts::is_space;
-use crate::wire::block::Block;
-use crate::wire::object::has_escapes;
+use crate::wire::object::Object;
+use crate::wire::walk::{self, Field};
 
-/// Returns the canonical content of messages as one list of blocks.
-pub(crate) fn content<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<Value> {
-    blocks
-        .filter_map(|block| {
-            let mut value = value(block.as_str());
-            project(&mut value).then_some(value)
-        })
-        .collect()
-}
-
-/// Parses a JSON text. A text that this program cannot parse (a number outside the range of doubles, half a surrogate pair, too many
-/// levels) becomes a string value.
-pub(super) fn value(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
-}
-
-/// Removes the fields of a block that digests ignore. Returns whether the block is kept.
-fn project(block: &mut Value) -> bool {
-    let Value::Object(fields) = block else {
-        return true;
-    };
-    match fields.get("type").and_then(Value::as_str) {
-        Some("thinking" | "redacted_thinking") => return false,
-        Some("text") if fields.get("text").is_none_or(|text| text == "") => return false,
-        _ => {}
-    }
-    fields.retain(|name, value| project_field(name, value));
-    true
-}
-
-fn project_field(name: &str, value: &mut Value) -> bool {
-    match (name, value) {
-        ("cache_control", _) | (_, Value::Null) | ("is_error", Value::Bool(false)) => return false,
-        ("input", _) => {}
-        // Content of tool results, documents and other blocks.
-        ("content", Value::String(text)) if text.is_empty() => return false,
-        ("content", value @ Value::String(_)) => {
-            let mut block = Map::new();
-            block.insert("type".to_owned(), "text".into());
-            block.insert("text".to_owned(), value.take());
-            *value = Value::Array(vec![Value::Object(block)]);
-        }
-        ("content", Value::Array(blocks)) => {
-            blocks.retain_mut(project);
-            return !blocks.is_empty();
-        }
-        (_, value) => remove_nulls(value),
-    }
-    true
-}
-
-fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => fields.retain(|name, value| {
-            remove_nulls(value);
-            !value.is_null() && name != "cache_control"
-        }),
-        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
-}
-
-/// Returns the canonical form of a system prompt: a string or a list of text blocks.
-pub(super) fn system(text: Option<&str>) -> Vec<Value> {
-    match text.map_or(Value::Null, value) {
-        Value::String(text) => content([Block::text(&text)].iter()),
-        Value::Array(mut blocks) => {
-            blocks.retain_mut(project);
-            blocks
-        }
-        Value::Null => Vec::new(),
-        other => vec![other],
-    }
-}
-
-/// Returns the canonical form of the declared tools.
-pub(super) fn tools(tools: &[&str]) -> Vec<Value> {
-    let without_nulls = |tool: &&str| {
-        let mut tool = value(tool);
-        remove_nulls(&mut tool);
-        tool
-    };
-    tools.iter().map(without_nulls).collect()
-}
-
-/// Joins neighbouring texts of canonical content, and removes their white space, for the look-up key of an assistant message. Without
-/// `has_input`, removes the arguments of calls.
-pub(super) fn joined(blocks: &[Value], has_input: bool) -> Vec<Cow<'_, Value>> {
-    let mut joined: Vec<Cow<'_, Value>> = Vec::new();
-    let mut text = String::new();
+/// Writes the canonical content of messages: the items of one list of blocks, without its brackets.
+pub(crate) fn content(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
     for block in blocks {
-        if let Some(own) = plain_text(block) {
-            text.extend(own.chars().filter(|character| !is_space(*character)));
+        self::block(out, block.as_ref());
+    }
+}
+
+/// Returns the canonical content of messages: the items of one list of blocks, without its brackets.
+pub(super) fn items(blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> String {
+    let bytes = CanonicalText::kept(|out| content(out, blocks.clone()));
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes the canonical content of messages as a list of blocks.
+pub(super) fn list(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
+    out.push(b"[");
+    content(out, blocks);
+    out.push(b"]");
+}
+
+/// Writes the items of canonical content with trimmed texts and, without `has_input`, without the arguments of calls.
+pub(super) fn outline(out: &mut CanonicalText, items: &str, has_input: bool) {
+    for item in walk::items_of(items) {
+        out.separate();
+        let texts = |text: &str| text.trim().to_owned();
+        changed(out, item, has_input, texts);
+    }
+}
+
+/// Writes the items of canonical content with joined neighbouring texts, and without their white space, for the look-up key of a message of
+/// the model. Without `has_input`, leaves out the arguments of calls.
+pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
+    let without_space =
+        |text: &str| -> String { text.chars().filter(|character| !is_space(*character)).collect() };
+    let mut is_open = false;
+    for item in walk::items_of(items) {
+        if let Some(text) = plain_text(item) {
+            let text = without_space(&text);
+            if !text.is_empty() {
+                if !is_open {
+                    out.separate();
+                    out.push(b"{\"text\":\"");
+                }
+                is_open = true;
+                out.push_escaped(&text);
+            }
             continue;
         }
-        joined.extend(take_text(&mut text));
-        joined.push(match block {
-            Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "text") => {
-                let mut block = block.clone();
-                if let Some(Value::String(own)) = block.get_mut("text") {
-                    own.retain(|character| !is_space(character));
-                }
-                Cow::Owned(block)
-            }
-            Value::Object(fields) if !has_input && fields.contains_key("input") => {
-                let mut fields = fields.clone();
-                fields.shift_remove("input");
-                Cow::Owned(Value::Object(fields))
-            }
-            _ => Cow::Borrowed(block),
-        });
-    }
-    joined.extend(take_text(&mut text));
-    joined
-}
-
-/// Returns the text of a block that has no other fields, such as citations, which are lost when texts are joined.
-fn plain_text(block: &Value) -> Option<&str> {
-    let fields = block.as_object().filter(|fields| fields.len() == 2)?;
-    let text = fields
-        .get("text")
-        .filter(|_| fields.get("type").is_some_and(|kind| kind == "text"));
-    text?.as_str()
-}
-
-/// Returns the collected text as a block, unless it is empty.
-fn take_text(text: &mut String) -> Option<Cow<'static, Value>> {
-    let text = Some(std::mem::take(text)).filter(|text| !text.is_empty())?;
-    let fields = [("text", text), ("type", "text".to_owned())];
-    let fields = fields.map(|(name, value)| (name.to_owned(), Value::String(value)));
-    Some(Cow::Owned(Value::Object(Map::from_iter(fields))))
-}
-
-/// Returns the part of a canonical block that stays equal when a client trims texts and, if `has_input` is false, rewrites arguments.
-pub(super) fn outline(mut block: Value, has_input: bool) -> Value {
-    if let Some(Value::String(text)) = block.get_mut("text") {
-        *text = text.trim().to_owned();
-    }
-    if let Some(fields) = block.as_object_mut().filter(|_| !has_input) {
-        fields.shift_remove("input");
-    }
-    block
-}
-
-/// Serializes a value as RFC 8785 defines: sorted keys, and numbers as in JavaScript.
-pub(crate) fn bytes(value: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
-    write(value, &mut out);
-    out
-}
-
-/// Serializes a list with these items as RFC 8785 defines.
-pub(super) fn list_bytes(items: &[impl Borrow<Value>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    write_list(items, &mut out);
-    out
-}
-
-// Every request is serialized several times. `serde_json_canonicalizer` allocates buffers for each field, and is several times slower.
-fn write(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(number, out),
-        Value::String(text) => write_string(text, out),
-        Value::Array(items) => write_list(items, out),
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_unstable_by(|(left, _), (right, _)| utf16_order(left, right));
-            out.push(b'{');
-            for (index, (name, value)) in fields.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_string(name, out);
-                out.push(b':');
-                write(value, out);
-            }
-            out.push(b'}');
+        if std::mem::take(&mut is_open) {
+            out.push(b"\",\"type\":\"text\"}");
+        }
+        out.separate();
+        let is_text = Object::from_json(item).is_some_and(|block| block.is("type", "text"));
+        if is_text {
+            changed(out, item, true, without_space);
+        } else if has_input {
+            out.push(item.as_bytes());
+        } else {
+            changed(out, item, false, str::to_owned);
         }
     }
-}
-
-fn write_list(items: &[impl Borrow<Value>], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write(item.borrow(), out);
+    if is_open {
+        out.push(b"\",\"type\":\"text\"}");
     }
-    out.push(b']');
 }
 
-fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // Doubles represent all integers up to this one, and JavaScript writes them with all digits.
+/// Returns the text of a canonical block that has no other fields, such as citations, which are lost when texts are joined.
+fn plain_text(block: &str) -> Option<Cow<'_, str>> {
+    let block =
+        Object::from_json(block).filter(|block| block.fields().count() == 2 && block.is("type", "text"))?;
+    block.text("text")
+}
+
+/// Writes a canonical block with another text and, without `has_input`, without arguments.
+fn changed(out: &mut CanonicalText, block: &str, has_input: bool, change: impl Fn(&str) -> String) {
+    let Some(object) = Object::from_json(block) else {
+        return out.push(block.as_bytes());
+    };
+    out.push(b"{");
+    for field in object.fields().filter(|field| has_input || !field.is("input")) {
+        name(out, field);
+        match walk::string(field.value).filter(|_| field.is("text")) {
+            Some(text) => out.push_string(&change(&text)),
+            None => out.push(field.value.as_bytes()),
+        }
+    }
+    out.push(b"}");
+}
+
+/// Writes the canonical form of a system prompt, a string or a list of text blocks, as a list.
+pub(super) fn system(out: &mut CanonicalText, text: Option<&str>) {
+    out.push(b"[");
+    match text {
+        None | Some("null") => {}
+        Some(text) if !is_readable(text) => {
+            let block = format!(r#"{{"type":"text","text":{}}}"#, quoted(text));
+            content(out, [block].iter());
+        }
+        Some(text) if text.starts_with('"') => {
+            let block = format!(r#"{{"type":"text","text":{text}}}"#);
+            content(out, [block].iter());
+        }
+        Some(text) if text.starts_with('[') => {
+            for block in walk::items(text).filter(|block| counts(block)) {
+                out.separate();
+                projected(out, block);
+            }
+        }
+        Some(text) => value(out, text),
+    }
+    out.push(b"]");
+}
+
+/// Writes the canonical form of the declared tools as a list.
+pub(super) fn tools<'t>(out: &mut CanonicalText, tools: impl Iterator<Item = &'t str>) {
+    out.push(b"[");
+    for tool in tools {
+        out.separate();
+        if is_readable(tool) {
+            without_nulls(out, tool);
+        } else {
+            unreadable(out, tool);
+        }
+    }
+    out.push(b"]");
+}
+
+/// Writes an object with these fields, which are sorted.
+pub(super) fn settings<'f>(out: &mut CanonicalText, fields: impl Iterator<Item = Field<'f>>) {
+    out.push(b"{");
+    for field in fields {
+        name(out, field);
+        if is_readable(field.value) {
+            value(out, field.value);
+        } else {
+            unreadable(out, field.value);
+        }
+    }
+    out.push(b"}");
+}
+
+/// Writes a block, if it counts.
+fn block(out: &mut CanonicalText, text: &str) {
+    if !is_readable(text) {
+        out.separate();
+        unreadable(out, text);
+    } else if counts(text) {
+        out.separate();
+        projected(out, text);
+    }
+}
+
+/// Whether a block counts: thinking and empty texts do not.
+fn counts(block: &str) -> bool {
+    let Some(block) = Object::from_json(block) else {
+        return true;
+    };
+    match block.text("type").as_deref() {
+        Some("thinking" | "redacted_thinking") => false,
+        Some("text") => block.get("text").is_some_and(|text| text != "\"\""),
+        _ => true,
+    }
+}
+
+/// Writes a block without the fields that do not count.
+fn projected(out: &mut CanonicalText, block: &str) {
+    let Some(object) = Object::from_json(block) else {
+        return value(out, block);
+    };
+    out.push(b"{");
+    for field in object.sorted_fields() {
+        if field.value == "null"
+            || field.is("cache_control")
+            || (field.is("is_error") && field.value == "false")
+        {
+            continue;
+        }
+        if field.is("input") {
+            name(out, field);
+            value(out, field.value);
+        } else if field.is("content") && field.value.starts_with('"') {
+            if field.value != "\"\"" {
+                name(out, field);
+                out.push(b"[{\"text\":");
+                string(out, field.value);
+                out.push(b",\"type\":\"text\"}]");
+            }
+        } else if field.is("content") && field.value.starts_with('[') {
+            if walk::items(field.value).any(counts) {
+                name(out, field);
+                out.push(b"[");
+                for block in walk::items(field.value).filter(|block| counts(block)) {
+                    out.separate();
+                    projected(out, block);
+                }
+                out.push(b"]");
+            }
+        } else {
+            name(out, field);
+            without_nulls(out, field.value);
+        }
+    }
+    out.push(b"}");
+}
+
+/// Writes a value without the nulls and the cache marks of its objects.
+fn without_nulls(out: &mut CanonicalText, text: &str) {
+    written(out, text, |field| {
+        field.value != "null" && !field.is("cache_control")
+    });
+}
+
+/// Writes a value as RFC 8785 defines: sorted keys, numbers as in JavaScript.
+pub(crate) fn value(out: &mut CanonicalText, text: &str) {
+    written(out, text, |_| true);
+}
+
+/// Writes a value with the fields of its objects that `is_kept` accepts.
+pub(crate) fn written<F: Fn(&Field<'_>) -> bool + Copy>(out: &mut CanonicalText, text: &str, is_kept: F) {
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            out.push(b"{");
+            for field in Object::from_json(text)
+                .unwrap_or_default()
+                .sorted_fields()
+                .filter(is_kept)
+            {
+                name(out, field);
+                written(out, field.value, is_kept);
+            }
+            out.push(b"}");
+        }
+        Some(b'[') => {
+            out.push(b"[");
+            for item in walk::items(text) {
+                out.separate();
+                written(out, item, is_kept);
+            }
+            out.push(b"]");
+        }
+        Some(b'"') => string(out, text),
+        Some(b't' | b'f' | b'n') => out.push(text.as_bytes()),
+        _ => number(out, text),
+    }
+}
+
+fn name(out: &mut CanonicalText, field: Field<'_>) {
+    out.separate();
+    string(out, field.quoted_name());
+    out.push(b":");
+}
+
+/// Writes a string. Without escapes, it is written as RFC 8785 writes it.
+fn string(out: &mut CanonicalText, quoted: &str) {
+    if quoted.contains('\\')
+        && let Some(text) = walk::string(quoted)
+    {
+        return out.push_string(&text);
+    }
+    out.push(quoted.as_bytes());
+}
+
+fn number(out: &mut CanonicalText, text: &str) {
+    // A double holds every integer up to this one, and JavaScript writes it with all its digits.
     const EXACT: u64 = 1 << 53;
+    // Integers that a double holds are written with all their digits.
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_short = digits.len() < 16 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_short && text != "-0" {
+        return out.push(text.as_bytes());
+    }
+    let Ok(number) = serde_json::from_str::<Number>(text) else {
+        return out.push(text.as_bytes());
+    };
     if number
         .as_i64()
         .is_some_and(|integer| integer.unsigned_abs() <= EXACT)
     {
-        out.extend_from_slice(number.to_string().as_bytes());
-        return;
+        return out.push(number.to_string().as_bytes());
     }
-    // The call fails only for numbers outside the range of doubles, which `serde_json` does not parse.
-    let text = serde_json_canonicalizer::to_vec(number);
-    out.extend(text.unwrap_or_else(|_| number.to_string().into_bytes()));
+    // It fails for numbers out of the range of doubles only, and `serde_json` reads none.
+    let canonical = serde_json_canonicalizer::to_vec(&number);
+    out.push(&canonical.unwrap_or_else(|_| number.to_string().into_bytes()));
 }
 
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    if !has_escapes(text) {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-        return;
-    }
-    // `serde_json` escapes like RFC 8785. Writes to memory do not fail.
-    let _ = serde_json::to_writer(out, text);
+/// Writes a value that this program cannot read as a string with its text.
+fn unreadable(out: &mut CanonicalText, text: &str) {
+    out.push_string(text);
 }
 
-/// Compares texts by UTF-16 code units.
-fn utf16_order(left: &str, right: &str) -> Ordering {
-    if left.is_ascii() && right.is_ascii() {
-        return left.cmp(right);
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Whether this program can read a value: no number out of the range of doubles, no half of a surrogate pair, not too many levels.
+pub(crate) fn is_readable(text: &str) -> bool {
+    serde_json::from_str::<Readable>(text).is_ok()
+}
+
+/// A value that is read and not kept, in the way in which `serde_json` reads a `Value`.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Readable;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_str<E: Error>(self, _: &str) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Readable, A::Error> {
+                while items.next_element::<Readable>()?.is_some() {}
+                Ok(Readable)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Readable, A::Error> {
+                while fields.next_entry::<Readable, Readable>()?.is_some() {}
+                Ok(Readable)
+            }
+        }
+        deserializer.deserialize_any(Any)
     }
-    left.encode_utf16().cmp(right.encode_utf16())
 }
 
 #[cfg(test)]
@@ -246,8 +371,7 @@ mod tests {
     use super::*;
 
     fn of(blocks: &[&str]) -> String {
-        let blocks: Vec<_> = blocks.iter().map(|block| Block::new(*block)).collect();
-        String::from_utf8(bytes(&Value::Array(content(blocks.iter())))).unwrap()
+        String::from_utf8(CanonicalText::kept(|out| content(out, blocks.iter()))).unwrap()
     }
 
     #[test]
@@ -278,9 +402,10 @@ mod tests {
             r#"{"\ufb33":1,"\ud83d\ude00":2,"\u20ac":3,"\r":4,"1":5,"\u0080":6,"ö":7}"#,
         ];
         for text in texts {
-            let value: Value = serde_json::from_str(text).unwrap();
-            let reference = serde_json_canonicalizer::to_string(&value).unwrap();
-            assert_eq!(String::from_utf8(bytes(&value)).unwrap(), reference);
+            let parsed: serde_json::Value = serde_json::from_str(text).unwrap();
+            let reference = serde_json_canonicalizer::to_string(&parsed).unwrap();
+            let written = CanonicalText::kept(|out| value(out, text));
+            assert_eq!(String::from_utf8(written).unwrap(), reference);
         }
     }
 

@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 use super::canonical;
+use super::canonical_text::CanonicalText;
 use super::principal::Principal;
-use crate::wire::block::Block;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -125,6 +124,10 @@ impl ChainKey {
     }
 
     pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
+        self.digest_all(parts.iter().copied())
+    }
+
+    pub(crate) fn digest_all<'p>(&self, parts: impl Iterator<Item = &'p [u8]>) -> Digest {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for part in parts {
             // Lengths distinguish lists of parts with equal concatenations.
@@ -134,6 +137,20 @@ impl ChainKey {
         Digest(*hasher.finalize().as_bytes())
     }
 
+    /// Computes the digest of a label and of a canonical form, which is written once more if it is long.
+    pub(crate) fn canonical(&self, label: &[u8], write: impl Fn(&mut CanonicalText)) -> Digest {
+        let mut text = CanonicalText::default();
+        write(&mut text);
+        if let Some(bytes) = text.bytes() {
+            return self.digest(&[label, bytes]);
+        }
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&(label.len() as u64).to_le_bytes());
+        hasher.update(label);
+        hasher.update(&text.len().to_le_bytes());
+        Digest(CanonicalText::hashed(hasher, write))
+    }
+
     /// Computes the digest of the beginning of a principal's conversations.
     pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
         self.digest(&[b"principal", principal.as_bytes()])
@@ -141,14 +158,26 @@ impl ChainKey {
 
     /// Computes the digest of a canonical list of blocks. The chain and the digests of an answer share this digest, so that a long text is
     /// hashed once.
-    fn content(&self, content: &[Value]) -> Digest {
-        self.digest(&[b"content", &canonical::list_bytes(content)])
+    fn content(&self, items: &str) -> Digest {
+        self.canonical(b"content", |out| {
+            out.push(b"[");
+            out.push(items.as_bytes());
+            out.push(b"]");
+        })
     }
 
     /// Computes the digest of a canonical list of blocks with joined texts.
-    fn joined(&self, content: &[Value], has_input: bool) -> Digest {
-        let joined = canonical::joined(content, has_input);
-        self.digest(&[b"joined content", &canonical::list_bytes(&joined)])
+    fn joined(&self, items: &str, has_input: bool) -> Digest {
+        self.canonical(b"joined content", |out| {
+            out.push(b"[");
+            canonical::joined(out, items, has_input);
+            out.push(b"]");
+        })
+    }
+
+    /// Computes the digest of the canonical content of a message that is no part of the chain.
+    pub(crate) fn message(&self, label: &[u8], blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> Digest {
+        self.canonical(label, |out| canonical::list(out, blocks.clone()))
     }
 
     /// Computes the next digest of a chain, after this content.
@@ -159,45 +188,41 @@ impl ChainKey {
     /// Computes the digest of the system prompt and the tools.
     pub(crate) fn context(&self, request: &MessagesRequest) -> Digest {
         let system = request.get("system");
-        let mut written = vec!["written context", system.unwrap_or_default()];
-        let tools = request.tools();
-        written.extend(&tools);
-        let written: Vec<&[u8]> = written.iter().map(|text| text.as_bytes()).collect();
-        let context = self.known(&written, || {
-            let context = Value::Array(vec![
-                Value::Array(canonical::system(system)),
-                Value::Array(canonical::tools(&tools)),
-            ]);
-            Content::exact(self.digest(&[b"context", &canonical::bytes(&context)]))
+        let written = ["written context", system.unwrap_or_default()];
+        let written = written.into_iter().chain(request.tools());
+        let context = self.known(written.map(str::as_bytes), || {
+            Content::exact(self.canonical(b"context", |out| {
+                out.push(b"[");
+                canonical::system(out, system);
+                out.push(b",");
+                canonical::tools(out, request.tools());
+                out.push(b"]");
+            }))
         });
         context.exact
     }
 
     /// Computes the digest of the other fields of a request, except `stream`.
     pub(crate) fn settings(&self, request: &MessagesRequest) -> Digest {
-        let mut settings: Vec<_> = request
-            .settings()
-            .filter(|(name, _)| !matches!(*name, "system" | "stream"))
-            .collect();
-        // The last of repeated fields counts.
-        settings.sort_by_key(|(name, _)| *name);
-        let written = settings
-            .iter()
-            .flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
-        let written: Vec<&[u8]> = std::iter::once(&b"written settings"[..]).chain(written).collect();
-        let settings = self.known(&written, || {
-            let fields = settings
-                .iter()
-                .map(|(name, text)| ((*name).to_owned(), canonical::value(text)));
-            let settings = Value::Object(fields.collect());
-            Content::exact(self.digest(&[b"settings", &canonical::bytes(&settings)]))
+        let settings = || {
+            let settings = request.sorted_settings();
+            settings.filter(|field| !field.is("system") && !field.is("stream"))
+        };
+        let written = settings().flat_map(|field| [field.quoted_name(), field.value]);
+        let written = std::iter::once("written settings").chain(written);
+        let settings = self.known(written.map(str::as_bytes), || {
+            Content::exact(self.canonical(b"settings", |out| canonical::settings(out, settings())))
         });
         settings.exact
     }
 
     /// Returns the cached digests of the value with this text, or computes the digests.
-    fn known(&self, written: &[&[u8]], compute: impl FnOnce() -> Content) -> Content {
-        let written = self.digest(written);
+    fn known<'p>(
+        &self,
+        written: impl Iterator<Item = &'p [u8]>,
+        compute: impl FnOnce() -> Content,
+    ) -> Content {
+        let written = self.digest_all(written);
         // The lock is not held while the digest is computed.
         let known = self.lock().get(written);
         known.unwrap_or_else(|| {
@@ -220,7 +245,7 @@ pub(crate) struct Group {
     /// Indexes of the messages in the request.
     pub(crate) messages: Vec<usize>,
     /// Canonical content of the last group, if its role is `assistant`; otherwise empty.
-    content: Vec<Value>,
+    content: String,
     /// Digest of the canonical content, without the conversation before it.
     pub(crate) exact: Digest,
     /// Digest of the chain after this group.
@@ -241,7 +266,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
             _ => groups.push(Group {
                 role: message.role.clone(),
                 messages: vec![index],
-                content: Vec::new(),
+                content: String::new(),
                 exact: beginning,
                 digest: beginning,
             }),
@@ -252,22 +277,22 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
     for (index, group) in groups.iter_mut().enumerate() {
         let at = || group.messages.iter();
         let messages = || at().filter_map(|at| request.messages.get(*at));
-        let content = || canonical::content(messages().flat_map(|message| &message.blocks));
-        let digests = |content: &[Value]| match group.role {
-            Role::Assistant => Content {
-                exact: key.content(content),
-                joined: key.joined(content, true),
-            },
-            _ => Content::exact(key.content(content)),
+        let blocks = || messages().flat_map(|message| request.blocks(message));
+        let digests = |content: &str| Content {
+            exact: key.content(content),
+            joined: key.joined(content, true),
         };
         // The answer may continue the last group.
         let of_content = if index == last && group.role == Role::Assistant {
-            group.content = content();
+            group.content = canonical::items(&blocks());
             digests(&group.content)
         } else {
-            let mut written: Vec<&[u8]> = vec![b"written messages"];
-            written.extend(at().filter_map(|at| request.message_text(*at)).map(str::as_bytes));
-            key.known(&written, || digests(&content()))
+            let texts = at().filter_map(|at| request.message_text(*at));
+            let written = std::iter::once("written messages").chain(texts);
+            key.known(written.map(str::as_bytes), || match group.role {
+                Role::Assistant => digests(&canonical::items(&blocks())),
+                _ => Content::exact(key.message(b"content", &blocks())),
+            })
         };
         digest = key.next(digest, &group.role, of_content.joined);
         group.exact = of_content.exact;
@@ -290,13 +315,14 @@ pub(crate) fn exact_chain(key: &ChainKey, beginning: Digest, groups: &[Group]) -
 /// Visible content of an answer, in canonical form.
 pub(crate) struct AnswerContent<'k> {
     key: &'k ChainKey,
-    blocks: Vec<Value>,
+    /// Blocks without the brackets of their list.
+    blocks: String,
     joined: Digest,
 }
 
 impl<'k> AnswerContent<'k> {
-    pub(crate) fn new<'b>(key: &'k ChainKey, blocks: impl Iterator<Item = &'b Block>) -> Self {
-        let blocks = canonical::content(blocks);
+    pub(crate) fn new(key: &'k ChainKey, blocks: impl Iterator<Item: AsRef<str>> + Clone) -> Self {
+        let blocks = canonical::items(&blocks);
         Self {
             key,
             joined: key.joined(&blocks, true),
@@ -310,7 +336,12 @@ impl<'k> AnswerContent<'k> {
             // The answer continues an assistant message: together they are one group.
             [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
-                let content = [last.content.as_slice(), &self.blocks].concat();
+                let both = [last.content.as_str(), &self.blocks];
+                let content = both
+                    .into_iter()
+                    .filter(|items| !items.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(",");
                 self.key
                     .next(previous, &Role::Assistant, self.key.joined(&content, true))
             }
@@ -336,15 +367,18 @@ impl<'k> AnswerContent<'k> {
 
     /// Computes the outline in records of version 5, which is the digest of the content with trimmed texts.
     pub(crate) fn trimmed(&self, has_input: bool) -> Digest {
-        let blocks = self.blocks.iter().cloned();
-        let outline: Vec<_> = blocks.map(|block| canonical::outline(block, has_input)).collect();
-        self.key.content(&outline)
+        self.key.canonical(b"content", |out| {
+            out.push(b"[");
+            canonical::outline(out, &self.blocks, has_input);
+            out.push(b"]");
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::block::Block;
 
     fn chain(body: &str) -> Vec<(Role, Digest)> {
         let key = ChainKey::new([7; 32]);

@@ -15,6 +15,7 @@
 //! | `handle_tool_result` | `turn/restore.rs` |
 
 pub(crate) mod texts;
+pub(crate) mod canonical_text;
 pub(crate) mod canonical;
 pub(crate) mod principal;
 pub(crate) mod chain;

@@ -10,7 +10,7 @@ use super::chain::{AnswerContent, ChainKey, Digest, Group, exact_chain, groups};
 use super::principal::Principal;
 use super::record::{SessionId, Turn};
 use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
-use crate::wire::block::Block;
+use crate::wire::block::BlockText;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
@@ -359,7 +359,7 @@ fn restore_minted(
     index: usize,
     turn: Arc<Turn>,
 ) {
-    if is_echo(key, &group_blocks(request, &recognized.groups, index), &turn) {
+    if is_echo(key, group_blocks(request, &recognized.groups, index), &turn) {
         recognized.turns.insert(index, turn);
         recognized.last_known = Some(index);
     } else {
@@ -451,7 +451,7 @@ async fn find_exact(
 }
 
 /// Returns whether the blocks equal a turn's visible blocks, except for the division of texts and for invalid arguments.
-fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone), turn: &Turn) -> bool {
+fn is_echo<'b>(key: &ChainKey, blocks: impl Iterator<Item = BlockText<'b>> + Clone, turn: &Turn) -> bool {
     let content = AnswerContent::new(key, blocks.clone());
     if !turn.is_joined {
         return content.exact() == turn.answer
@@ -460,7 +460,7 @@ fn is_echo<'b>(key: &ChainKey, blocks: &(impl Iterator<Item = &'b Block> + Clone
                 .any(|has_input| content.trimmed(has_input) == turn.outline);
     }
     let is_outline = |has_input| content.joined(has_input) == turn.outline;
-    (is_outline(true) || is_outline(false)) && turn.has_texts(blocks.clone())
+    (is_outline(true) || is_outline(false)) && turn.has_texts(blocks)
 }
 
 /// Finds turns before the last known one by the ids of their calls, if the client has changed their content. The last known turn proves
@@ -483,7 +483,7 @@ async fn restore_echoes(
         let call = call_digest(key, &client.principal, &id);
         if let Some(turn) = store.turn_of_call(call).await?
             && turn.session == last.session
-            && is_echo(key, &group_blocks(request, &recognized.groups, index), &turn)
+            && is_echo(key, group_blocks(request, &recognized.groups, index), &turn)
         {
             recognized.turns.insert(index, turn);
         }
@@ -496,13 +496,13 @@ fn group_blocks<'r>(
     request: &'r MessagesRequest,
     groups: &'r [Group],
     index: usize,
-) -> impl Iterator<Item = &'r Block> + Clone {
+) -> impl Iterator<Item = BlockText<'r>> + Clone {
     let messages = groups
         .get(index)
         .map(|group| group.messages.as_slice())
         .unwrap_or_default();
     let messages = messages.iter().filter_map(|at| request.messages.get(*at));
-    messages.flat_map(|message| &message.blocks)
+    messages.flat_map(|message| request.blocks(message))
 }
 
 /// Returns the turn after a point of a conversation, preferably of this session. Returns `None` if the visible history has several true
@@ -541,8 +541,12 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
         .filter(|(_, group)| group.role == Role::Assistant)
     {
         let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
-        let blocks = messages.flat_map(|message| &message.blocks);
-        calls.extend(blocks.filter_map(Block::tool_use).map(|call| (index, call.id)));
+        let blocks = messages.flat_map(|message| request.blocks(message));
+        calls.extend(
+            blocks
+                .filter_map(|block| block.tool_use())
+                .map(|call| (index, call.id)),
+        );
         if calls.len() >= MAX_LOOKUPS {
             break;
         }
@@ -595,7 +599,7 @@ pub(crate) fn session_keys(
     let mut keys: Vec<String> = header.map(|id| format!("header {id}")).into_iter().collect();
     let user = request
         .get("metadata")
-        .and_then(|metadata| Object::parse(metadata).ok())
+        .and_then(Object::from_json)
         .and_then(|metadata| metadata.string("user_id"));
     // Claude Code sends JSON in this field; other clients send the name of a user, who has many sessions.
     let session = user

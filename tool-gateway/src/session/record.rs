@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::chain::Digest;
 use super::texts::Texts;
-use crate::wire::block::Block;
+use crate::wire::block::{Block, BlockText};
 use crate::wire::role::Role;
 
 /// Id of a session: `ses_` and 128 random bits.
@@ -117,9 +117,9 @@ impl Turn {
 
     /// Returns whether a client's message with an equal look-up key has the texts of the turn, in any division. The texts of a message that
     /// passed unchanged are not stored and not compared, since nothing is restored.
-    pub(crate) fn has_texts<'b>(&self, sent: impl Iterator<Item = &'b Block>) -> bool {
-        let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block).collect();
-        // The model does not receive notices of the gateway.
+    pub(crate) fn has_texts<'b>(&self, sent: impl Iterator<Item = BlockText<'b>>) -> bool {
+        let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block.borrowed()).collect();
+        // The model does not see a notice of the gateway.
         let is_notice = visible.is_empty() && !self.visible.is_empty();
         self.truth.is_empty() || is_notice || Texts::new(sent).is_same(&Texts::new(visible.into_iter()))
     }

@@ -1,7 +1,7 @@
 //! Texts of an assistant message, without their division into blocks, since chat interfaces return two text blocks as one string, and trim
 //! texts.
 
-use crate::wire::block::Block;
+use crate::wire::block::BlockText;
 
 /// Returns whether clients remove a character from the ends of texts, with `trim` of JavaScript or `strip` of Python.
 pub(super) fn is_space(character: char) -> bool {
@@ -17,9 +17,10 @@ pub(crate) struct Texts {
 
 impl Texts {
     /// Joins the texts of blocks.
-    pub(crate) fn new<'b>(blocks: impl Iterator<Item = &'b Block>) -> Self {
+    pub(crate) fn new<'b>(blocks: impl Iterator<Item = BlockText<'b>>) -> Self {
         let mut texts = Self::default();
-        for text in blocks.filter_map(Block::text_value) {
+        for block in blocks {
+            let Some(text) = block.text_value() else { continue };
             texts.seams.push(texts.text.len());
             texts.text.push_str(&text);
             texts.seams.push(texts.text.len());
@@ -90,7 +91,7 @@ impl<'t> Gaps<'t> {
 
 /// Returns for each sent block the index of the visible block that has its end. A joined text ends in the last of its visible blocks. The
 /// messages differ only in the division of their texts.
-pub(crate) fn ends_in_visible(sent: &[&Block], visible: &[&Block]) -> Vec<Option<usize>> {
+pub(crate) fn ends_in_visible(sent: &[BlockText<'_>], visible: &[BlockText<'_>]) -> Vec<Option<usize>> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
     for (index, end) in BlockEnd::from_blocks(visible).into_iter().enumerate() {
         match end {
@@ -118,9 +119,9 @@ enum BlockEnd {
 }
 
 impl BlockEnd {
-    fn from_blocks(blocks: &[&Block]) -> Vec<Self> {
+    fn from_blocks(blocks: &[BlockText<'_>]) -> Vec<Self> {
         let (mut characters, mut others) = (0, 0);
-        let end = |block: &&Block| {
+        let end = |block: &BlockText<'_>| {
             if let Some(text) = block.text_value() {
                 characters += text.chars().filter(|character| !is_space(*character)).count();
                 return Self::Text { characters };
@@ -135,6 +136,7 @@ impl BlockEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::block::Block;
 
     fn blocks(texts: &[&str]) -> Vec<Block> {
         let block = |text: &&str| match *text {
@@ -144,7 +146,11 @@ mod tests {
         texts.iter().map(block).collect()
     }
 
-    /// Character of a text, or the beginning or end of a trimmed text.
+    fn joined(blocks: &[Block]) -> Texts {
+        Texts::new(blocks.iter().map(Block::borrowed))
+    }
+
+    /// Character of a text, or the begin or end of a trimmed text.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Token {
         Seam,
@@ -202,7 +208,8 @@ mod tests {
             let left_blocks = blocks(&left);
             for right in &all {
                 let right: Vec<&str> = right.iter().map(String::as_str).collect();
-                let is_same = Texts::new(left_blocks.iter()).is_same(&Texts::new(blocks(&right).iter()));
+                let right_blocks = blocks(&right);
+                let is_same = joined(&left_blocks).is_same(&joined(&right_blocks));
                 assert_eq!(
                     is_same,
                     matches(&tokens(&left), &tokens(&right)),
@@ -216,9 +223,7 @@ mod tests {
 
     #[test]
     fn white_space_inside_of_a_text_counts() {
-        let is_same = |left: &[&str], right: &[&str]| {
-            Texts::new(blocks(left).iter()).is_same(&Texts::new(blocks(right).iter()))
-        };
+        let is_same = |left: &[&str], right: &[&str]| joined(&blocks(left)).is_same(&joined(&blocks(right)));
         for same in [
             (&["a", "b"][..], &["ab"][..]),
             (&["a", "b"], &["a\n\nb"]),
@@ -247,8 +252,8 @@ mod tests {
     fn end_of_a_joined_text_is_in_the_last_of_its_blocks() {
         let ends = |sent: &[&str], visible: &[&str]| {
             let (sent, visible) = (blocks(sent), blocks(visible));
-            let sent: Vec<_> = sent.iter().collect();
-            ends_in_visible(&sent, &visible.iter().collect::<Vec<_>>())
+            let sent: Vec<_> = sent.iter().map(Block::borrowed).collect();
+            ends_in_visible(&sent, &visible.iter().map(Block::borrowed).collect::<Vec<_>>())
         };
         assert_eq!(ends(&["a\n\nb"], &["a", "b"]), [Some(1)]);
         assert_eq!(ends(&["a", "b"], &["a", "b"]), [Some(0), Some(1)]);

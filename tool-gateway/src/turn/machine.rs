@@ -339,11 +339,11 @@ impl TurnMachine {
 
     /// Handles a message without calls. In the first round, this message is the answer, and is sent to the client unchanged.
     fn on_whole(&mut self, message: WholeMessage, actions: &mut Vec<Action>) {
-        if self.is_started || message.blocks().is_empty() {
+        if self.is_started || message.blocks().next().is_none() {
             let (start, end) = message.start_and_end();
             self.on_stream(StreamEvent::MessageStart(start), actions);
-            for block in message.blocks() {
-                self.on_block(block.clone(), actions);
+            for block in message.shared_blocks() {
+                self.on_block(block, actions);
             }
             self.on_stream(StreamEvent::MessageDelta(end), actions);
             return self.on_stream(StreamEvent::MessageStop, actions);
@@ -351,28 +351,29 @@ impl TurnMachine {
         self.phase = Phase::Over;
         self.is_started = true;
         usage::add(&mut self.usage, message.usage());
-        self.next_index = message.blocks().len();
-        let mut blocks = Vec::new();
-        for block in message.blocks() {
+        let blocks: Vec<_> = message.shared_blocks().collect();
+        self.next_index = blocks.len();
+        let mut sent_up = Vec::with_capacity(blocks.len());
+        for block in &blocks {
             let is_blank = block.is_blank_text();
             let origin = Origin {
                 message: 0,
-                block: blocks.len(),
+                block: sent_up.len(),
             };
             if block.is_counted() {
                 self.visible
                     .push((block.clone(), if is_blank { NOWHERE } else { origin }));
             }
             if !is_blank {
-                blocks.push(block.clone().with_object_input());
+                sent_up.push(block.clone().with_object_input());
             }
         }
-        let is_unchanged = blocks == message.blocks();
-        // No API accepts an empty message in a history.
-        if !blocks.is_empty() {
+        let is_unchanged = sent_up == blocks;
+        // No API takes an empty message back.
+        if !sent_up.is_empty() {
             self.truth.push(TrueMessage {
                 role: Role::Assistant,
-                blocks,
+                blocks: sent_up,
             });
         }
         actions.push(Action::Record(Answer {
@@ -643,9 +644,10 @@ mod tests {
         };
         assert_eq!(*sent, whole);
         assert!(answer.is_unchanged && machine.is_over());
-        assert_eq!(answer.truth[0].blocks, whole.blocks());
+        let blocks: Vec<_> = whole.shared_blocks().collect();
+        assert_eq!(answer.truth[0].blocks, blocks);
         let origin = Origin { message: 0, block: 1 };
-        assert_eq!(answer.visible, [(whole.blocks()[1].clone(), origin)]);
+        assert_eq!(answer.visible, [(blocks[1].clone(), origin)]);
         assert_eq!(machine.usage()["output_tokens"], 5);
     }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
 use tool_runtime::ToolDefinition;
 
 use crate::session::canonical;
+use crate::session::canonical_text::CanonicalText;
 use crate::wire::error::ApiError;
 use crate::wire::object::{Change, Object, push_string, with_field};
 
@@ -114,15 +114,19 @@ pub(crate) struct InternalTool {
     text: String,
     schema: String,
     description: String,
+    /// The canonical form of the keywords of the schema that change the accepted arguments.
+    canonical_schema: Vec<u8>,
 }
 
 impl InternalTool {
     pub(crate) fn new(definition: ToolDefinition) -> Self {
         let mut description = String::new();
         push_string(&mut description, &definition.description);
+        let schema = definition.input_schema.to_string();
         Self {
             text: serde_json::to_string(&definition).unwrap_or_default(),
-            schema: definition.input_schema.to_string(),
+            canonical_schema: CanonicalText::kept(|out| same_schema(out, &schema)),
+            schema,
             description,
             definition,
         }
@@ -158,22 +162,22 @@ struct RequestTool<'a> {
 
 /// Classifies the tools of a request. The tool `always` is offered with every `offer`.
 pub(crate) fn classify<'a>(
-    declared: &[&'a str],
+    declared: impl Iterator<Item = &'a str>,
     offered: &'a [InternalTool],
     offer: Offer,
     always: Option<&str>,
     ownership: &Ownership,
 ) -> Result<ClassifiedTools, ApiError> {
-    let declared = declared.iter().enumerate().map(|(index, text)| {
-        let fields = Object::parse(text)
-            .map_err(|_| ApiError::invalid(format!("tools.{index}: expected an object")))?;
+    let declared = declared.enumerate().map(|(index, text)| {
+        let fields = Object::from_json(text)
+            .ok_or_else(|| ApiError::invalid(format!("tools.{index}: expected an object")))?;
         let is_custom = fields
             .get("type")
             .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
         let name = fields.string("name").unwrap_or_default();
         let internal_name = ownership.internal_name(&name);
         let internal = offered.iter().find(|tool| {
-            is_custom && tool.name() == internal_name && is_internal(&name, &fields, tool, ownership)
+            is_custom && tool.name() == internal_name && is_internal(&name, fields, tool, ownership)
         });
         Ok(RequestTool {
             text,
@@ -206,8 +210,8 @@ pub(crate) fn classify<'a>(
     };
     for tool in &declared {
         match tool.internal {
-            Some(internal) => push(&with_internal_schema(&tool.fields, internal)),
-            None if tool.is_custom => push(&filled_in(&tool.fields, tool.text)),
+            Some(internal) => push(&with_internal_schema(tool.fields, internal)),
+            None if tool.is_custom => push(&filled_in(tool.fields, tool.text)),
             None => push(tool.text),
         }
     }
@@ -229,45 +233,37 @@ pub(crate) fn classify<'a>(
     })
 }
 
-fn is_internal(name: &str, tool: &Object<'_>, internal: &InternalTool, ownership: &Ownership) -> bool {
+fn is_internal(name: &str, tool: Object<'_>, internal: &InternalTool, ownership: &Ownership) -> bool {
     if ownership.external.contains(name) {
         return false;
     }
     if ownership.is_by_name || ownership.internal.contains(name) || ownership.aliases.contains_key(name) {
         return true;
     }
-    match tool.get("input_schema").map(serde_json::from_str::<Value>) {
-        None | Some(Ok(Value::Null)) => true,
-        Some(Ok(Value::Object(schema))) if schema.is_empty() => true,
-        Some(Ok(schema)) => {
-            // RFC 8785 writes `1.0` as `1`, like JavaScript clients.
-            canonical::bytes(&same_schema(&schema))
-                == canonical::bytes(&same_schema(&internal.definition.input_schema))
-        }
-        Some(Err(_)) => false,
+    let Some(schema) = tool.get("input_schema").filter(|schema| *schema != "null") else {
+        return true;
+    };
+    if Object::from_json(schema).is_some_and(|schema| schema.fields().next().is_none()) {
+        return true;
     }
+    // Canonical, since JavaScript turns `1.0` into `1`.
+    canonical::is_readable(schema)
+        && CanonicalText::equals(&internal.canonical_schema, |out| same_schema(out, schema))
 }
 
-/// Removes the keywords of a schema that do not change the accepted arguments.
-fn same_schema(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                // Keys of `properties` are names of parameters, whose schemas are objects.
-                .filter(|(name, value)| {
-                    !matches!(name.as_str(), "description" | "title" | "$schema") || value.is_object()
-                })
-                .map(|(name, value)| (name.clone(), same_schema(value)))
-                .collect(),
-        ),
-        Value::Array(items) => Value::Array(items.iter().map(same_schema).collect()),
-        value => value.clone(),
-    }
+/// Writes the canonical form of a schema without the keywords that do not change the accepted arguments.
+fn same_schema(out: &mut CanonicalText, schema: &str) {
+    canonical::written(out, schema, |field| {
+        let is_annotation = ["description", "title", "$schema"]
+            .iter()
+            .any(|name| field.is(name));
+        // Under `properties` these are names of parameters, whose schemas are objects.
+        !is_annotation || field.value.starts_with('{')
+    });
 }
 
-/// Returns the client's declaration with the gateway's schema. The description is the gateway's if the client sends none.
-fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
+/// Returns the client's declaration with the gateway's schema, and with its description if the client has none.
+fn with_internal_schema(tool: Object<'_>, internal: &InternalTool) -> String {
     let InternalTool {
         schema, description, ..
     } = internal;
@@ -286,8 +282,8 @@ fn with_internal_schema(tool: &Object<'_>, internal: &InternalTool) -> String {
     text
 }
 
-/// Adds the fields that the API requires to an external tool (R-GW-6).
-fn filled_in<'t>(tool: &Object<'_>, text: &'t str) -> Cow<'t, str> {
+/// Fills in the fields of an external tool that the API requires (R-GW-6).
+fn filled_in<'t>(tool: Object<'_>, text: &'t str) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
     if tool.get("description").is_none() {
         text = with_field(&text, "description", "\"\"").into();
@@ -300,7 +296,7 @@ fn filled_in<'t>(tool: &Object<'_>, text: &'t str) -> Cow<'t, str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -316,8 +312,8 @@ mod tests {
             .iter()
             .map(Value::to_string)
             .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tools = classify(&texts, &[InternalTool::new(note())], offer, None, ownership).unwrap();
+        let texts = texts.iter().map(String::as_str);
+        let tools = classify(texts, &[InternalTool::new(note())], offer, None, ownership).unwrap();
         let sent = tools
             .definitions
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());

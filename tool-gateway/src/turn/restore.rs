@@ -1,19 +1,16 @@
 //! The true transcript: the earlier messages of a request as the upstream saw them, followed by the new messages.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-
-use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::thinking::without_thinking;
-use crate::session::canonical;
 use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
 use crate::session::texts::ends_in_visible;
-use crate::wire::block::Block;
+use crate::wire::block::{Block, BlockText};
 use crate::wire::error::ApiError;
-use crate::wire::message::{Message, push_message, push_text};
-use crate::wire::object::{Object, push_string, set_field};
+use crate::wire::message::{push_message, push_text};
+use crate::wire::object::{push_string, set_field};
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -55,7 +52,7 @@ pub(crate) fn check(recognized: &Recognized, request: &MessagesRequest) -> Resul
         if turn.is_suspended() && recognized.groups.len() > index + 1 {
             results(
                 turn,
-                &blocks_of(recognized, request, index + 1),
+                blocks_of(recognized, request, index + 1),
                 last_message(recognized, *index),
             )?;
         }
@@ -191,7 +188,7 @@ impl Transcript<'_> {
     }
 
     fn push_known(&mut self, index: usize, turn: &Turn) {
-        for message in marked(turn, &blocks_of(self.recognized, self.request, index)) {
+        for message in marked(turn, blocks_of(self.recognized, self.request, index)) {
             push_message(&mut self.text, &message.role, &message.blocks);
         }
         if self.is_last(index) {
@@ -208,11 +205,7 @@ impl Transcript<'_> {
     ) -> Result<(), ApiError> {
         let called = last_message(self.recognized, index - 1);
         let blocks = blocks_of(self.recognized, self.request, index);
-        push_message(
-            &mut self.text,
-            &Role::User,
-            &results_message(turn, &blocks, called, run)?,
-        );
+        push_results(&mut self.text, turn, blocks, called, run)?;
         self.push_systems(index, |_, _| true);
         Ok(())
     }
@@ -245,19 +238,20 @@ impl Transcript<'_> {
             if self.is_last(index) && message.is_assistant() {
                 self.is_prior_sent = true;
                 let message_at = self.prior.len();
-                let blocks = message
-                    .blocks
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, block)| block.is_counted());
-                self.prior_visible.extend(blocks.map(|(block, _)| Origin {
+                let blocks = self.request.blocks(message).enumerate();
+                let counted = blocks.filter(|(_, block)| block.is_counted());
+                self.prior_visible.extend(counted.map(|(block, _)| Origin {
                     message: message_at,
                     block,
                 }));
                 self.prior.push(TrueMessage {
                     role: Role::Assistant,
                     // Each request has its own cache marks.
-                    blocks: message.blocks.iter().map(Block::without_mark).collect(),
+                    blocks: self
+                        .request
+                        .blocks(message)
+                        .map(|block| block.without_mark())
+                        .collect(),
                 });
             }
         }
@@ -320,9 +314,8 @@ fn has_user_text(recognized: &Recognized, request: &MessagesRequest, from: usize
     let groups = recognized.groups.iter().enumerate().skip(from);
     let mut users = groups.filter(|(_, group)| group.role == Role::User);
     users.any(|(index, _)| {
-        let blocks = blocks_of(recognized, request, index);
+        let mut blocks = blocks_of(recognized, request, index);
         blocks
-            .iter()
             .any(|block| !block.object().is("type", "tool_result"))
     })
 }
@@ -355,10 +348,7 @@ fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesReq
         while recognized.groups.get(index).is_some_and(is_in_front) {
             index += 1;
         }
-        let digest: Digest = {
-            let content = Value::Array(canonical::content(message.blocks.iter()));
-            key.digest(&[b"system", &canonical::bytes(&content)])
-        };
+        let digest = key.message(b"system", &request.blocks(message));
         let mut system = SystemMessage {
             groups_before: index,
             sent_after: index,
@@ -389,27 +379,32 @@ fn last_message(recognized: &Recognized, index: usize) -> usize {
 }
 
 /// Returns the blocks of a group of the client's messages.
-fn blocks_of(recognized: &Recognized, request: &MessagesRequest, index: usize) -> Vec<Block> {
+fn blocks_of<'r>(
+    recognized: &'r Recognized,
+    request: &'r MessagesRequest,
+    index: usize,
+) -> impl Iterator<Item = BlockText<'r>> + Clone {
     let messages = recognized
         .groups
         .get(index)
         .map(|group| group.messages.as_slice())
         .unwrap_or_default();
     let messages = messages.iter().filter_map(|at| request.messages.get(*at));
-    messages
-        .flat_map(|message: &Message| message.blocks.iter().cloned())
-        .collect()
+    messages.flat_map(|message| request.blocks(message))
 }
 
 /// Returns the true messages of a turn with the cache marks of the client's request.
-fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
+fn marked<'b>(turn: &Turn, echoed: impl Iterator<Item = BlockText<'b>>) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
-    let echoed: Vec<&Block> = echoed.iter().filter(|block| block.is_counted()).collect();
-    let marks: Vec<_> = echoed.iter().map(|block| mark(block)).collect();
+    let echoed: Vec<_> = echoed.filter(BlockText::is_counted).collect();
+    let marks: Vec<_> = echoed.iter().map(mark).collect();
     if marks.iter().all(Option::is_none) {
         return messages;
     }
-    let (origins, visible): (Vec<_>, Vec<_>) = turn.visible_blocks().unzip();
+    let visible = turn
+        .visible_blocks()
+        .map(|(origin, block)| (origin, block.borrowed()));
+    let (origins, visible): (Vec<_>, Vec<_>) = visible.unzip();
     for (mark, end) in marks.into_iter().zip(ends_in_visible(&echoed, &visible)) {
         let origin = end.and_then(|end| turn.visible.get(*origins.get(end)?));
         let block = origin.and_then(|origin| messages.get_mut(origin.message)?.blocks.get_mut(origin.block));
@@ -422,36 +417,36 @@ fn marked(turn: &Turn, echoed: &[Block]) -> Vec<TrueMessage> {
 }
 
 /// Returns the cache mark of a block.
-fn mark(block: &Block) -> Option<String> {
-    let object = Object::parse(block.as_str()).ok()?;
-    object
+fn mark(block: &BlockText<'_>) -> Option<String> {
+    block
+        .object()
         .get("cache_control")
         .filter(|mark| *mark != "null")
         .map(str::to_owned)
 }
 
-/// Separates the client's results, keyed by visible call id, from the other blocks.
-fn results(
+/// Whether a block is the result of a call.
+fn is_result(block: &BlockText<'_>) -> bool {
+    block.object().is("type", "tool_result")
+}
+
+/// Returns the client's results by the visible ids of their calls.
+fn results<'b>(
     turn: &Turn,
-    blocks: &[Block],
+    blocks: impl Iterator<Item = BlockText<'b>>,
     index: usize,
-) -> Result<(HashMap<String, Block>, Vec<Block>), ApiError> {
+) -> Result<HashMap<String, BlockText<'b>>, ApiError> {
+    let known: HashSet<&str> = turn.visible_ids().collect();
     let mut results = HashMap::new();
-    let mut rest = Vec::new();
-    for block in blocks {
-        let object = Object::parse(block.as_str()).unwrap_or_default();
-        if !object.is("type", "tool_result") {
-            rest.push(block.clone());
-            continue;
-        }
-        let id = object.string("tool_use_id").unwrap_or_default();
-        if !turn.visible_ids().any(|known| known == id) {
+    for block in blocks.filter(is_result) {
+        let id = block.object().string("tool_use_id").unwrap_or_default();
+        if !known.contains(id.as_str()) {
             return Err(ApiError::invalid(format!(
                 "messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must \
                  have a corresponding `tool_use` block in the previous message."
             )));
         }
-        if results.insert(id.clone(), block.clone()).is_some() {
+        if results.insert(id.clone(), block).is_some() {
             return Err(ApiError::invalid(format!(
                 "messages.{index}: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}"
             )));
@@ -468,17 +463,18 @@ fn results(
             missing.join(", ")
         )));
     }
-    Ok((results, rest))
+    Ok(results)
 }
 
-/// Builds the user message after a suspended turn: all results in the order of the calls, then the client's other blocks.
-fn results_message(
+/// Writes the user message after a suspended turn: all results in the order of the calls, then the client's other blocks.
+fn push_results<'b>(
+    out: &mut String,
     turn: &Turn,
-    blocks: &[Block],
+    blocks: impl Iterator<Item = BlockText<'b>> + Clone,
     index: usize,
     run: &HashMap<String, Block>,
-) -> Result<Vec<Block>, ApiError> {
-    let (mut results, rest) = results(turn, blocks, index)?;
+) -> Result<(), ApiError> {
+    let mut results = results(turn, blocks.clone(), index)?;
     let calls = turn.calls.iter().filter_map(|call| match call.owner {
         Owner::Internal => {
             let result = call.result.as_ref().or_else(|| run.get(&call.id));
@@ -491,9 +487,27 @@ fn results_message(
                 .with_string("tool_use_id", &call.id),
         ),
     });
-    let mut message: Vec<Block> = calls.collect();
-    message.extend(rest);
-    Ok(message)
+    let rest = blocks.filter(|block| !is_result(block));
+    let message = calls
+        .map(ResultsBlock::Result)
+        .chain(rest.map(ResultsBlock::Other));
+    push_message(out, &Role::User, message);
+    Ok(())
+}
+
+/// A block of the user message after a suspended turn.
+enum ResultsBlock<'b> {
+    Result(Block),
+    Other(BlockText<'b>),
+}
+
+impl AsRef<str> for ResultsBlock<'_> {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Result(block) => block.as_ref(),
+            Self::Other(block) => block.as_ref(),
+        }
+    }
 }
 
 /// Builds the result of a call whose own result could not be stored.

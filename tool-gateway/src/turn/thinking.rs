@@ -1,11 +1,11 @@
 //! Thinking blocks that the upstream rejects. Newer models tie the signature of thinking to the exact messages before it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::session::record::{Origin, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::message::{Message, push_message, push_text};
+use crate::wire::walk;
 
 /// A rejection of thinking by the upstream. All messages before the turn, and the first messages of the turn, are sent without thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,22 +36,17 @@ pub(crate) fn is_refused(body: &[u8]) -> bool {
 
 /// Removes thinking from the text of a list of messages. Returns `None` if the text has no thinking. A message with only thinking is kept.
 pub(crate) fn without_thinking(messages: &str) -> Option<String> {
-    let text = format!("[{messages}]");
-    let all: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
     let mut out = String::with_capacity(messages.len());
     let mut is_changed = false;
-    for message in all {
-        let parsed = Message::parse(message.get()).ok()?;
-        let kept: Vec<&Block> = parsed
-            .blocks
-            .iter()
-            .filter(|block| !block.is_thinking())
-            .collect();
-        if kept.len() == parsed.blocks.len() || kept.is_empty() {
-            push_text(&mut out, message.get());
+    for message in walk::items_of(messages) {
+        let parsed = Message::parse(messages, message).ok()?;
+        let blocks = || parsed.blocks(messages);
+        let kept = || blocks().filter(|block| !block.is_thinking());
+        if kept().count() == blocks().count() || kept().next().is_none() {
+            push_text(&mut out, message);
         } else {
             is_changed = true;
-            push_message(&mut out, &parsed.role, kept);
+            push_message(&mut out, &parsed.role, kept());
         }
     }
     is_changed.then_some(out)

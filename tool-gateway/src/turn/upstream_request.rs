@@ -1,12 +1,11 @@
 //! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, a `tool_choice` that does not
 //! force a tool in every round, the container of the last round, and without thinking after thinking blocks were removed.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::turn::ownership::ClassifiedTools;
 use crate::wire::fields::ObjectText;
-use crate::wire::object::{Object, set_field};
+use crate::wire::object::{Change, Object, set_field};
 use crate::wire::request::MessagesRequest;
 
 /// Round of a turn, for the body of its request.
@@ -98,12 +97,15 @@ fn container(sent: Option<&str>, received: &ObjectText) -> Option<String> {
 
 /// Replaces a forced `tool_choice` by `auto`, since the model would be forced in every round.
 fn auto(choice: &str) -> Option<String> {
-    let mut choice: Value = serde_json::from_str(choice).ok()?;
-    let fields = choice.as_object_mut()?;
-    if !matches!(fields.get("type")?.as_str()?, "any" | "tool") {
+    let choice = Object::from_json(choice)?;
+    if !matches!(&*choice.text("type")?, "any" | "tool") {
         return None;
     }
-    fields.insert("type".to_owned(), "auto".into());
-    fields.shift_remove("name");
-    Some(choice.to_string())
+    let mut text = String::new();
+    choice.write(&mut text, |name, _| match name {
+        "type" => Some(Change::To("\"auto\"")),
+        "name" => None,
+        _ => Some(Change::Keep),
+    });
+    Some(text)
 }

@@ -1,39 +1,26 @@
 //! [`Block`]: a content block as the upstream sends it.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::de::Deserializer;
 use serde::ser::{Error as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::object::{Change, Object, push_string, set_field, unquoted};
+use super::object::{Change, Object, push_string, set_field};
+use super::walk;
 
-/// A content block as JSON text. Cheap to clone.
+/// A content block as JSON text, borrowed from the body that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Block {
-    json: Arc<Json>,
-    /// Arguments of a call as they arrived, if they are not a JSON object.
-    raw_input: Option<Arc<str>>,
+pub(crate) struct BlockText<'b> {
+    json: Cow<'b, str>,
+    /// The arguments of a call as they arrived, if they are not a JSON object.
+    raw_input: Option<&'b str>,
 }
 
-/// Text of a block, with its kind, which is read several times.
-#[derive(Debug)]
-struct Json {
-    text: String,
-    kind: OnceLock<Kind>,
-}
-
-impl PartialEq for Json {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Json {}
-
-/// Kind of a block.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -46,12 +33,20 @@ enum Kind {
 }
 
 impl Kind {
-    fn from_object(object: &Object<'_>) -> Self {
-        match object.string("type").as_deref() {
+    fn from_object(object: Object<'_>) -> Self {
+        let (mut kind, mut text) = (None, None);
+        for field in object.fields() {
+            if field.is("type") {
+                kind = Some(field.value);
+            } else if field.is("text") {
+                text = Some(field.value);
+            }
+        }
+        match kind.and_then(walk::string).as_deref() {
             Some("thinking" | "redacted_thinking") => Self::Thinking,
             Some("tool_use") => Self::ToolUse,
             Some("server_tool_use" | "mcp_tool_use") => Self::ServerToolUse,
-            Some("text") => match object.get("text") {
+            Some("text") => match text {
                 Some(text) if text.len() > 2 && text.starts_with('"') => Self::Text,
                 _ => Self::EmptyText,
             },
@@ -60,13 +55,133 @@ impl Kind {
     }
 }
 
-impl Block {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+impl<'b> BlockText<'b> {
+    pub(crate) fn new(json: &'b str) -> Self {
         Self {
-            json: Arc::new(Json {
-                text: text.into(),
-                kind: OnceLock::new(),
-            }),
+            json: Cow::Borrowed(json),
+            raw_input: None,
+        }
+    }
+
+    /// Creates the text block of a content that is a string, in JSON's form.
+    pub(super) fn from_string(string: &str) -> Self {
+        Self {
+            json: Cow::Owned(format!(r#"{{"type":"text","text":{string}}}"#)),
+            raw_input: None,
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.json
+    }
+
+    pub(crate) fn object(&self) -> Object<'_> {
+        Object::from_json(&self.json).unwrap_or_default()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::from_object(self.object())
+    }
+
+    /// Whether the block counts among the visible ones: clients may leave out thinking and empty texts.
+    pub(crate) fn is_counted(&self) -> bool {
+        !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
+    }
+
+    /// Returns the text of a text block, unless it is empty.
+    pub(crate) fn text_value(&self) -> Option<Cow<'_, str>> {
+        (self.kind() == Kind::Text).then(|| self.object().text("text"))?
+    }
+
+    /// Whether the block is thinking, which is valid after the exact messages before it only.
+    pub(crate) fn is_thinking(&self) -> bool {
+        self.kind() == Kind::Thinking
+    }
+
+    /// Returns the call, if the block is one.
+    pub(crate) fn tool_use(&self) -> Option<ToolUse> {
+        let object = self.object();
+        if Kind::from_object(object) != Kind::ToolUse {
+            return None;
+        }
+        Some(ToolUse {
+            id: object.string("id").unwrap_or_default(),
+            name: object.string("name").unwrap_or_default(),
+            input: self
+                .raw_input
+                .or_else(|| object.get("input"))
+                .unwrap_or("{}")
+                .to_owned(),
+        })
+    }
+
+    /// Returns a copy with another value of a string field, such as a call's id.
+    pub(crate) fn with_string(&self, field: &str, value: &str) -> Block {
+        let mut json = String::new();
+        push_string(&mut json, value);
+        Block {
+            raw_input: self.raw_input.map(Arc::from),
+            ..Block::new(set_field(&self.json, field, &json))
+        }
+    }
+
+    /// Returns a copy without the cache mark.
+    pub(crate) fn without_mark(&self) -> Block {
+        let block = if self.object().get("cache_control").is_none() {
+            Block::new(self.as_str())
+        } else {
+            let mut text = String::with_capacity(self.json.len());
+            self.object().write(&mut text, |name, _| {
+                (name != "cache_control").then_some(Change::Keep)
+            });
+            Block::new(text)
+        };
+        Block {
+            raw_input: self.raw_input.map(Arc::from),
+            ..block
+        }
+    }
+}
+
+impl AsRef<str> for BlockText<'_> {
+    fn as_ref(&self) -> &str {
+        &self.json
+    }
+}
+
+/// A content block as JSON text. Cheap to clone; the blocks of a response share its text.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    text: Arc<str>,
+    /// The range of the block in the text.
+    start: u32,
+    end: u32,
+    /// The arguments of a call as they arrived, if they are not a JSON object.
+    raw_input: Option<Arc<str>>,
+}
+
+impl PartialEq for Block {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str() && self.raw_input == other.raw_input
+    }
+}
+
+impl Eq for Block {}
+
+impl Block {
+    pub(crate) fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let range = 0..text.len();
+        Self::part(text, range)
+    }
+
+    /// Creates the block in this range of a text that is shorter than 4 GiB.
+    pub(super) fn part(text: Arc<str>, range: Range<usize>) -> Self {
+        let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        Self {
+            start: offset(range.start),
+            end: offset(range.end),
+            text,
             raw_input: None,
         }
     }
@@ -88,25 +203,27 @@ impl Block {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.json.text
+        // Indexes of this platform have at least 32 bits.
+        self.text
+            .get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
+    }
+
+    /// Returns the block as borrowed text.
+    pub(crate) fn borrowed(&self) -> BlockText<'_> {
+        BlockText {
+            json: Cow::Borrowed(self.as_str()),
+            raw_input: self.raw_input(),
+        }
     }
 
     pub(crate) fn object(&self) -> Object<'_> {
-        Object::parse(&self.json.text).unwrap_or_default()
-    }
-
-    fn kind(&self) -> Kind {
-        *self.json.kind.get_or_init(|| Kind::from_object(&self.object()))
+        Object::from_json(self.as_str()).unwrap_or_default()
     }
 
     /// Returns whether the block counts as visible: clients may omit thinking and empty texts.
     pub(crate) fn is_counted(&self) -> bool {
-        !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
-    }
-
-    /// Returns the text of a text block, unless it is empty.
-    pub(crate) fn text_value(&self) -> Option<Cow<'_, str>> {
-        (self.kind() == Kind::Text).then(|| self.object().text("text"))?
+        self.borrowed().is_counted()
     }
 
     /// Returns the arguments of a call as they arrived, if they are not a JSON object.
@@ -116,21 +233,20 @@ impl Block {
 
     /// Estimates the size of the block in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        // The block, the text with its counters, and the overhead of allocations.
-        let own = size_of::<Self>() + size_of::<Json>() + 64;
-        own + self.json.text.capacity() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
+        // The block, the text with its counters, and what allocations take.
+        let own = size_of::<Self>() + 64;
+        own + self.as_str().len() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
 
-    /// Frees the memory that the text does not need.
+    /// Frees the memory that the text does not need: a block that is kept must not keep the whole response.
     pub(crate) fn shrink(&mut self) {
-        let text = &self.json.text;
-        if text.capacity() - text.len() <= text.len() / 8 + 64 {
-            return;
+        let len = self.as_str().len();
+        if self.text.len() - len > len / 8 + 64 {
+            *self = Self {
+                raw_input: self.raw_input.take(),
+                ..Self::new(self.as_str())
+            };
         }
-        self.json = Arc::new(Json {
-            text: text.as_str().to_owned(),
-            kind: self.json.kind.clone(),
-        });
     }
 
     /// Returns the call with repaired arguments, if the arguments are almost JSON, such as a Python dict.
@@ -142,7 +258,7 @@ impl Block {
         let tool = self.object().string("name").unwrap_or_default();
         let input = Some(&*repaired.text)
             .filter(|text| !repaired.names_other_tool(&tool) && Object::parse(text).is_ok());
-        let mut text = String::with_capacity(self.json.text.len() + raw.len());
+        let mut text = String::with_capacity(self.as_str().len() + raw.len());
         self.object().write(&mut text, |name, _| {
             Some(match input {
                 Some(input) if name == "input" => Change::To(input),
@@ -154,12 +270,12 @@ impl Block {
 
     /// Returns whether the block is thinking, which is valid only after the exact messages before it.
     pub(crate) fn is_thinking(&self) -> bool {
-        self.kind() == Kind::Thinking
+        self.borrowed().is_thinking()
     }
 
     /// Returns whether the block is a text of only white space, which the API does not accept in requests.
     pub(crate) fn is_blank_text(&self) -> bool {
-        let text = match self.kind() {
+        let text = match self.borrowed().kind() {
             Kind::EmptyText => return true,
             Kind::Text => self.as_str(),
             _ => return false,
@@ -177,7 +293,8 @@ impl Block {
     /// Returns the call with an object as `input`, which the API requires in requests: a string is parsed as JSON, and a missing value or
     /// `null` means no arguments. The block keeps the text of other arguments separately.
     pub(crate) fn with_object_input(self) -> Self {
-        if !matches!(self.kind(), Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
+        let kind = self.borrowed().kind();
+        if !matches!(kind, Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
             return self;
         }
         let object = self.object();
@@ -187,7 +304,7 @@ impl Block {
         }
         let text = match input {
             "null" => Cow::Borrowed(""),
-            input => unquoted(input).unwrap_or(Cow::Borrowed(input)),
+            input => walk::string(input).unwrap_or(Cow::Borrowed(input)),
         };
         let arguments = text.trim();
         let is_object = Object::parse(arguments).is_ok();
@@ -199,47 +316,20 @@ impl Block {
         block.with_raw_input(text.into_owned())
     }
 
-    /// Returns the block without its cache mark.
-    pub(crate) fn without_mark(&self) -> Self {
-        if self.object().get("cache_control").is_none() {
-            return self.clone();
-        }
-        let mut text = String::with_capacity(self.json.text.len());
-        self.object().write(&mut text, |name, _| {
-            (name != "cache_control").then_some(Change::Keep)
-        });
-        Self {
-            raw_input: self.raw_input.clone(),
-            ..Self::new(text)
-        }
-    }
-
     /// Returns the call, if the block is one.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
-        if self.kind() != Kind::ToolUse {
-            return None;
-        }
-        let object = self.object();
-        Some(ToolUse {
-            id: object.string("id").unwrap_or_default(),
-            name: object.string("name").unwrap_or_default(),
-            input: self
-                .raw_input
-                .as_deref()
-                .or_else(|| object.get("input"))
-                .unwrap_or("{}")
-                .to_owned(),
-        })
+        self.borrowed().tool_use()
     }
 
-    /// Returns a copy with another value of a string field, such as the id of a call.
+    /// Returns a copy with another value of a string field, such as a call's id.
     pub(crate) fn with_string(&self, field: &str, value: &str) -> Self {
-        let mut json = String::new();
-        push_string(&mut json, value);
-        Self {
-            raw_input: self.raw_input.clone(),
-            ..Self::new(set_field(self.as_str(), field, &json))
-        }
+        self.borrowed().with_string(field, value)
+    }
+}
+
+impl AsRef<str> for Block {
+    fn as_ref(&self) -> &str {
+        self.as_str()
     }
 }
 

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::block::Block;
 use super::delta::{Delta, TextField};
 use super::fields::RawFields;
-use super::object::{Object, last_of_each, push_string, unquoted};
+use super::object::{Object, push_string};
+use super::walk;
 use super::surrogates::without_halves;
 
 /// A block of a stream: its start with all deltas so far. Values that no delta changes keep their text.
@@ -39,13 +40,13 @@ impl BlockBuilder {
             Delta::Other(delta) => delta.object(),
         };
         self.close_text();
-        for (field, value) in last_of_each(&delta.0) {
-            let value = value.get();
-            match &**field {
+        for (_, field) in delta.last_of_each() {
+            let value = field.value;
+            match &*field.name() {
                 "type" => {}
                 "citation" => append_to_list(self.fields().value("citations"), value),
                 "partial_json" if value.starts_with('"') => {
-                    self.input.push_str(&unquoted(value).unwrap_or_default());
+                    self.input.push_str(&walk::string(value).unwrap_or_default());
                 }
                 field => append_to_string(self.fields().value(field), value),
             }

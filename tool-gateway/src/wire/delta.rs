@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::fields::ObjectText;
-use super::object::{Object, push_string, unquoted};
+use super::object::{Object, push_string};
+use super::walk;
 
 /// A change of a block. Nearly all events of a stream append to one text; such events are parsed and written without a map of their fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +44,7 @@ impl TextField {
     pub(super) fn from_delta(delta: &Object<'_>) -> Option<Self> {
         let is_delta = |field: &Self| delta.is("type", field.delta_type());
         let field = Self::ALL.into_iter().find(is_delta)?;
-        (delta.0.len() == 2).then_some(field)
+        (delta.fields().count() == 2).then_some(field)
     }
 
     /// Returns the `type` of the deltas that append to the field.
@@ -141,7 +142,7 @@ impl<'e> TextEvent<'e> {
         Some(Self {
             index,
             field,
-            piece: unquoted(rest.strip_suffix("}}\n\n")?)?,
+            piece: walk::string(rest.strip_suffix("}}\n\n")?)?,
             event,
         })
     }
@@ -210,7 +211,7 @@ pub(super) fn parse_text(data: &str) -> Option<(usize, Delta)> {
     rest.expect(":")?;
     let text = rest.0.trim_ascii_end().strip_suffix('}')?;
     let text = text.trim_ascii_end().strip_suffix('}')?;
-    let text = unquoted(text.trim_ascii())?;
+    let text = walk::string(text.trim_ascii())?;
     Some((index, Delta::Text(field, text.into_owned())))
 }
 

@@ -30,7 +30,7 @@ impl ObjectText {
     }
 
     pub(crate) fn object(&self) -> Object<'_> {
-        Object::parse(&self.0).unwrap_or_default()
+        Object::from_json(&self.0).unwrap_or_default()
     }
 }
 
@@ -121,10 +121,10 @@ impl RawFields {
 impl From<Object<'_>> for RawFields {
     /// The last of repeated fields counts.
     fn from(object: Object<'_>) -> Self {
-        let fields = object.0.into_iter();
+        let fields = object.fields();
         Self(
             fields
-                .map(|(name, value)| (name.into_owned(), value.get().to_owned()))
+                .map(|field| (field.name().into_owned(), field.value.to_owned()))
                 .collect(),
         )
     }

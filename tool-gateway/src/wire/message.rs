@@ -1,37 +1,80 @@
 //! Messages of a request, and messages as text.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::de::{IgnoredAny, MapAccess};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::block::Block;
+use super::block::{Block, BlockText};
 use super::fields::{ObjectText, RawFields};
-use super::list::TextOrList;
-use super::object::{self, Fields, Object, last_of_each, push_string};
+use super::object::{Object, place, push_string};
 use super::role::Role;
 use super::surrogates::without_halves;
+use super::walk;
 
-/// A message of a request.
+/// A message of a request: ranges of the body, whose blocks are read at each look.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) role: Role,
-    /// Blocks of the message; a string is one text block.
-    pub(crate) blocks: Vec<Block>,
+    text: TextRange,
+    content: TextRange,
+}
+
+/// A range of a text that is shorter than 4 GiB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct TextRange {
+    start: u32,
+    end: u32,
+}
+
+impl TextRange {
+    /// Returns the range of a part in its text.
+    pub(super) fn new(text: &str, part: &str) -> Self {
+        let range = place(text, part);
+        let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        Self {
+            start: offset(range.start),
+            end: offset(range.end),
+        }
+    }
+
+    pub(super) fn slice(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
+    }
 }
 
 impl Message {
-    /// Parses a message. The error does not contain the position of the message.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let fields: MessageFields<'_> = object::read(text).map_err(|_| "expected an object".to_owned())?;
-        let role = fields.role.and_then(|role| serde_json::from_str(role.get()).ok());
-        let role = role.ok_or("missing `role`, a string")?;
-        let content = fields.content.ok_or("missing `content`")?;
-        let blocks =
-            blocks(content).ok_or("`content`: expected a string or a list of content blocks".to_owned())?;
-        Ok(Self { role, blocks })
+    /// Reads a message at the range `message` of a body that is known to be JSON; the error does not name the place of the message.
+    pub(crate) fn parse(body: &str, message: &str) -> Result<Self, String> {
+        let object = Object::from_json(message).ok_or("expected an object")?;
+        let (mut role, mut content) = (None, None);
+        for field in object.fields() {
+            if field.is("role") {
+                role = Some(field.value);
+            } else if field.is("content") {
+                content = Some(field.value);
+            }
+        }
+        let role = role.and_then(walk::string).ok_or("missing `role`, a string")?;
+        let content = content.ok_or("missing `content`")?;
+        if Blocks::new(content).is_none() {
+            return Err("`content`: expected a string or a list of content blocks".to_owned());
+        }
+        Ok(Self {
+            role: Role::from(&*role),
+            text: TextRange::new(body, message),
+            content: TextRange::new(body, content),
+        })
+    }
+
+    /// Returns the text of the message in its body, unchanged.
+    pub(crate) fn text<'b>(&self, body: &'b str) -> &'b str {
+        self.text.slice(body)
+    }
+
+    /// Returns the blocks of the message in its body; a string counts as one text block.
+    pub(crate) fn blocks<'b>(&self, body: &'b str) -> Blocks<'b> {
+        Blocks::new(self.content.slice(body)).unwrap_or_default()
     }
 
     pub(crate) fn is_assistant(&self) -> bool {
@@ -44,32 +87,39 @@ impl Message {
     }
 }
 
-/// Fields of a message that the gateway reads. The last of repeated fields counts, as in [`Object`].
-#[derive(Default)]
-struct MessageFields<'a> {
-    role: Option<&'a RawValue>,
-    content: Option<TextOrList<'a>>,
-    usage: Option<&'a RawValue>,
+/// The blocks of a message's content.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Blocks<'b> {
+    /// The content, if it is a string.
+    string: Option<&'b str>,
+    list: Option<walk::Items<'b>>,
 }
 
-impl<'a> Fields<'a> for MessageFields<'a> {
-    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
-        match &*name {
-            "role" => self.role = Some(map.next_value()?),
-            "content" => self.content = Some(map.next_value()?),
-            "usage" => self.usage = Some(map.next_value()?),
-            _ => _ = map.next_value::<IgnoredAny>()?,
+impl<'b> Blocks<'b> {
+    /// Returns the blocks of a content that is known to be JSON; `None` if it is neither a string nor a list.
+    fn new(content: &'b str) -> Option<Self> {
+        match content.as_bytes().first()? {
+            b'"' => Some(Self {
+                string: Some(content),
+                list: None,
+            }),
+            b'[' => Some(Self {
+                string: None,
+                list: Some(walk::items(content)),
+            }),
+            _ => None,
         }
-        Ok(())
     }
 }
 
-/// Returns the blocks of a message's content. A string is one text block.
-fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
-    match content {
-        TextOrList::Text(text) => Some(vec![Block::text(&text)]),
-        TextOrList::List(blocks) => Some(blocks.into_iter().map(|block| Block::new(block.get())).collect()),
-        TextOrList::Null | TextOrList::Other => None,
+impl<'b> Iterator for Blocks<'b> {
+    type Item = BlockText<'b>;
+
+    fn next(&mut self) -> Option<BlockText<'b>> {
+        if let Some(list) = &mut self.list {
+            return list.next().map(BlockText::new);
+        }
+        self.string.take().map(BlockText::from_string)
     }
 }
 
@@ -77,20 +127,22 @@ fn blocks(content: TextOrList<'_>) -> Option<Vec<Block>> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WholeMessage {
     text: Arc<str>,
-    blocks: Vec<Block>,
+    content: TextRange,
     usage: Map<String, Value>,
 }
 
 impl WholeMessage {
     /// Parses the body of a response.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let text = without_halves(text);
-        let fields: MessageFields<'_> = object::read(&text).ok()?;
-        let usage = fields.usage.map(|usage| serde_json::from_str(usage.get()));
+        let text = &*without_halves(text);
+        let fields = Object::parse(text).ok()?;
+        let content = fields.get("content")?;
+        Blocks::new(content)?;
+        let usage = fields.get("usage").map(serde_json::from_str);
         Some(Self {
-            blocks: blocks(fields.content?)?,
+            content: TextRange::new(text, content),
             usage: usage.and_then(Result::ok).unwrap_or_default(),
-            text: (*text).into(),
+            text: text.into(),
         })
     }
 
@@ -99,20 +151,28 @@ impl WholeMessage {
         &self.text
     }
 
-    pub(crate) fn blocks(&self) -> &[Block] {
-        &self.blocks
+    pub(crate) fn blocks(&self) -> Blocks<'_> {
+        Blocks::new(self.content.slice(&self.text)).unwrap_or_default()
+    }
+
+    /// Returns blocks that share the text of the message.
+    pub(crate) fn shared_blocks(&self) -> impl Iterator<Item = Block> {
+        let blocks = self.blocks();
+        let is_list = blocks.list.is_some();
+        blocks.map(move |block| {
+            if is_list {
+                Block::part(Arc::clone(&self.text), place(&self.text, block.as_str()))
+            } else {
+                Block::new(block.as_str())
+            }
+        })
     }
 
     pub(crate) fn usage(&self) -> &Map<String, Value> {
         &self.usage
     }
 
-    /// Returns the blocks and the usage.
-    pub(crate) fn into_parts(self) -> (Vec<Block>, Map<String, Value>) {
-        (self.blocks, self.usage)
-    }
-
-    /// Returns the message for a `message_start` event, and the fields for a `message_delta` event.
+    /// Returns the message of a `message_start` event, and the fields of its `message_delta`.
     pub(crate) fn start_and_end(&self) -> (ObjectText, RawFields) {
         let mut message = RawFields::default();
         let mut delta = RawFields::default();
@@ -120,9 +180,9 @@ impl WholeMessage {
         for field in ["stop_reason", "stop_sequence"] {
             delta.set(field, "null");
         }
-        for (name, value) in last_of_each(&Object::parse(&self.text).unwrap_or_default().0) {
-            let value = value.get();
-            let shown = match &**name {
+        for (_, field) in Object::from_json(&self.text).unwrap_or_default().last_of_each() {
+            let (name, value) = (&*field.name(), field.value);
+            let shown = match name {
                 "content" => "[]",
                 "stop_reason" | "stop_sequence" => {
                     delta.set(name, value);
@@ -150,7 +210,7 @@ impl WholeMessage {
 }
 
 /// Appends a message to the text of a list of messages.
-pub(crate) fn push_message<'b>(out: &mut String, role: &Role, blocks: impl IntoIterator<Item = &'b Block>) {
+pub(crate) fn push_message(out: &mut String, role: &Role, blocks: impl IntoIterator<Item: AsRef<str>>) {
     push_separator(out);
     out.push_str(r#"{"role":"#);
     push_string(out, role.as_str());
@@ -159,7 +219,7 @@ pub(crate) fn push_message<'b>(out: &mut String, role: &Role, blocks: impl IntoI
         if index > 0 {
             out.push(',');
         }
-        out.push_str(block.as_str());
+        out.push_str(block.as_ref());
     }
     out.push_str("]}");
 }

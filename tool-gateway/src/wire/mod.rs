@@ -1,10 +1,10 @@
 //! The Messages API as text. Requests, content blocks and stream events keep unknown fields, and unchanged parts keep their bytes.
 
 pub(crate) mod error;
+pub(crate) mod walk;
 pub(crate) mod object;
 pub(crate) mod fields;
 pub(crate) mod received_error;
-mod list;
 mod surrogates;
 pub(crate) mod block;
 pub(crate) mod role;

@@ -1,80 +1,170 @@
 //! [`Object`]: a borrowed JSON object whose values keep their text.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
+use std::cmp::Ordering;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{Deserializer as _, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 
-/// Fields of a JSON object in their order, with the texts of their values. All texts are borrowed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Object<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+use super::walk::{self, Field, has_escapes};
+
+/// A JSON object as text. Each look walks over the text, so that an object of many fields takes no memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Object<'a>(&'a str);
+
+impl Default for Object<'_> {
+    fn default() -> Self {
+        Self("{}")
+    }
+}
 
 impl<'a> Object<'a> {
+    /// Checks that a text is an object.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        read(text)
+        struct ObjectVisitor;
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = ();
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(())
+            }
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        deserializer.deserialize_map(ObjectVisitor)?;
+        deserializer.end()?;
+        Ok(Self(text))
     }
 
-    /// Returns the text of a field's value. The last of repeated fields counts, as in most JSON parsers.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
-        let field = self.0.iter().rev().find(|(field, _)| field == name);
-        field.map(|(_, value)| value.get())
+    /// Returns the object in a text that is known to be JSON; `None` if it is another value.
+    pub(crate) fn from_json(text: &'a str) -> Option<Self> {
+        text.trim_ascii_start().starts_with('{').then_some(Self(text))
     }
 
-    /// Returns the value of a string field.
-    pub(crate) fn string(&self, name: &str) -> Option<String> {
-        serde_json::from_str(self.get(name)?).ok()
+    /// Returns all fields in their order, repeated ones too.
+    pub(crate) fn fields(self) -> walk::Fields<'a> {
+        walk::fields(self.0)
     }
 
-    /// Returns the value of a string field, borrowed if the value has no escapes.
-    pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
-        unquoted(self.get(name)?)
+    /// Returns the text of a field's value. The last one of repeated fields counts, as for most readers of JSON.
+    pub(crate) fn get(self, name: &str) -> Option<&'a str> {
+        let found = self.fields().filter(|field| field.is(name)).last()?;
+        Some(found.value)
     }
 
-    /// Returns whether a field is the string `value`.
-    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
-        let plain = |text: &str| {
-            text.strip_prefix('"')?
-                .strip_suffix('"')
-                .map(|text| text == value)
-        };
-        let text = self.get(name);
-        (!has_escapes(value) && text.and_then(plain) == Some(true))
-            || self.string(name).is_some_and(|found| found == value)
+    /// Returns the value of a field that is a string.
+    pub(crate) fn string(self, name: &str) -> Option<String> {
+        self.text(name).map(Cow::into_owned)
+    }
+
+    /// Returns the value of a field that is a string, without a copy where it has no escapes.
+    pub(crate) fn text(self, name: &str) -> Option<Cow<'a, str>> {
+        walk::string(self.get(name)?)
+    }
+
+    /// Whether a field is the string `value`.
+    pub(crate) fn is(self, name: &str, value: &str) -> bool {
+        self.text(name).is_some_and(|text| text == value)
+    }
+
+    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once. Each has the offset of
+    /// its name in the text.
+    pub(crate) fn last_of_each(self) -> impl Iterator<Item = (u32, Field<'a>)> {
+        let mut replaced = self.replaced().into_iter().peekable();
+        self.fields()
+            .map(move |field| (self.offset(&field), field))
+            .filter(move |(offset, _)| replaced.next_if_eq(offset).is_none())
+    }
+
+    /// Returns the offsets of the fields in the order of their names, and in their own order among fields of one name.
+    fn sorted(self) -> Vec<u32> {
+        let mut offsets = Vec::with_capacity(self.capacity());
+        offsets.extend(self.fields().map(|field| self.offset(&field)));
+        let order = |left: u32, right: u32| Some(self.at(left)?.cmp_name(&self.at(right)?));
+        offsets.sort_unstable_by(|left, right| {
+            let order = order(*left, *right).unwrap_or(Ordering::Equal);
+            order.then_with(|| left.cmp(right))
+        });
+        offsets
+    }
+
+    /// Returns the fields in the order in which RFC 8785 writes them, and the last one of repeated fields.
+    pub(crate) fn sorted_fields(self) -> impl Iterator<Item = Field<'a>> {
+        let mut sorted = self
+            .sorted()
+            .into_iter()
+            .filter_map(move |offset| self.at(offset))
+            .peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let field = sorted.next()?;
+                let is_replaced = |next: &Field<'a>| next.cmp_name(&field).is_eq();
+                if !sorted.peek().is_some_and(is_replaced) {
+                    return Some(field);
+                }
+            }
+        })
+    }
+
+    /// Returns the capacity for a list of the fields. The fields of a large object are counted first, since a list that grows takes up to
+    /// three times its size.
+    pub(super) fn capacity(self) -> usize {
+        if self.0.len() > LARGE {
+            self.fields().count()
+        } else {
+            8
+        }
+    }
+
+    /// Returns the field at an offset.
+    pub(crate) fn at(self, offset: u32) -> Option<Field<'a>> {
+        Field::at(self.0, usize::try_from(offset).ok()?)
+    }
+
+    /// Returns the offset of a field. Texts are shorter than 4 GiB.
+    fn offset(self, field: &Field<'_>) -> u32 {
+        u32::try_from(place(self.0, field.quoted_name()).start).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the offsets of the fields that a later one replaces, in their order.
+    fn replaced(self) -> Vec<u32> {
+        let sorted = self.sorted();
+        let is_equal = |left: u32, right: u32| Some(self.at(left)?.cmp_name(&self.at(right)?).is_eq());
+        let pairs = sorted.iter().zip(sorted.iter().skip(1));
+        let mut replaced: Vec<_> = pairs
+            .filter(|(field, next)| is_equal(**field, **next) == Some(true))
+            .map(|(field, _)| *field)
+            .collect();
+        replaced.sort_unstable();
+        replaced
     }
 
     /// Serializes the object. `change` returns the text of a field, or `None` to omit the field. The last of repeated fields is written.
     pub(crate) fn write<'t>(
-        &self,
+        self,
         out: &mut String,
         mut change: impl FnMut(&str, &'a str) -> Option<Change<'t>>,
     ) {
         out.push('{');
-        for (name, value) in last_of_each(&self.0) {
-            let text = match change(name, value.get()) {
+        for (_, field) in self.last_of_each() {
+            let text = match change(&field.name(), field.value) {
                 None => continue,
-                Some(Change::Keep) => value.get(),
+                Some(Change::Keep) => field.value,
                 Some(Change::To(text)) => text,
             };
-            push_name(out, name);
+            push_quoted_name(out, field.quoted_name());
             out.push_str(text);
         }
         out.push('}');
     }
 }
 
-/// Returns the fields in their order. Of repeated fields, only the last one is returned, since a replaced value must be written once.
-pub(super) fn last_of_each<'f, 'a, V>(
-    fields: &'f [(Cow<'a, str>, V)],
-) -> impl Iterator<Item = &'f (Cow<'a, str>, V)> {
-    let mut names = HashSet::with_capacity(fields.len());
-    let from_last = fields.iter().rev();
-    let last: Vec<_> = from_last.filter(|(name, _)| names.insert(&**name)).collect();
-    last.into_iter().rev()
-}
+/// Size of a text from which on its fields are counted first, in bytes.
+const LARGE: usize = 64 << 10;
 
 /// Returns the range of a part in its text.
 pub(crate) fn place(text: &str, part: &str) -> Range<usize> {
@@ -90,12 +180,23 @@ pub(crate) enum Change<'t> {
 
 /// Appends the name of a field to the text of an unclosed object. The caller appends the value.
 pub(crate) fn push_name(out: &mut String, name: &str) {
-    // No value ends with `{`.
+    push_field_separator(out);
+    push_string(out, name);
+    out.push(':');
+}
+
+/// Appends the name of a field in JSON's form to the text of an object that is not closed.
+pub(crate) fn push_quoted_name(out: &mut String, name: &str) {
+    push_field_separator(out);
+    out.push_str(name);
+    out.push(':');
+}
+
+fn push_field_separator(out: &mut String) {
+    // No value ends like this.
     if !out.ends_with('{') {
         out.push(',');
     }
-    push_string(out, name);
-    out.push(':');
 }
 
 /// Appends a string as JSON.
@@ -112,25 +213,7 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     }
 }
 
-/// Parses one string without white space around it.
-pub(super) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
-    let plain = json.strip_prefix('"')?.strip_suffix('"')?;
-    if has_escapes(plain) {
-        return serde_json::from_str(json).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(plain))
-}
-
-/// Returns whether JSON escapes any character of a string.
-pub(crate) fn has_escapes(text: &str) -> bool {
-    // No early return, so that the compiler can check many bytes in one step.
-    let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-    text.bytes()
-        .fold(0, |found, byte| found | u8::from(is_escape(byte)))
-        != 0
-}
-
-/// Appends a field to an object's text, before the closing brace. The value is JSON text.
+/// Appends a field with a value in JSON's form to an object's text: before its closing brace.
 pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     let Some(body) = object.trim_end().strip_suffix('}') else {
         return object.to_owned();
@@ -159,47 +242,6 @@ pub(crate) fn set_field(object: &str, name: &str, value: &str) -> String {
     });
     text
 }
-
-impl<'a> Fields<'a> for Object<'a> {
-    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
-        self.0.push((name, map.next_value()?));
-        Ok(())
-    }
-}
-
-/// A type that is deserialized from an object, field by field.
-pub(super) trait Fields<'a>: Default {
-    /// Reads the value of the field with this name.
-    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error>;
-}
-
-/// Deserializes an object.
-pub(super) fn read<'a, T: Fields<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
-    struct ObjectVisitor<T>(T);
-    impl<'de, T: Fields<'de>> Visitor<'de> for ObjectVisitor<T> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-            let Self(mut fields) = self;
-            while let Some(Name(name)) = map.next_key()? {
-                fields.read_field(name, &mut map)?;
-            }
-            Ok(fields)
-        }
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = deserializer.deserialize_map(ObjectVisitor(T::default()))?;
-    deserializer.end()?;
-    Ok(read)
-}
-
-/// Name of a field, borrowed if the name has no escapes.
-#[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

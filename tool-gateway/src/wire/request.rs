@@ -1,51 +1,79 @@
 //! [`MessagesRequest`]: the body of `POST /v1/messages` and of `count_tokens`.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::cmp::Ordering;
 
-use serde::de::MapAccess;
-use serde_json::value::RawValue;
+use axum::http::StatusCode;
 
 use super::error::ApiError;
-use super::list::TextOrList;
-use super::message::Message;
-use super::object::{self, Fields, last_of_each, push_name};
+use super::message::{Blocks, Message, TextRange};
+use super::object::{Object, push_name, push_quoted_name};
+use super::walk;
 
-/// Body of a request. Owns its text, so that the text is parsed once and moved into the turn. Unchanged parts keep their bytes.
+/// The body of a request. It owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
+///
+/// All parts are ranges of the text, and parts of parts are read at each look: a body of many small values takes little more than its text.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// Names of the fields in their order, with the ranges of their values in the body. The ranges of messages and tools are in separate
-    /// lists. The last of repeated fields counts, as in most JSON parsers.
-    fields: Vec<(String, Option<Range<usize>>)>,
+    /// The fields but messages and tools, in their order. The last one of repeated fields counts, as for most readers of JSON.
+    fields: Vec<FieldPart>,
     pub(crate) messages: Vec<Message>,
-    message_texts: Vec<Range<usize>>,
-    tools: Option<Vec<Range<usize>>>,
+    /// The list of tools; `None` if it is missing or null.
+    tools: Option<TextRange>,
+}
+
+/// A field of the body.
+#[derive(Debug)]
+struct FieldPart {
+    /// The offset of the name.
+    offset: u32,
+    content: FieldContent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldContent {
+    Messages,
+    Tools,
+    Other,
 }
 
 impl MessagesRequest {
     /// Parses a body. The error contains the line and column of invalid JSON, or the name of the invalid field.
     pub(crate) fn parse(body: impl Into<String>) -> Result<Self, ApiError> {
         let body = body.into();
-        let read: BodyFields<'_> = object::read(&body)
+        if u32::try_from(body.len()).is_err() {
+            let message = "the request is larger than 4 GiB; send less";
+            return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
+        let object = Object::parse(&body)
             .map_err(|error| ApiError::invalid(format!("the body is not a JSON object: {error}")))?;
-        let texts = list(read.messages, "messages")?
+        let (mut messages, mut tools) = (None, None);
+        let mut fields = Vec::with_capacity(object.capacity());
+        for (offset, field) in object.last_of_each() {
+            let content = if field.is("messages") {
+                messages = Some(field.value);
+                FieldContent::Messages
+            } else if field.is("tools") {
+                tools = Some(field.value);
+                FieldContent::Tools
+            } else {
+                FieldContent::Other
+            };
+            fields.push(FieldPart { offset, content });
+        }
+        let texts = list(messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
-        let messages = texts.iter().enumerate().map(|(index, message)| {
-            Message::parse(message.get())
+        let messages = walk::items(texts).enumerate().map(|(index, message)| {
+            Message::parse(&body, message)
                 .map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))
         });
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
-        let tools = list(read.tools, "tools")?;
-        let place = |part: &RawValue| object::place(&body, part.get());
+        let tools = list(tools, "tools")?.map(|tools| TextRange::new(&body, tools));
         Ok(Self {
-            message_texts: texts.into_iter().map(place).collect(),
-            tools: tools.map(|tools| tools.into_iter().map(place).collect()),
-            fields: last_of_each(&read.all)
-                .map(|(name, value)| (name.clone().into_owned(), value.map(place)))
-                .collect(),
-            messages,
             body,
+            fields,
+            messages,
+            tools,
         })
     }
 
@@ -56,26 +84,42 @@ impl MessagesRequest {
 
     /// Returns the text of a field other than `messages` and `tools`.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
-        let mut fields = self.fields.iter();
-        let (_, value) = fields.find(|(name, _)| name == field)?;
-        value.as_ref().map(|value| self.at(value))
+        let object = self.object();
+        let mut all = self.settings_offsets().filter_map(|offset| object.at(offset));
+        all.find(|other| other.is(field)).map(|field| field.value)
     }
 
-    /// Returns all fields except `messages` and `tools`, with their texts, in their order.
-    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// Returns all fields but messages and tools, in the order of their names.
+    pub(crate) fn sorted_settings(&self) -> impl Iterator<Item = walk::Field<'_>> {
+        let mut fields: Vec<_> = Vec::with_capacity(self.fields.len());
+        fields.extend(self.settings_offsets());
+        let object = self.object();
+        fields.sort_unstable_by(|left, right| {
+            let order = || Some(object.at(*left)?.cmp_name(&object.at(*right)?));
+            order().unwrap_or(Ordering::Equal)
+        });
+        fields.into_iter().filter_map(move |offset| object.at(offset))
+    }
+
+    fn settings_offsets(&self) -> impl Iterator<Item = u32> {
         let fields = self.fields.iter();
-        fields.filter_map(|(name, value)| Some((name.as_str(), self.at(value.as_ref()?))))
+        let others = fields.filter(|field| field.content == FieldContent::Other);
+        others.map(|field| field.offset)
     }
 
     /// Returns the text of a message, unchanged.
     pub(crate) fn message_text(&self, index: usize) -> Option<&str> {
-        self.message_texts.get(index).map(|text| self.at(text))
+        self.messages.get(index).map(|message| message.text(&self.body))
+    }
+
+    /// Returns the blocks of a message of this request.
+    pub(crate) fn blocks(&self, message: &Message) -> Blocks<'_> {
+        message.blocks(&self.body)
     }
 
     /// Returns the texts of the declared tools.
-    pub(crate) fn tools(&self) -> Vec<&str> {
-        let tools = self.tools.iter().flatten();
-        tools.map(|tool| self.at(tool)).collect()
+    pub(crate) fn tools(&self) -> walk::Items<'_> {
+        walk::items(self.tools.map_or("", |tools| tools.slice(&self.body)))
     }
 
     /// Returns whether the client requested a stream.
@@ -90,21 +134,33 @@ impl MessagesRequest {
             .iter()
             .map(|(name, text)| name.len() + text.len() + 4)
             .sum();
-        let mut body = String::with_capacity(self.body.len() + messages.len() + added);
+        let mut body = String::with_capacity(self.settings_len() + messages.len() + added);
         body.push('{');
-        let is_sent = |name: &str| !left_out.contains(&name);
-        for (name, value) in self.fields.iter().filter(|(name, _)| is_sent(name)) {
-            push_name(&mut body, name);
-            match (changes.iter().find(|(field, _)| field == name), value) {
-                (Some((_, text)), _) => body.push_str(text),
-                (None, Some(value)) => body.push_str(self.at(value)),
-                (None, None) if name == "messages" => push_list(&mut body, [messages]),
-                (None, None) if self.tools.is_none() => body.push_str("null"),
-                (None, None) => push_list(&mut body, self.tools()),
+        let mut has = vec![false; changes.len()];
+        for part in &self.fields {
+            let Some(field) = self.object().at(part.offset) else {
+                continue;
+            };
+            if left_out.iter().any(|name| field.is(name)) {
+                continue;
+            }
+            push_quoted_name(&mut body, field.quoted_name());
+            let change = changes.iter().position(|(name, _)| field.is(name));
+            match (
+                change.and_then(|at| changes.get(at).zip(has.get_mut(at))),
+                part.content,
+            ) {
+                (Some(((_, text), has)), _) => {
+                    *has = true;
+                    body.push_str(text);
+                }
+                (None, FieldContent::Messages) => push_list(&mut body, [messages]),
+                (None, FieldContent::Tools) if self.tools.is_some() => push_list(&mut body, self.tools()),
+                (None, _) => body.push_str(field.value),
             }
         }
-        let has = |field: &str| self.fields.iter().any(|(name, _)| name == field);
-        for (field, value) in changes.iter().filter(|(field, _)| !has(field)) {
+        let added = changes.iter().zip(has).filter(|(_, has)| !has);
+        for ((field, value), _) in added {
             push_name(&mut body, field);
             body.push_str(value);
         }
@@ -112,8 +168,14 @@ impl MessagesRequest {
         body
     }
 
-    fn at(&self, place: &Range<usize>) -> &str {
-        self.body.get(place.clone()).unwrap_or_default()
+    fn object(&self) -> Object<'_> {
+        Object::from_json(&self.body).unwrap_or_default()
+    }
+
+    /// Returns the size of the body without its messages.
+    fn settings_len(&self) -> usize {
+        let messages = self.messages.iter().map(|message| message.text(&self.body).len());
+        self.body.len().saturating_sub(messages.sum())
     }
 }
 
@@ -129,34 +191,12 @@ fn push_list<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>) {
     out.push(']');
 }
 
-/// Returns the items of a list field, if the field is present.
-fn list<'a>(value: Option<TextOrList<'a>>, field: &str) -> Result<Option<Vec<&'a RawValue>>, ApiError> {
+/// A field that is a list; `None` if it is absent or null.
+fn list<'a>(value: Option<&'a str>, field: &str) -> Result<Option<&'a str>, ApiError> {
     match value {
-        None | Some(TextOrList::Null) => Ok(None),
-        Some(TextOrList::List(items)) => Ok(Some(items)),
+        None | Some("null") => Ok(None),
+        Some(list) if list.starts_with('[') => Ok(Some(list)),
         Some(_) => Err(ApiError::invalid(format!("{field}: expected a list"))),
-    }
-}
-
-/// Fields of a body. The last of repeated fields counts.
-#[derive(Default)]
-struct BodyFields<'a> {
-    messages: Option<TextOrList<'a>>,
-    tools: Option<TextOrList<'a>>,
-    /// All fields in their order, with the values of the fields that are not lists.
-    all: Vec<(Cow<'a, str>, Option<&'a RawValue>)>,
-}
-
-impl<'a> Fields<'a> for BodyFields<'a> {
-    fn read_field<A: MapAccess<'a>>(&mut self, name: Cow<'a, str>, map: &mut A) -> Result<(), A::Error> {
-        let mut other = None;
-        match &*name {
-            "messages" => self.messages = Some(map.next_value()?),
-            "tools" => self.tools = Some(map.next_value()?),
-            _ => other = Some(map.next_value()?),
-        }
-        self.all.push((name, other));
-        Ok(())
     }
 }
 
@@ -169,7 +209,7 @@ mod tests {
         let body = r#"{"model": "m","messages":[{"role":"user","content":"hi"}] , "x":1.50}"#;
         let request = MessagesRequest::parse(body).unwrap();
         assert_eq!(
-            request.messages[0].blocks[0].as_str(),
+            request.blocks(&request.messages[0]).next().unwrap().as_str(),
             r#"{"type":"text","text":"hi"}"#
         );
         assert_eq!(
@@ -211,7 +251,7 @@ mod tests {
             (request.get("model"), request.get("x7")),
             (Some("\"b\""), Some("1"))
         );
-        assert_eq!(request.settings().count(), many + 1);
+        assert_eq!(request.sorted_settings().count(), many + 1);
     }
 
     #[test]

@@ -26,14 +26,20 @@ impl Role {
     }
 }
 
-impl From<String> for Role {
-    fn from(name: String) -> Self {
-        match name.as_str() {
+impl From<&str> for Role {
+    fn from(name: &str) -> Self {
+        match name {
             "user" => Self::User,
             "assistant" => Self::Assistant,
             "system" => Self::System,
             _ => Self::Other(name.into()),
         }
+    }
+}
+
+impl From<String> for Role {
+    fn from(name: String) -> Self {
+        Self::from(name.as_str())
     }
 }
 

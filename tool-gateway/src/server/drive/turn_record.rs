@@ -2,12 +2,12 @@
 
 use crate::server::turns::job::Job;
 use crate::server::turns::session_state::StateMap;
-use crate::session::chain::{AnswerContent, ChainKey};
+use crate::session::chain::{AnswerContent, ChainKey, Digest};
 use crate::session::record::{Origin, Turn};
 use crate::turn::action::Answer;
 use crate::turn::restore::Restored;
 use crate::turn::thinking::{RefusedThinking, remove_thinking};
-use crate::wire::block::Block;
+use crate::wire::block::BlockText;
 use crate::wire::role::Role;
 
 /// Builds the record of a turn with this answer: the true messages, and the digests that map visible messages to true ones.
@@ -20,15 +20,19 @@ pub(crate) fn turn_record(
     state: StateMap,
 ) -> Turn {
     let recognized = &job.recognized;
-    let visible_blocks = || answer.visible.iter().map(|(block, _)| block);
-    let mut content = AnswerContent::new(key, visible_blocks());
+    let visible_blocks = || answer.visible.iter().map(|(block, _)| block.borrowed());
+    let content = AnswerContent::new(key, visible_blocks());
     let point = content.point(recognized.beginning, &recognized.groups);
-    let begun = begun_answer(job);
-    if !begun.is_empty() {
-        content = AnswerContent::new(key, begun.iter().chain(visible_blocks()));
-    }
-    let mut blocks = begun.iter().chain(visible_blocks());
-    let outline = content.joined(blocks.all(|block| block.raw_input().is_none()));
+    let has_input = answer
+        .visible
+        .iter()
+        .all(|(block, _)| block.raw_input().is_none());
+    let [exact, outline] = if begun_answer(job).next().is_some() {
+        let content = AnswerContent::new(key, begun_answer(job).chain(visible_blocks()));
+        digests(&content, has_input)
+    } else {
+        digests(&content, has_input)
+    };
     let offset = restored.prior.len();
     let mut truth = restored.prior.clone();
     truth.extend(answer.truth.iter().cloned());
@@ -52,7 +56,7 @@ pub(crate) fn turn_record(
         session: job.session.clone(),
         point,
         context: recognized.context,
-        answer: content.exact(),
+        answer: exact,
         outline,
         is_joined: true,
         is_unchanged: goes_as_sent || is_unchanged && restored.prior.is_empty(),
@@ -65,17 +69,16 @@ pub(crate) fn turn_record(
     }
 }
 
-/// Returns the blocks of the assistant message at the end of the request, which the answer continues.
-fn begun_answer(job: &Job) -> Vec<Block> {
+/// Returns the digests of the visible content, and of its outline.
+fn digests(content: &AnswerContent<'_>, has_input: bool) -> [Digest; 2] {
+    [content.exact(), content.joined(has_input)]
+}
+
+/// Returns the blocks of the model's message at the end of the request, which the answer continues.
+fn begun_answer(job: &Job) -> impl Iterator<Item = BlockText<'_>> + Clone {
     let last = job.recognized.groups.last();
-    let Some(group) = last.filter(|group| group.role == Role::Assistant) else {
-        return Vec::new();
-    };
-    let messages = group
-        .messages
-        .iter()
-        .filter_map(|at| job.request.messages.get(*at));
-    messages
-        .flat_map(|message| message.blocks.iter().cloned())
-        .collect()
+    let group = last.filter(|group| group.role == Role::Assistant);
+    let messages = group.into_iter().flat_map(|group| &group.messages);
+    let messages = messages.filter_map(|at| job.request.messages.get(*at));
+    messages.flat_map(|message| job.request.blocks(message))
 }

@@ -87,13 +87,13 @@ impl UpstreamEvents {
 
 /// Converts a whole message to one event, or to the events of a stream if the message has calls.
 fn whole_message(message: WholeMessage) -> Vec<Event> {
-    if message.blocks().iter().all(|block| block.tool_use().is_none()) {
+    if message.blocks().all(|block| block.tool_use().is_none()) {
         return vec![Event::Message(message)];
     }
     let (start, end) = message.start_and_end();
     let start = Event::Stream(StreamEvent::MessageStart(start));
     let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);
-    let blocks = message.blocks().iter().cloned().map(Event::Block);
+    let blocks = message.shared_blocks().map(Event::Block);
     [start].into_iter().chain(blocks).chain(end).collect()
 }
 

@@ -154,8 +154,8 @@ fn write_events(out: &mut String, sent: &Sent) {
             let (start, mut end) = message.start_and_end();
             end.set("usage", usage::to_json(message.usage()));
             StreamEvent::MessageStart(start).write_sse(out);
-            for (index, block) in message.blocks().iter().enumerate() {
-                for event in block_events(index, block) {
+            for (index, block) in message.shared_blocks().enumerate() {
+                for event in block_events(index, &block) {
                     event.write_sse(out);
                 }
             }
@@ -174,7 +174,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         "thinking" => &[TextField::Thinking, TextField::Signature],
         _ => &[],
     };
-    let mut start = RawFields::from(object.clone());
+    let mut start = RawFields::from(object);
     let mut deltas = Vec::new();
     for field in texts {
         if let Some(text) = object.string(field.as_str()) {

@@ -163,8 +163,8 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
     };
     let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
     let calls = messages
-        .flat_map(|message| &message.blocks)
-        .filter_map(Block::tool_use);
+        .flat_map(|message| request.blocks(message))
+        .filter_map(|block| block.tool_use());
     calls.map(|call| call.id).collect()
 }
 
@@ -223,7 +223,7 @@ async fn look_up(
         ),
     };
     let tools = classify(
-        &request.tools(),
+        request.tools(),
         shared.internal_tools_of(&client.principal),
         shared.settings.tools.offer,
         shared.settings.offload.is_some().then_some(READ_OFFLOADED),
@@ -262,10 +262,9 @@ async fn recognized(
 
 /// Returns the names of the tools in the request to the upstream.
 fn declared_names(request: &MessagesRequest, tools: &ClassifiedTools) -> Vec<String> {
-    let declared = request.tools();
-    let declared = declared
-        .iter()
-        .filter_map(|tool| Object::parse(tool).ok()?.string("name"));
+    let declared = request
+        .tools()
+        .filter_map(|tool| Object::from_json(tool)?.string("name"));
     declared.chain(tools.internal.iter().cloned()).collect()
 }
 

@@ -76,11 +76,10 @@ impl PassingMessage {
                 return self.assembly.push_text(&event);
             }
             MessagePart::Whole(message) => {
-                let (blocks, usage) = message.into_parts();
-                for block in blocks {
-                    self.assembly.push_block(block);
-                }
-                self.usage = usage;
+                message
+                    .shared_blocks()
+                    .for_each(|block| self.assembly.push_block(block));
+                self.usage.clone_from(message.usage());
                 self.is_complete = true;
                 return;
             }

@@ -60,11 +60,7 @@ impl Checkpoint {
                 Sent::Message(whole) => {
                     let (start, mut delta) = whole.start_and_end();
                     delta.set("usage", usage::to_json(whole.usage()));
-                    whole
-                        .blocks()
-                        .iter()
-                        .cloned()
-                        .for_each(|block| assembly.push_block(block));
+                    whole.shared_blocks().for_each(|block| assembly.push_block(block));
                     (message, end) = (Some(start), Some(delta));
                 }
                 Sent::Event(event) => match assembly.push(event) {

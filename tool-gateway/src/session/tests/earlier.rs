@@ -20,8 +20,8 @@ fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> T
     let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
     let beginning = key.beginning(&client.principal);
     let points = exact_chain(key, beginning, &groups(key, beginning, &request));
-    let blocks = &request.messages.last().unwrap().blocks;
-    let content = AnswerContent::new(key, blocks.iter());
+    let blocks = || request.blocks(request.messages.last().unwrap());
+    let content = AnswerContent::new(key, blocks());
     let hidden = Block::new(r#"{"type":"tool_use","id":"up_h","name":"Hidden","input":{}}"#);
     let stored = Turn {
         point: *points.last().unwrap(),
@@ -30,7 +30,10 @@ fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> T
         outline: content.trimmed(true),
         truth: vec![TrueMessage {
             role: Role::Assistant,
-            blocks: [vec![hidden], blocks.clone()].concat(),
+            blocks: [hidden]
+                .into_iter()
+                .chain(blocks().map(|block| Block::new(block.as_str())))
+                .collect(),
         }],
         ..turn(id, "ses_a", "")
     };

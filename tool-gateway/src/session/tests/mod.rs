@@ -8,6 +8,7 @@ mod expiry;
 mod damaged_files;
 mod growth;
 mod earlier;
+mod canonical_values;
 
 use serde_json::{Map, Value};
 

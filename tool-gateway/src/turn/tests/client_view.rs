@@ -77,7 +77,6 @@ impl ClientView {
             Sent::Message(message) => {
                 self.content = message
                     .blocks()
-                    .iter()
                     .map(|block| serde_json::from_str(block.as_str()).unwrap())
                     .collect();
                 let (_, end) = message.start_and_end();

@@ -336,7 +336,7 @@ impl Explorer {
         push_message(
             &mut next.transcript,
             &Role::User,
-            &results.chain([user_text()]).collect::<Vec<_>>(),
+            results.chain([user_text()]).collect::<Vec<_>>(),
         );
         let waits = |part: &&Part| part.kind == Kind::Deferred && !conversation.ran.contains(&part.number);
         next.deferred = calls.iter().filter(waits).copied().collect();

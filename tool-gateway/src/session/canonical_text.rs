@@ -1,0 +1,127 @@
+//! [`CanonicalText`]: the canonical form of values while it is written, in memory or into a digest.
+
+use crate::wire::walk::has_escapes;
+
+/// Bytes of the canonical form. Up to 64 KiB are kept; from then on only their number is known, and the form is written again into the
+/// hasher of its digest, which needs the number first.
+#[derive(Debug, Default)]
+pub(crate) struct CanonicalText {
+    bytes: Vec<u8>,
+    /// Number of bytes that were hashed, or only counted.
+    passed: u64,
+    hasher: Option<blake3::Hasher>,
+    is_kept: bool,
+    /// Whether the next item of a list or field of an object is not the first one.
+    needs_separator: bool,
+}
+
+/// Number of bytes that are kept.
+const MAX_KEPT: usize = 64 << 10;
+
+impl CanonicalText {
+    /// Writes a text that keeps all bytes. A long one is written twice, since bytes that grow take up to three times their number.
+    pub(crate) fn kept(write: impl Fn(&mut Self)) -> Vec<u8> {
+        let mut counted = Self::default();
+        write(&mut counted);
+        if counted.passed == 0 {
+            return counted.bytes;
+        }
+        let mut kept = Self {
+            bytes: Vec::with_capacity(usize::try_from(counted.len()).unwrap_or_default()),
+            is_kept: true,
+            ..Self::default()
+        };
+        write(&mut kept);
+        kept.bytes
+    }
+
+    /// Whether these bytes are written.
+    pub(crate) fn equals(bytes: &[u8], write: impl Fn(&mut Self)) -> bool {
+        let mut text = Self::default();
+        write(&mut text);
+        text.len() == bytes.len() as u64
+            && text
+                .bytes()
+                .map_or_else(|| Self::kept(&write) == bytes, |written| written == bytes)
+    }
+
+    /// Writes a text into a hasher, and returns the hash.
+    pub(super) fn hashed(hasher: blake3::Hasher, write: impl Fn(&mut Self)) -> [u8; 32] {
+        let mut text = Self {
+            hasher: Some(hasher),
+            ..Self::default()
+        };
+        write(&mut text);
+        text.pass();
+        text.hasher
+            .map(|hasher| *hasher.finalize().as_bytes())
+            .unwrap_or_default()
+    }
+
+    /// Returns the number of bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.passed + self.bytes.len() as u64
+    }
+
+    /// Returns all bytes; `None` if only their number is known.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        (self.passed == 0).then_some(&self.bytes)
+    }
+
+    /// Writes bytes of a value.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        if let Some(last) = bytes.last() {
+            self.needs_separator = !matches!(last, b'[' | b'{' | b':');
+        }
+        if !self.is_kept && self.bytes.len() + bytes.len() > MAX_KEPT {
+            self.pass();
+            if bytes.len() > MAX_KEPT {
+                if let Some(hasher) = &mut self.hasher {
+                    hasher.update(bytes);
+                }
+                self.passed += bytes.len() as u64;
+                return;
+            }
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Writes the comma before an item or a field that is not the first.
+    pub(super) fn separate(&mut self) {
+        if self.needs_separator {
+            self.push(b",");
+        }
+    }
+
+    /// Writes a string.
+    pub(super) fn push_string(&mut self, text: &str) {
+        if !has_escapes(text) {
+            self.push(b"\"");
+            self.push(text.as_bytes());
+            self.push(b"\"");
+            return;
+        }
+        // The same escapes as those of RFC 8785. A text has a form in JSON.
+        let json = serde_json::to_string(text).unwrap_or_default();
+        self.push(json.as_bytes());
+    }
+
+    /// Writes characters inside of a string.
+    pub(super) fn push_escaped(&mut self, text: &str) {
+        if !has_escapes(text) {
+            return self.push(text.as_bytes());
+        }
+        let json = serde_json::to_string(text).unwrap_or_default();
+        let escaped = json.get(1..json.len().saturating_sub(1));
+        self.push(escaped.unwrap_or_default().as_bytes());
+    }
+
+    /// Passes the bytes to the hasher.
+    fn pass(&mut self) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&self.bytes);
+        }
+        self.passed += self.bytes.len() as u64;
+        self.bytes.clear();
+    }
+}

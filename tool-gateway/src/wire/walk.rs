@@ -1,0 +1,301 @@
+//! Walks over text that is known to be JSON, without memory for its parts: [`items`] of a list, [`fields`] of an object.
+//!
+//! The text was checked by a parser, so that brackets and quotes are all that counts. The walks of other text end, without an error.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::str::Chars;
+
+/// Returns the items of a list; none of another value.
+pub(crate) fn items(json: &str) -> Items<'_> {
+    Items {
+        rest: json.trim_ascii_start().strip_prefix('[').unwrap_or_default(),
+    }
+}
+
+/// Returns the items in the text of a list without its brackets.
+pub(crate) fn items_of(rest: &str) -> Items<'_> {
+    Items { rest }
+}
+
+/// Returns the fields of an object, repeated ones too; none of another value.
+pub(crate) fn fields(json: &str) -> Fields<'_> {
+    Fields {
+        rest: json.trim_ascii_start().strip_prefix('{').unwrap_or_default(),
+    }
+}
+
+/// The items of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Items<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.rest = next_part(self.rest);
+        take_value(&mut self.rest)
+    }
+}
+
+/// The fields of an object.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        self.rest = next_part(self.rest);
+        let name = take_value(&mut self.rest)?;
+        self.rest = self.rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
+        Some(Field {
+            name,
+            value: take_value(&mut self.rest)?,
+        })
+    }
+}
+
+/// A field of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field<'a> {
+    /// The name in JSON's form, with its quotes.
+    name: &'a str,
+    pub(crate) value: &'a str,
+}
+
+impl<'a> Field<'a> {
+    /// Reads the field whose name begins at an offset of an object's text.
+    pub(super) fn at(object: &'a str, offset: usize) -> Option<Self> {
+        let rest = object.get(offset..)?;
+        Fields { rest }.next()
+    }
+
+    /// Returns the name. A name that is no Unicode text keeps its escapes.
+    pub(crate) fn name(&self) -> Cow<'a, str> {
+        let written = self
+            .name
+            .get(1..self.name.len().saturating_sub(1))
+            .unwrap_or_default();
+        if written.contains('\\')
+            && let Ok(name) = serde_json::from_str(self.name)
+        {
+            return Cow::Owned(name);
+        }
+        Cow::Borrowed(written)
+    }
+
+    /// Compares names by their UTF-16 code units, as RFC 8785 sorts them. A half of a surrogate pair is a code unit, too.
+    pub(super) fn cmp_name(&self, other: &Self) -> Ordering {
+        let is_plain = |name: &str| name.is_ascii() && !name.contains('\\');
+        if is_plain(self.name) && is_plain(other.name) {
+            // The closing quote is not part of the name.
+            let written = |name: &'a str| name.get(..name.len().saturating_sub(1));
+            return written(self.name).cmp(&written(other.name));
+        }
+        CodeUnits::new(self.name).cmp(CodeUnits::new(other.name))
+    }
+
+    /// Returns the name in JSON's form.
+    pub(crate) fn quoted_name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Whether the field has this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        let written = self
+            .name
+            .get(1..self.name.len().saturating_sub(1))
+            .unwrap_or_default();
+        if written.contains('\\') {
+            return self.name() == name;
+        }
+        written == name
+    }
+}
+
+/// The UTF-16 code units of a string in JSON's form.
+struct CodeUnits<'a> {
+    chars: Chars<'a>,
+    /// The second half of a surrogate pair.
+    second: Option<u16>,
+}
+
+impl<'a> CodeUnits<'a> {
+    fn new(quoted: &'a str) -> Self {
+        let written = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        Self {
+            chars: written.chars(),
+            second: None,
+        }
+    }
+}
+
+impl Iterator for CodeUnits<'_> {
+    type Item = u16;
+
+    fn next(&mut self) -> Option<u16> {
+        if let Some(second) = self.second.take() {
+            return Some(second);
+        }
+        let char = match self.chars.next()? {
+            '\\' => match self.chars.next()? {
+                'u' => {
+                    let digits = self.chars.by_ref().take(4);
+                    let unit = digits
+                        .filter_map(|digit| digit.to_digit(16))
+                        .fold(0, |unit, digit| 16 * unit + digit);
+                    return u16::try_from(unit).ok();
+                }
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                char => char,
+            },
+            char => char,
+        };
+        let mut units = [0; 2];
+        let units = char.encode_utf16(&mut units);
+        self.second = units.get(1).copied();
+        units.first().copied()
+    }
+}
+
+/// Returns the text from the next item or name on.
+fn next_part(rest: &str) -> &str {
+    rest.trim_ascii_start().trim_start_matches(',').trim_ascii_start()
+}
+
+/// Takes the value at the start of the text; `None` at the end of the list or the object.
+fn take_value<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let (value, after) = rest.split_at_checked(value_len(rest.as_bytes()))?;
+    *rest = after;
+    (!value.is_empty()).then_some(value)
+}
+
+/// Returns the length of the value at the start of the text.
+fn value_len(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'"') => string_len(text),
+        Some(b'[' | b'{') => container_len(text),
+        _ => {
+            let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+            text.iter().position(is_end).unwrap_or(text.len())
+        }
+    }
+}
+
+fn container_len(text: &[u8]) -> usize {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                at += string_len(text.get(at..).unwrap_or_default());
+                continue;
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// Returns the length of the string at the start of the text, with its quotes.
+fn string_len(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+/// Reads a string, without a copy if it has no escapes; `None` for another value, and for text that is not Unicode.
+pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
+    let plain = json.strip_prefix('"')?.strip_suffix('"')?;
+    if has_escapes(plain) {
+        return serde_json::from_str(json).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(plain))
+}
+
+/// Whether a string has characters that JSON writes as escapes.
+pub(crate) fn has_escapes(text: &str) -> bool {
+    // All bytes, without an early end: so many of them are looked at in one step.
+    let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    text.bytes()
+        .fold(0, |found, byte| found | u8::from(is_escape(byte)))
+        != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_have_the_parts_of_the_parser() {
+        let list = r#" [ 1 ,"a]\"\\" , [[],{"]":"}"}],{} ,null , "",-1.5e3 ] "#;
+        let expected: Vec<&serde_json::value::RawValue> = serde_json::from_str(list).unwrap();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(serde_json::value::RawValue::get)
+            .collect();
+        assert_eq!(items(list).collect::<Vec<_>>(), expected);
+        let object = " { \"a\" : 1 , \"b\\\"\\u0061\":[2 , {\"x\":3}],\"\" :\"}\\\\\" ,\n\"a\":null } ";
+        let found: Vec<_> = fields(object).map(|field| (field.name(), field.value)).collect();
+        let expected = [
+            ("a", "1"),
+            ("b\"a", "[2 , {\"x\":3}]"),
+            ("", "\"}\\\\\""),
+            ("a", "null"),
+        ];
+        assert_eq!(found, expected.map(|(name, value)| (name.into(), value)));
+        assert!(fields(object).nth(1).unwrap().is("b\"a") && fields(object).nth(2).unwrap().is(""));
+        for other in ["", "1", "\"[1]\"", "{}", "[]", " [ ] "] {
+            assert_eq!(items(other).count(), 0, "{other}");
+        }
+        for other in ["", "1", "[{\"a\":1}]", "{}", "{ }"] {
+            assert_eq!(fields(other).count(), 0, "{other}");
+        }
+    }
+
+    #[test]
+    fn walks_of_other_text_end() {
+        let texts = [
+            "[",
+            "[,",
+            "[\"",
+            "[\"\\",
+            "[1 2",
+            "[}",
+            "[[[",
+            "{",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{a:1}",
+            "{]",
+            "{\"a\":\"é",
+        ];
+        for text in texts {
+            assert!(items(text).count() < 9 && fields(text).count() < 9, "{text}");
+        }
+    }
+}
