@@ -24,6 +24,15 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/access/client_limits.rs",
         &["Mutex", "MutexGuard", "Notify"],
     ),
+    // One table, checked and changed in one step.
+    (
+        "tool-gateway/src/server/access/byte_budget.rs",
+        &["Mutex", "MutexGuard"],
+    ),
+    // The reservation of one body, which its task alone uses.
+    ("tool-gateway/src/server/admit/request_body.rs", &["Mutex"]),
+    // Slots of a tokio semaphore.
+    ("tool-gateway/src/off_worker.rs", &["Semaphore"]),
     // Tokio channels, and slots of a tokio semaphore.
     (
         "tool-gateway/src/server/drive/calls.rs",

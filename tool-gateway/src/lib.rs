@@ -3,6 +3,7 @@
 mod random;
 mod self_wakes;
 mod wrapped_body;
+mod off_worker;
 mod wire;
 pub mod session;
 pub mod upstream;

@@ -370,20 +370,20 @@ impl<'de> Deserialize<'de> for Readable {
 mod tests {
     use super::*;
 
-    fn of(blocks: &[&str]) -> String {
+    fn written_content(blocks: &[&str]) -> String {
         String::from_utf8(CanonicalText::kept(|out| content(out, blocks.iter()))).unwrap()
     }
 
     #[test]
     fn ignores_changes_that_clients_make() {
-        let sent = of(&[
+        let sent = written_content(&[
             r#"{"type":"thinking","thinking":"","signature":"s"}"#,
             r#"{"type":"text","text":"a","cache_control":{"type":"ephemeral"},"citations":null}"#,
             r#"{"type":"text","text":""}"#,
             r#"{"type":"tool_use","id":"t","name":"n","input":{"b":1.0,"a":null,"n":12345678901234567890},"caller":null,"toolset_name":null}"#,
             r#"{"type":"tool_result","tool_use_id":"t","content":"x","is_error":false}"#,
         ]);
-        let echoed = of(&[
+        let echoed = written_content(&[
             r#"{"text":"a","type":"text"}"#,
             r#"{"id":"t","input":{"n":12345678901234567000,"a":null,"b":1},"name":"n","type":"tool_use"}"#,
             r#"{"tool_use_id":"t","type":"tool_result","content":[{"type":"text","text":"x","cache_control":null}]}"#,
@@ -411,19 +411,22 @@ mod tests {
 
     #[test]
     fn different_content_has_different_bytes() {
-        let text = of(&[r#"{"type":"text","text":"a"}"#]);
+        let text = written_content(&[r#"{"type":"text","text":"a"}"#]);
         for other in [
             r#"{"type":"text","text":"a "}"#,
             r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#,
         ] {
-            assert_ne!(text, of(&[other]));
+            assert_ne!(text, written_content(&[other]));
         }
-        let null = of(&[r#"{"type":"tool_use","id":"t","name":"n","input":{"a":null}}"#]);
+        let null = written_content(&[r#"{"type":"tool_use","id":"t","name":"n","input":{"a":null}}"#]);
         assert_ne!(
             null,
-            of(&[r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#])
+            written_content(&[r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#])
         );
-        let failed = of(&[r#"{"type":"tool_result","tool_use_id":"t","is_error":true}"#]);
-        assert_ne!(failed, of(&[r#"{"type":"tool_result","tool_use_id":"t"}"#]));
+        let failed = written_content(&[r#"{"type":"tool_result","tool_use_id":"t","is_error":true}"#]);
+        assert_ne!(
+            failed,
+            written_content(&[r#"{"type":"tool_result","tool_use_id":"t"}"#])
+        );
     }
 }

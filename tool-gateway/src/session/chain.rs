@@ -321,8 +321,8 @@ pub(crate) struct AnswerContent<'k> {
 }
 
 impl<'k> AnswerContent<'k> {
-    pub(crate) fn new(key: &'k ChainKey, blocks: impl Iterator<Item: AsRef<str>> + Clone) -> Self {
-        let blocks = canonical::items(&blocks);
+    pub(crate) fn new(key: &'k ChainKey, blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> Self {
+        let blocks = canonical::items(blocks);
         Self {
             key,
             joined: key.joined(&blocks, true),
@@ -416,7 +416,7 @@ mod tests {
         ] {
             let before = MessagesRequest::parse(before).unwrap();
             let before = groups(&key, beginning, &before);
-            let answered = AnswerContent::new(&key, [Block::text("b")].iter()).point(beginning, &before);
+            let answered = AnswerContent::new(&key, &[Block::text("b")].iter()).point(beginning, &before);
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
     }

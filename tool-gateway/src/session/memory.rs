@@ -38,7 +38,10 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// Estimated sizes in bytes: entries of a turn in the tables, entries of a call, entries of a session, entries of a session key.
+/// Number of points that are looked up under one lock.
+const POINTS_AT_ONCE: usize = 64;
+
+/// Estimated sizes in bytes of the entries that a turn has in the tables, of one of its calls, of a session, and of one of its keys.
 const ENTRY_BYTES: usize = 640;
 const CALL_BYTES: usize = 128;
 const SESSION_BYTES: usize = 640;
@@ -490,10 +493,15 @@ impl SessionStore for MemoryStore {
         points: &'a [Digest],
         session: Option<&'a SessionId>,
     ) -> StoreFuture<'a, Vec<Vec<Arc<Turn>>>> {
-        let tables = self.lock();
-        let turns = points.iter().map(|point| tables.turns_of_point(*point, session));
-        let turns = Ok(turns.collect());
-        Box::pin(async move { turns })
+        Box::pin(async move {
+            let mut turns = Vec::with_capacity(points.len());
+            // Other requests have the lock between the slices.
+            for points in points.chunks(POINTS_AT_ONCE) {
+                let tables = self.lock();
+                turns.extend(points.iter().map(|point| tables.turns_of_point(*point, session)));
+            }
+            Ok(turns)
+        })
     }
 
     fn turn_of_call(&self, call: Digest) -> StoreFuture<'_, Option<Arc<Turn>>> {

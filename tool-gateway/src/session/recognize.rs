@@ -452,7 +452,7 @@ async fn find_exact(
 
 /// Returns whether the blocks equal a turn's visible blocks, except for the division of texts and for invalid arguments.
 fn is_echo<'b>(key: &ChainKey, blocks: impl Iterator<Item = BlockText<'b>> + Clone, turn: &Turn) -> bool {
-    let content = AnswerContent::new(key, blocks.clone());
+    let content = AnswerContent::new(key, &blocks);
     if !turn.is_joined {
         return content.exact() == turn.answer
             || [true, false]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::units;
+use crate::wire::caps::Caps;
 
 /// The section `limits`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -25,6 +26,21 @@ pub(crate) struct Limits {
     /// Maximum size of a request for batches or files, in bytes.
     #[serde(rename = "upload_mb", deserialize_with = "units::mebibytes")]
     pub(crate) max_upload: usize,
+    /// Maximum number of bytes of all requests that are being read and digested. A client has half of them.
+    #[serde(rename = "bodies_mb", deserialize_with = "units::mebibytes")]
+    pub(crate) bodies: usize,
+    /// Maximum number of JSON values of a request.
+    #[serde(deserialize_with = "units::count")]
+    pub(crate) request_values: usize,
+    /// Maximum number of messages of a request.
+    #[serde(deserialize_with = "units::count")]
+    pub(crate) request_messages: usize,
+    /// Maximum number of content blocks of a request's messages.
+    #[serde(deserialize_with = "units::count")]
+    pub(crate) request_blocks: usize,
+    /// Maximum number of tools that a request declares.
+    #[serde(deserialize_with = "units::count")]
+    pub(crate) request_tools: usize,
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
@@ -51,16 +67,35 @@ pub(crate) struct Limits {
 impl Limits {
     /// Default maximum size of a request in bytes: 32 MiB.
     pub(crate) const MAX_BODY: usize = 32 << 20;
+
+    /// Default maximum size of all requests that are being read in bytes: 256 MiB.
+    const BODIES: usize = 256 << 20;
+
+    /// Returns the maximum numbers of the parts of a request.
+    pub(crate) fn caps(&self) -> Caps {
+        Caps {
+            values: self.request_values,
+            messages: self.request_messages,
+            blocks: self.request_blocks,
+            tools: self.request_tools,
+        }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
+        let caps = Caps::default();
         Self {
             rounds: 25,
             turn_time: Duration::from_secs(600),
             tokens: None,
             max_body: Self::MAX_BODY,
             max_upload: 512 << 20,
+            bodies: Self::BODIES,
+            request_values: caps.values,
+            request_messages: caps.messages,
+            request_blocks: caps.blocks,
+            request_tools: caps.tools,
             shutdown: Duration::from_secs(60),
             client_idle: Duration::from_secs(30),
             keep_alive: Duration::from_secs(75),

@@ -315,8 +315,7 @@ fn has_user_text(recognized: &Recognized, request: &MessagesRequest, from: usize
     let mut users = groups.filter(|(_, group)| group.role == Role::User);
     users.any(|(index, _)| {
         let mut blocks = blocks_of(recognized, request, index);
-        blocks
-            .any(|block| !block.object().is("type", "tool_result"))
+        blocks.any(|block| !block.object().is("type", "tool_result"))
     })
 }
 

@@ -6,8 +6,8 @@ use super::block::Block;
 use super::delta::{Delta, TextField};
 use super::fields::RawFields;
 use super::object::{Object, push_string};
-use super::walk;
 use super::surrogates::without_halves;
+use super::walk;
 
 /// A block of a stream: its start with all deltas so far. Values that no delta changes keep their text.
 #[derive(Debug, Clone, PartialEq)]

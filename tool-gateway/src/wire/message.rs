@@ -112,6 +112,14 @@ impl<'b> Blocks<'b> {
     }
 }
 
+impl Blocks<'_> {
+    /// Returns the number of blocks that are left.
+    pub(crate) fn len(&self) -> usize {
+        let list = self.list.clone();
+        list.map_or(usize::from(self.string.is_some()), Iterator::count)
+    }
+}
+
 impl<'b> Iterator for Blocks<'b> {
     type Item = BlockText<'b>;
 
@@ -122,6 +130,9 @@ impl<'b> Iterator for Blocks<'b> {
         self.string.take().map(BlockText::from_string)
     }
 }
+
+/// Maximum number of blocks of a message that is not streamed: a turn keeps each of them.
+const MAX_BLOCKS: usize = 100_000;
 
 /// An assistant message that is not streamed.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +148,9 @@ impl WholeMessage {
         let text = &*without_halves(text);
         let fields = Object::parse(text).ok()?;
         let content = fields.get("content")?;
-        Blocks::new(content)?;
+        if Blocks::new(content)?.len() > MAX_BLOCKS {
+            return None;
+        }
         let usage = fields.get("usage").map(serde_json::from_str);
         Some(Self {
             content: TextRange::new(text, content),

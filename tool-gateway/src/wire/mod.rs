@@ -10,6 +10,7 @@ pub(crate) mod block;
 pub(crate) mod role;
 pub(crate) mod message;
 pub(crate) mod request;
+pub(crate) mod caps;
 pub(crate) mod usage;
 pub(crate) mod delta;
 pub(crate) mod block_builder;

@@ -167,6 +167,41 @@ impl Iterator for CodeUnits<'_> {
     }
 }
 
+/// Whether a text has more JSON values than `max`. Names of fields are no values.
+pub(super) fn has_more_values(json: &str, max: usize) -> bool {
+    // A value has at least two bytes with its separator.
+    if json.len() / 2 < max {
+        return false;
+    }
+    let text = json.as_bytes();
+    // Each comma is before a value, and each bracket that is not followed by the closing one.
+    let (mut values, mut is_opened) = (1_usize, false);
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let is_first = std::mem::take(&mut is_opened);
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => is_opened = is_first,
+            b']' | b'}' => {}
+            b',' => values += 1,
+            b'[' | b'{' => {
+                values += usize::from(is_first);
+                is_opened = true;
+            }
+            b'"' => {
+                values += usize::from(is_first);
+                at += string_len(text.get(at..).unwrap_or_default());
+                continue;
+            }
+            _ => values += usize::from(is_first),
+        }
+        if values > max {
+            return true;
+        }
+        at += 1;
+    }
+    values > max
+}
+
 /// Returns the text from the next item or name on.
 fn next_part(rest: &str) -> &str {
     rest.trim_ascii_start().trim_start_matches(',').trim_ascii_start()

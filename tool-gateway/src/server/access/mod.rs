@@ -3,3 +3,4 @@
 pub(crate) mod hop;
 pub(crate) mod client_key;
 pub(crate) mod client_limits;
+pub(crate) mod byte_budget;

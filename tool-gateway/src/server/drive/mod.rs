@@ -20,6 +20,7 @@ use axum::http::{StatusCode, response};
 use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
+use crate::off_worker::in_place;
 use crate::server::body::idle::IdleTimer;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
@@ -166,7 +167,9 @@ impl<'a> Drive<'a> {
         }
         let suspended = Suspended::claim(shared, job).await?;
         let restored = if suspended.is_none() {
-            restore::restore(&shared.secret, &job.recognized, &job.request, &HashMap::new())?
+            in_place(job.request.len(), || {
+                restore::restore(&shared.secret, &job.recognized, &job.request, &HashMap::new())
+            })?
         } else {
             Restored::default()
         };
@@ -271,12 +274,14 @@ impl<'a> Drive<'a> {
         };
         suspended.store(self.shared, self.job, &self.state).await?;
         let results = self.suspended.take().map(Suspended::into_results);
-        self.restored = restore::restore(
-            &self.shared.secret,
-            &self.job.recognized,
-            &self.job.request,
-            &results.unwrap_or_default(),
-        )?;
+        self.restored = in_place(self.job.request.len(), || {
+            restore::restore(
+                &self.shared.secret,
+                &self.job.recognized,
+                &self.job.request,
+                &results.unwrap_or_default(),
+            )
+        })?;
         Ok(())
     }
 
@@ -438,7 +443,7 @@ impl<'a> Drive<'a> {
             }
             self.shared.metrics.rounds.inc();
             self.rounds += 1;
-            let messages = self.messages();
+            let messages = in_place(self.job.request.len(), || self.messages());
             let is_thinking_off = self.restored.lacks_thinking || self.refused_thinking.is_some();
             let round = AskedRound {
                 messages: &messages,
@@ -446,7 +451,9 @@ impl<'a> Drive<'a> {
                 container: self.machine.container(),
                 is_thinking_off,
             };
-            let body = upstream_request::body(&self.job.request, &self.job.tools, &round);
+            let body = in_place(self.job.request.len(), || {
+                upstream_request::body(&self.job.request, &self.job.tools, &round)
+            });
             self.chat = spans::chat(&spans::model(&self.job.request));
             let mut sent = pin!(forward::turn(self.shared, &self.job.parts, body.into()));
             let response = loop {
@@ -557,14 +564,16 @@ impl<'a> Drive<'a> {
 
     /// Stores the turn.
     async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
-        let turn = turn_record(
-            &self.shared.secret,
-            self.job,
-            &self.restored,
-            answer,
-            self.refused_thinking,
-            self.state.clone(),
-        );
+        let turn = in_place(self.job.request.len().max(self.machine.size()), || {
+            turn_record(
+                &self.shared.secret,
+                self.job,
+                &self.restored,
+                answer,
+                self.refused_thinking,
+                self.state.clone(),
+            )
+        });
         let end = if turn.is_suspended() {
             TurnEnd::Suspended
         } else {

@@ -21,14 +21,14 @@ pub(crate) fn turn_record(
 ) -> Turn {
     let recognized = &job.recognized;
     let visible_blocks = || answer.visible.iter().map(|(block, _)| block.borrowed());
-    let content = AnswerContent::new(key, visible_blocks());
+    let content = AnswerContent::new(key, &visible_blocks());
     let point = content.point(recognized.beginning, &recognized.groups);
     let has_input = answer
         .visible
         .iter()
         .all(|(block, _)| block.raw_input().is_none());
     let [exact, outline] = if begun_answer(job).next().is_some() {
-        let content = AnswerContent::new(key, begun_answer(job).chain(visible_blocks()));
+        let content = AnswerContent::new(key, &begun_answer(job).chain(visible_blocks()));
         digests(&content, has_input)
     } else {
         digests(&content, has_input)

@@ -13,6 +13,7 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, ToolRegistry};
 
 use super::routes;
+use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::expiry;
 use crate::server::observe::counted_calls::CountedCalls;
@@ -97,6 +98,8 @@ impl Gateway {
                 secret: ChainKey::new(crate::random::bytes()),
                 keys: Vec::new(),
                 client_limits: Arc::default(),
+                bodies: Arc::new(ByteBudget::new(Limits::default().bodies, Limits::MAX_BODY)),
+                large_requests: Arc::default(),
                 turns: Arc::default(),
                 closing: CancellationToken::new(),
                 claims: Claims::default(),
@@ -269,8 +272,44 @@ impl Gateway {
         self
     }
 
-    /// Sets the maximum number of concurrent requests of each client, and of concurrent turns, which may outlive their requests; unlimited
-    /// by default. Further requests are answered with 429 and `retry-after`.
+    /// Sets the maximum number of bytes of all requests that are being read and digested: 256 MiB by default. A client has half of them, and
+    /// a single request of the [maximum size](Self::with_max_body) always fits. Over it, the answer is 529 with `retry-after`.
+    #[must_use]
+    pub fn with_max_bodies(mut self, bytes: usize) -> Self {
+        self.shared.settings.limits.bodies = bytes;
+        self
+    }
+
+    /// Sets the maximum number of JSON values of a request: 2,000,000 by default. Over it, the answer is 413.
+    #[must_use]
+    pub fn with_max_values(mut self, values: usize) -> Self {
+        self.shared.settings.limits.request_values = values;
+        self
+    }
+
+    /// Sets the maximum number of messages of a request: 100,000 by default, the limit of the API. Over it, the answer is 413.
+    #[must_use]
+    pub fn with_max_messages(mut self, messages: usize) -> Self {
+        self.shared.settings.limits.request_messages = messages;
+        self
+    }
+
+    /// Sets the maximum number of content blocks of a request's messages: 100,000 by default. Over it, the answer is 413.
+    #[must_use]
+    pub fn with_max_blocks(mut self, blocks: usize) -> Self {
+        self.shared.settings.limits.request_blocks = blocks;
+        self
+    }
+
+    /// Sets the maximum number of tools that a request declares: 10,000 by default. Over it, the answer is 413.
+    #[must_use]
+    pub fn with_max_declared_tools(mut self, tools: usize) -> Self {
+        self.shared.settings.limits.request_tools = tools;
+        self
+    }
+
+    /// Sets the maximum number of concurrent requests of each client, and of its turns, which can outlive their requests; unlimited by
+    /// default. Further requests are answered with 429 and `retry-after`.
     #[must_use]
     pub fn with_client_concurrency(mut self, requests: usize) -> Self {
         self.shared.settings.limits.client_concurrency = Some(requests);
@@ -443,6 +482,8 @@ impl Gateway {
                 "sessions are not found after a restart: the store has no secret; set `Gateway::with_secret`"
             );
         }
+        let limits = &shared.settings.limits;
+        shared.bodies = Arc::new(ByteBudget::new(limits.bodies, limits.max_body));
         shared.store = Arc::new(TimedStore::new(shared.store, shared.metrics.clone()));
         // The registry gets no more tools.
         let definitions = shared.definitions().into_iter().cloned();

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::answer::{answer, with_session};
 use super::identity::{header, identity};
 use super::spawn_on_drop::SpawnOnDrop;
-use crate::server::admit::request_body::read_text;
+use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive;
 use crate::server::drive::forward;
 use crate::server::drive::save;
@@ -51,38 +51,35 @@ pub(crate) async fn messages(
     Extension(principal): Extension<Principal>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (parts, body) = read_text(&shared, request).await?;
-    let request = MessagesRequest::parse(body)?;
-    let (client, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
+    let request = read_text(&shared, request).await?;
+    let digested = {
+        let shared = Arc::clone(&shared);
+        let bytes = request.body.len();
+        let large_requests = Arc::clone(&shared.large_requests);
+        large_requests
+            .run(bytes, async move { digest(&shared, principal, request).await })
+            .await?
+    };
+    let Digested {
+        parts,
+        request,
+        client,
+        tools,
+        recognized,
+        identity,
+    } = digested;
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
-    shared.metrics.recognized(recognized.found);
-    if recognized.last_known.is_none()
-        && recognized
-            .groups
-            .iter()
-            .any(|group| group.role == Role::Assistant)
-    {
-        shared.metrics.histories_replayed.inc();
-    }
-    if shared.upstream.passes_messages() && is_passed_through(&tools, &recognized) {
+    let Some(identity) = identity else {
         let header = session_header(&session, recognized.found);
         let span = spans::chat(&spans::model(&request));
         let turn = PassedTurn::new(Arc::clone(&shared), client, recognized, session, span);
         let response = pass_through(&shared, parts, request.into_body(), turn).await?;
         return Ok(with_session(response, header));
-    }
-    let calls = unknown_calls(&recognized, &request);
-    if !calls.is_empty() && shared.turns.show_call(&client.principal, |id| calls.contains(id)) {
-        let message =
-            "the turn with these calls has not ended yet; send the results when its message is complete";
-        return Err(ApiError::new(StatusCode::CONFLICT, message));
-    }
-    // An error leaves the suspended turn unchanged.
-    restore::check(&recognized, &request)?;
+    };
     let is_stream = request.is_stream();
     let idempotency_key = header(&parts.headers, "idempotency-key").filter(|key| !key.is_empty());
     let incoming = IncomingRequest {
-        identity: identity(&shared, &parts, &client, &recognized, &request),
+        identity,
         is_retry: header(&parts.headers, "x-stainless-retry-count").is_some_and(|count| count != "0"),
         idempotency_key: idempotency_key
             .map(|key| shared.secret.digest(&[b"idempotency key", key.as_bytes()])),
@@ -135,7 +132,80 @@ pub(crate) async fn messages(
     }
 }
 
-/// Reads the checkpoint that an earlier process stored for a request's turn.
+/// A request with the parts of its answer that follow from its text and the sessions.
+struct Digested {
+    parts: Parts,
+    request: MessagesRequest,
+    client: Client,
+    tools: ClassifiedTools,
+    recognized: Recognized,
+    /// The digest that equal requests share; `None` if the request passes through.
+    identity: Option<Digest>,
+}
+
+/// Parses a request, recognizes its session, and checks it. The bytes of its body are in the budget of all bodies until then.
+async fn digest(
+    shared: &Shared,
+    principal: Principal,
+    request: ReadRequest<String>,
+) -> Result<Digested, ApiError> {
+    let ReadRequest {
+        parts,
+        body,
+        reserved: _reserved,
+    } = request;
+    let request = parse(shared, body)?;
+    let (client, tools, recognized) = look_up(shared, principal, &parts, &request).await?;
+    shared.metrics.recognized(recognized.found);
+    if recognized.last_known.is_none()
+        && recognized
+            .groups
+            .iter()
+            .any(|group| group.role == Role::Assistant)
+    {
+        shared.metrics.histories_replayed.inc();
+    }
+    let mut digested = Digested {
+        parts,
+        request,
+        client,
+        tools,
+        recognized,
+        identity: None,
+    };
+    let Digested {
+        parts,
+        request,
+        client,
+        tools,
+        recognized,
+        ..
+    } = &digested;
+    if shared.upstream.passes_messages() && is_passed_through(tools, recognized) {
+        return Ok(digested);
+    }
+    let calls = unknown_calls(recognized, request);
+    if !calls.is_empty() && shared.turns.show_call(&client.principal, |id| calls.contains(id)) {
+        let message =
+            "the turn with these calls has not ended yet; send the results when its message is complete";
+        return Err(ApiError::new(StatusCode::CONFLICT, message));
+    }
+    // An error leaves the suspended turn unchanged.
+    restore::check(recognized, request)?;
+    digested.identity = Some(identity(shared, parts, client, recognized, request));
+    Ok(digested)
+}
+
+/// Parses a body with as many parts as the limits allow.
+fn parse(shared: &Shared, body: String) -> Result<MessagesRequest, ApiError> {
+    let caps = shared.settings.limits.caps();
+    caps.check_text(&body)?;
+    let request = MessagesRequest::parse(body)?;
+    caps.check(&request)?;
+    Ok(request)
+}
+
+/// Reads the checkpoint of a request's turn in the process before this one.
 async fn stored_checkpoint(
     shared: &Shared,
     client: &Client,
@@ -179,32 +249,55 @@ pub(crate) async fn count_tokens(
     Extension(principal): Extension<Principal>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let (parts, body) = read_text(&shared, request).await?;
-    let sent = {
-        let request = MessagesRequest::parse(body)?;
-        let (_, tools, recognized) = look_up(&shared, principal, &parts, &request).await?;
-        if is_passed_through(&tools, &recognized) {
-            request.into_body()
-        } else {
-            restore::check(&recognized, &request)?;
-            // Deferred calls have not run, so their results count as empty.
-            let empty = |call: Call| {
-                let result = json!({ "type": "tool_result", "tool_use_id": call.id });
-                (call.id, Block::new(result.to_string()))
-            };
-            let results = restore::deferred(&recognized).into_iter().map(empty).collect();
-            let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
-            let is_after_internal = restored.continues_internal;
-            let round = AskedRound {
-                messages: &restored.messages,
-                is_after_internal,
-                container: None,
-                is_thinking_off: restored.lacks_thinking,
-            };
-            upstream_request::body(&request, &tools, &round)
-        }
+    let request = read_text(&shared, request).await?;
+    let counted = {
+        let shared = Arc::clone(&shared);
+        let bytes = request.body.len();
+        let large_requests = Arc::clone(&shared.large_requests);
+        large_requests
+            .run(bytes, async move { counted(&shared, principal, request).await })
+            .await?
     };
-    forward::send(&shared, &parts, sent.into()).await
+    forward::send(&shared, &counted.parts, counted.body.into()).await
+}
+
+/// Returns the request whose tokens the upstream counts.
+async fn counted(
+    shared: &Shared,
+    principal: Principal,
+    request: ReadRequest<String>,
+) -> Result<ReadRequest<String>, ApiError> {
+    let ReadRequest {
+        parts,
+        body,
+        reserved,
+    } = request;
+    let request = parse(shared, body)?;
+    let (_, tools, recognized) = look_up(shared, principal, &parts, &request).await?;
+    let body = if is_passed_through(&tools, &recognized) {
+        request.into_body()
+    } else {
+        restore::check(&recognized, &request)?;
+        // Deferred calls have not run, so their results count as empty.
+        let empty = |call: Call| {
+            let result = json!({ "type": "tool_result", "tool_use_id": call.id });
+            (call.id, Block::new(result.to_string()))
+        };
+        let results = restore::deferred(&recognized).into_iter().map(empty).collect();
+        let restored = restore::restore(&shared.secret, &recognized, &request, &results)?;
+        let round = AskedRound {
+            messages: &restored.messages,
+            is_after_internal: restored.continues_internal,
+            container: None,
+            is_thinking_off: restored.lacks_thinking,
+        };
+        upstream_request::body(&request, &tools, &round)
+    };
+    Ok(ReadRequest {
+        parts,
+        body,
+        reserved,
+    })
 }
 
 /// Classifies the tools of a request, and recognizes its session.

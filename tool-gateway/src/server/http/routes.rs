@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{account, messages, path_ids};
 use crate::server::admit::admission::{Access, Admission, admit, check_open};
-use crate::server::admit::request_body::read_text;
+use crate::server::admit::request_body::{ReadRequest, read_text};
 use crate::server::drive::forward;
 use crate::server::openai::repairing;
 use crate::server::turns::shared::Shared;
@@ -124,13 +124,13 @@ impl Routes {
 
 /// Handles `GET /v1/models`: returns the upstream's answer unchanged.
 async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
-    let (parts, body) = read_text(&shared, request).await?;
-    forward::send(&shared, &parts, body.into()).await
+    let request = read_text(&shared, request).await?;
+    forward::send(&shared, &request.parts, request.body.into()).await
 }
 
 /// Handles `GET /v1/models/{id}`: returns the upstream's answer unchanged.
 async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
-    let (mut parts, body) = read_text(&shared, request).await?;
+    let ReadRequest { mut parts, body, .. } = read_text(&shared, request).await?;
     parts.uri = path_ids::checked("/v1/models/", &parts.uri)
         .ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "invalid id of a model"))?;
     forward::send(&shared, &parts, body.into()).await

@@ -17,7 +17,7 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 
 use super::response_repair;
-use crate::server::admit::request_body::read_bytes;
+use crate::server::admit::request_body::{ReadRequest, read_bytes};
 use crate::server::body::holding::Holding;
 use crate::server::drive::forward;
 use crate::server::observe::log::RepairLine;
@@ -41,7 +41,7 @@ pub(crate) async fn responses(
 }
 
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
-    let (parts, body) = read_bytes(&shared, request).await?;
+    let ReadRequest { parts, body, .. } = read_bytes(&shared, request).await?;
     let began = Instant::now();
     let response = forward::send(&shared, &parts, body).await;
     // A client that disconnects before this point has had no response.

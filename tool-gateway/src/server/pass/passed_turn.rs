@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tracing::Span;
 
 use super::passing_message::PassedMessage;
+use crate::off_worker::in_place;
 use crate::server::drive::save::save;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
@@ -74,7 +75,8 @@ impl PassedTurn {
             return;
         };
         self.status = StatusCode::OK;
-        let turn = self.turn(&blocks);
+        let bytes = blocks.iter().map(Block::size).sum();
+        let turn = in_place(bytes, || self.turn(&blocks));
         let mut saving = Box::pin(async move {
             // A failed save loses only the session; the client still receives the answer.
             let _ = save(&self.shared, &self.client, turn, None).await;
@@ -93,7 +95,7 @@ impl PassedTurn {
             state,
             ..
         } = &self.recognized;
-        let answer = AnswerContent::new(&self.shared.secret, blocks.iter());
+        let answer = AnswerContent::new(&self.shared.secret, &blocks.iter());
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),

@@ -8,6 +8,8 @@ use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::claims::Claims;
 use super::turn_table::TurnTable;
+use crate::off_worker::LargeRequests;
+use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::observe::metrics::Metrics;
 use crate::session::chain::ChainKey;
@@ -34,6 +36,10 @@ pub(crate) struct Shared {
     pub(crate) secret: ChainKey,
     pub(crate) keys: Vec<ClientKey>,
     pub(crate) client_limits: Arc<ClientLimits>,
+    /// The bytes of the requests that are being read and digested.
+    pub(crate) bodies: Arc<ByteBudget>,
+    /// The threads for requests with large bodies.
+    pub(crate) large_requests: Arc<LargeRequests>,
     pub(crate) turns: Arc<TurnTable>,
     pub(crate) claims: Claims,
     /// Cancelled when the gateway stops to admit turns.

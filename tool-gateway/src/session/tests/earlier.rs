@@ -21,7 +21,7 @@ fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> T
     let beginning = key.beginning(&client.principal);
     let points = exact_chain(key, beginning, &groups(key, beginning, &request));
     let blocks = || request.blocks(request.messages.last().unwrap());
-    let content = AnswerContent::new(key, blocks());
+    let content = AnswerContent::new(key, &blocks());
     let hidden = Block::new(r#"{"type":"tool_use","id":"up_h","name":"Hidden","input":{}}"#);
     let stored = Turn {
         point: *points.last().unwrap(),
@@ -101,7 +101,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     let call = Block::new(r#"{"type":"tool_use","id":"toolu_1","name":"n","input":{}}"#);
     let mut suspended = earlier_turn(&key, &client, &json!([user("go"), texts(&["a "])]), "suspended");
     let shown = [Block::text("a "), call.clone()];
-    let content = AnswerContent::new(&key, shown.iter());
+    let content = AnswerContent::new(&key, &shown.iter());
     (suspended.answer, suspended.outline) = (content.exact(), content.trimmed(true));
     let saved = crate::session::store::SavedTurn {
         calls: vec![crate::session::recognize::call_digest(

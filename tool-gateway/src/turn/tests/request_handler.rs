@@ -108,7 +108,7 @@ impl RequestHandler {
     ) -> Turn {
         let (recognized, restored) = request;
         let blocks = || answer.visible.iter().map(|(block, _)| block);
-        let content = AnswerContent::new(&self.key, blocks());
+        let content = AnswerContent::new(&self.key, &blocks());
         let turns = conversation.turns.len();
         let session = recognized.session.clone();
         Turn {

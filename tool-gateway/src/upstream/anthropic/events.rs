@@ -17,6 +17,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tool_runtime::sse::{Frame, SseDecoder};
 
+use crate::off_worker::in_place;
 use crate::upstream::answer::{MessageEvent, MessageEvents, Part, TurnBody};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
@@ -122,8 +123,10 @@ impl MessageReader {
             Form::Stream(decoder) => decoder,
             Form::Whole { bytes, is_complete } => {
                 if std::mem::take(is_complete) {
-                    let text = String::from_utf8_lossy(bytes);
-                    take(match WholeMessage::parse(&text) {
+                    // The message has a copy of the bytes.
+                    let bytes = std::mem::take(bytes);
+                    let text = String::from_utf8_lossy(&bytes);
+                    take(match in_place(text.len(), || WholeMessage::parse(&text)) {
                         Some(message) => MessagePart::Whole(message),
                         None => MessagePart::Event(error_response(&text)?),
                     });
