@@ -108,9 +108,7 @@ impl Row {
         let logged: Vec<_> = self.host.iter().filter(is_logged).cloned().collect();
         let lines = std::mem::take(&mut *log.lines.lock().unwrap());
         assert_eq!(lines, logged, "the log (left), and what docs/faults.md says");
-        let request = Request::get("/metrics").body(Body::empty()).unwrap();
-        let metrics = reply::bytes(lab.send(request).await.into_body()).await;
-        let metrics = std::str::from_utf8(&metrics).unwrap();
+        let metrics = metrics(lab).await;
         // A joined turn is logged once.
         let begun = metrics
             .lines()
@@ -130,6 +128,21 @@ impl Row {
             );
         }
     }
+}
+
+/// Waits until the gateway has removed expired sessions for the first time, so that a later failure of the store is not one of
+/// that removal, too.
+pub(crate) async fn first_sweep_ends(lab: &Lab) {
+    let swept = "store_seconds_count{operation=\"remove_expired\"} 1";
+    while !metrics(lab).await.contains(swept) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+async fn metrics(lab: &Lab) -> String {
+    let request = Request::get("/metrics").body(Body::empty()).unwrap();
+    let metrics = reply::bytes(lab.send(request).await.into_body()).await;
+    String::from_utf8(metrics.to_vec()).unwrap()
 }
 
 /// Returns the number of turns in a metric about the ends of turns.

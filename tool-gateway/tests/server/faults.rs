@@ -18,7 +18,7 @@ use tool_runtime::{Context, ToolDefinition};
 use tower::ServiceExt as _;
 
 use crate::failing_store::FailingStore;
-use crate::fault_rows::{Log, Row, row};
+use crate::fault_rows::{Log, Row, first_sweep_ends, row};
 use crate::lab::{
     Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
 };
@@ -1029,6 +1029,7 @@ async fn disk_is_full() {
         let filler = directory.join("filler");
         let log = Log::start_in(&folder);
         let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway.with_store(store));
+        first_sweep_ends(&lab).await;
         // More than the file's free space, if the disk does not grow.
         let chat = chat(is_stream, &"x".repeat(1 << 20));
         let _ = std::fs::write(&filler, vec![0; 16 << 20]);
