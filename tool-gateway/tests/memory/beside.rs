@@ -41,11 +41,11 @@ fn health_is_answered_beside_a_large_request() {
         let body = Bytes::from(shape.body());
         let (answered, slowest, took) = runtime.block_on(async {
             let is_over = Arc::new(AtomicBool::new(false));
-            let (began, begin) = oneshot::channel();
+            let (started, start) = oneshot::channel();
             let large = tokio::spawn({
                 let (app, is_over) = (app.clone(), Arc::clone(&is_over));
                 async move {
-                    began.send(()).unwrap();
+                    started.send(()).unwrap();
                     let began = Instant::now();
                     let (status, _) = send(&app, body).await;
                     is_over.store(true, Ordering::SeqCst);
@@ -54,7 +54,7 @@ fn health_is_answered_beside_a_large_request() {
                 }
             });
             let beside = tokio::spawn(async move {
-                begin.await.unwrap();
+                start.await.unwrap();
                 let (mut answered, mut slowest) = (0, Duration::ZERO);
                 while !is_over.load(Ordering::SeqCst) {
                     let began = Instant::now();
@@ -84,6 +84,9 @@ fn health_is_answered_beside_a_large_request() {
     }
 }
 
+/// Builds a request and a response of so many blocks.
+type Build<'b> = &'b dyn Fn(usize) -> (String, String);
+
 /// Four times the blocks take about four times as long; in quadratic time, they would take sixteen times as long.
 #[test]
 fn blocks_of_a_message_are_handled_in_linear_time() {
@@ -96,12 +99,12 @@ fn blocks_of_a_message_are_handled_in_linear_time() {
     let streamed = |blocks: usize| {
         let mut text = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{}}}\n\n".to_owned();
         for index in 0..blocks {
-            text += &format!(
+            text.push_str(&format!(
                 "event: content_block_start\ndata: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"text\",\"text\":\"a\"}}}}\n\n"
-            );
-            text += &format!(
+            ));
+            text.push_str(&format!(
                 "event: content_block_stop\ndata: {{\"type\":\"content_block_stop\",\"index\":{index}}}\n\n"
-            );
+            ));
         }
         text + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
     };
@@ -109,7 +112,6 @@ fn blocks_of_a_message_are_handled_in_linear_time() {
     let user =
         |content: &str| format!(r#"{{"model":"m","messages":[{{"role":"user","content":{content}}}]}}"#);
     let blocks = |count: usize| list(block, (block.len() + 1) * count - 2);
-    type Build<'b> = &'b dyn Fn(usize) -> (String, String);
     let cases: [(&str, Build<'_>); 3] = [
         ("request", &|count| (user(&blocks(count)), message("[]"))),
         ("response", &|count| (user("\"a\""), message(&blocks(count)))),

@@ -1,4 +1,4 @@
-//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs` or `upstream_faults.rs`, and each test has a row.
+//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs` or `limit_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -274,7 +274,11 @@ fn code_in(cell: &str) -> Vec<String> {
 
 #[test]
 fn each_row_has_one_test_and_each_test_a_row() {
-    let source = concat!(include_str!("faults.rs"), include_str!("upstream_faults.rs"));
+    let source = concat!(
+        include_str!("faults.rs"),
+        include_str!("upstream_faults.rs"),
+        include_str!("limit_faults.rs")
+    );
     let lines: Vec<_> = source.lines().collect();
     let tests = lines
         .windows(3)

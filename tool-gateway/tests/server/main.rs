@@ -46,3 +46,4 @@ mod own_process;
 mod fault_rows;
 mod faults;
 mod upstream_faults;
+mod limit_faults;

@@ -14,11 +14,11 @@ pub(crate) struct ByteBudget {
     total: usize,
     /// Maximum number of bytes of one client.
     share: usize,
-    used: Mutex<Used>,
+    used: Mutex<UsedBytes>,
 }
 
 #[derive(Debug, Default)]
-struct Used {
+struct UsedBytes {
     total: usize,
     by_client: HashMap<Principal, usize>,
 }
@@ -42,7 +42,7 @@ impl ByteBudget {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Used> {
+    fn lock(&self) -> MutexGuard<'_, UsedBytes> {
         // No change can panic half-way.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +79,7 @@ impl Reservation {
         Ok(())
     }
 
-    fn fits(&self, used: &Used, bytes: usize) -> Result<(), OverBudget> {
+    fn fits(&self, used: &UsedBytes, bytes: usize) -> Result<(), OverBudget> {
         let of_client = used.by_client.get(&self.client).copied().unwrap_or_default();
         if of_client.saturating_add(bytes) > self.budget.share {
             return Err(OverBudget::Client);
