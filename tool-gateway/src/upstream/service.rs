@@ -30,7 +30,7 @@ use super::error::UpstreamError;
 /// use tool_gateway::upstream::{MessageEvent, MessageEvents, TurnBody, Upstream, UpstreamFuture};
 /// use tool_runtime::ToolRegistry;
 ///
-/// Echoes its request.
+/// /// Echoes its request.
 /// struct Echo;
 ///
 /// impl Upstream for Echo {
