@@ -74,17 +74,39 @@ impl<'a> Object<'a> {
     /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once. Each has the offset of
     /// its name in the text.
     pub(crate) fn last_of_each(self) -> impl Iterator<Item = (u32, Field<'a>)> {
-        let mut replaced = self.replaced().into_iter().peekable();
-        self.fields()
-            .map(move |field| (self.offset(&field), field))
-            .filter(move |(offset, _)| replaced.next_if_eq(offset).is_none())
+        let few = self.few_fields().map(|fields| {
+            let is_last = |index: usize, field: &Field<'a>| {
+                let later = fields.iter().skip(index + 1);
+                later.into_iter().all(|later| later.cmp_name(field).is_ne())
+            };
+            let last = fields
+                .iter()
+                .enumerate()
+                .filter(|(index, field)| is_last(*index, field));
+            last.map(|(_, field)| (self.offset(field), *field))
+                .collect::<Vec<_>>()
+        });
+        let many = few.is_none().then(|| {
+            let mut replaced = self.replaced().into_iter().peekable();
+            self.fields()
+                .map(move |field| (self.offset(&field), field))
+                .filter(move |(offset, _)| replaced.next_if_eq(offset).is_none())
+        });
+        few.into_iter().flatten().chain(many.into_iter().flatten())
+    }
+
+    /// Returns the fields of a short text with few fields, which are in memory at less cost than a second look at the text.
+    fn few_fields(self) -> Option<Vec<Field<'a>>> {
+        const FEW: usize = 16;
+        let fields: Vec<_> = self.fields().take(FEW + 1).collect();
+        (fields.len() <= FEW).then_some(fields)
     }
 
     /// Returns the offsets of the fields in the order of their names, and in their own order among fields of one name.
     fn sorted(self) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(self.capacity());
         offsets.extend(self.fields().map(|field| self.offset(&field)));
-        let order = |left: u32, right: u32| Some(self.at(left)?.cmp_name(&self.at(right)?));
+        let order = |left: u32, right: u32| self.cmp_names(left, right);
         offsets.sort_unstable_by(|left, right| {
             let order = order(*left, *right).unwrap_or(Ordering::Equal);
             order.then_with(|| left.cmp(right))
@@ -94,10 +116,20 @@ impl<'a> Object<'a> {
 
     /// Returns the fields in the order in which RFC 8785 writes them, and the last one of repeated fields.
     pub(crate) fn sorted_fields(self) -> impl Iterator<Item = Field<'a>> {
-        let mut sorted = self
-            .sorted()
+        let few = self.few_fields().map(|mut fields| {
+            // Stable: the last one of repeated fields is the last of its name.
+            fields.sort_by(Field::cmp_name);
+            fields
+        });
+        let many = few.is_none().then(|| {
+            self.sorted()
+                .into_iter()
+                .filter_map(move |offset| self.at(offset))
+        });
+        let mut sorted = few
             .into_iter()
-            .filter_map(move |offset| self.at(offset))
+            .flatten()
+            .chain(many.into_iter().flatten())
             .peekable();
         std::iter::from_fn(move || {
             loop {
@@ -120,6 +152,12 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Compares the names at two offsets.
+    pub(super) fn cmp_names(self, left: u32, right: u32) -> Option<Ordering> {
+        let name = |offset: u32| Field::name_at(self.0, usize::try_from(offset).ok()?);
+        Some(name(left)?.cmp_name(&name(right)?))
+    }
+
     /// Returns the field at an offset.
     pub(crate) fn at(self, offset: u32) -> Option<Field<'a>> {
         Field::at(self.0, usize::try_from(offset).ok()?)
@@ -133,7 +171,7 @@ impl<'a> Object<'a> {
     /// Returns the offsets of the fields that a later one replaces, in their order.
     fn replaced(self) -> Vec<u32> {
         let sorted = self.sorted();
-        let is_equal = |left: u32, right: u32| Some(self.at(left)?.cmp_name(&self.at(right)?).is_eq());
+        let is_equal = |left: u32, right: u32| Some(self.cmp_names(left, right)?.is_eq());
         let pairs = sorted.iter().zip(sorted.iter().skip(1));
         let mut replaced: Vec<_> = pairs
             .filter(|(field, next)| is_equal(**field, **next) == Some(true))

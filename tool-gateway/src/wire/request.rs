@@ -94,10 +94,7 @@ impl MessagesRequest {
         let mut fields: Vec<_> = Vec::with_capacity(self.fields.len());
         fields.extend(self.settings_offsets());
         let object = self.object();
-        fields.sort_unstable_by(|left, right| {
-            let order = || Some(object.at(*left)?.cmp_name(&object.at(*right)?));
-            order().unwrap_or(Ordering::Equal)
-        });
+        fields.sort_unstable_by(|left, right| object.cmp_names(*left, *right).unwrap_or(Ordering::Equal));
         fields.into_iter().filter_map(move |offset| object.at(offset))
     }
 

@@ -69,6 +69,15 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Reads the name that begins at an offset of an object's text. The value is left out, since a look at it takes as long as its text.
+    pub(super) fn name_at(object: &'a str, offset: usize) -> Option<Self> {
+        let mut rest = object.get(offset..)?;
+        Some(Self {
+            name: take_value(&mut rest)?,
+            value: "",
+        })
+    }
+
     /// Reads the field whose name begins at an offset of an object's text.
     pub(super) fn at(object: &'a str, offset: usize) -> Option<Self> {
         let rest = object.get(offset..)?;
