@@ -78,7 +78,7 @@ fn assert_peaks(rows: &[(String, u16, f64, f64)]) {
 
 /// Blocks, messages and tools are capped: a body of more of them is refused, and takes as little.
 #[test]
-fn request_takes_at_most_eight_times_its_body() {
+fn request_takes_a_small_multiple_of_its_body() {
     let _alone = alone();
     let mut rows = Vec::new();
     for shape in Shape::all() {
@@ -99,7 +99,7 @@ fn request_takes_at_most_eight_times_its_body() {
 }
 
 #[test]
-fn response_takes_at_most_eight_times_its_body() {
+fn response_takes_a_small_multiple_of_its_body() {
     let _alone = alone();
     let mut rows = Vec::new();
     for item in [
