@@ -8,7 +8,7 @@ fn prepare(schema: &Value, sent: &Value, policy: Policy) -> ToolCallRequest {
     dynamic_tool::prepare(&dynamic_tool::registry(schema), sent.to_string(), policy)
 }
 
-/// Builds a tool with one optional argument.
+/// Returns the schema of an object with the optional property `x`.
 fn only(schema: &Value) -> Value {
     json!({ "type": "object", "properties": { "x": schema } })
 }
@@ -336,7 +336,7 @@ fn assertions_tell_alternatives_apart() {
     );
 }
 
-/// Assertions of `propertyNames` count in a match, like all others.
+/// A value matches an alternative only if its keys satisfy the assertions of `propertyNames`.
 #[test]
 fn assertions_of_names_tell_alternatives_apart() {
     let map = |names: Value| json!({ "type": "object", "propertyNames": names, "additionalProperties": { "type": "integer" } });

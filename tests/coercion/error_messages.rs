@@ -6,7 +6,7 @@ use tool_runtime::{Policy, ToolCall, ToolRegistry};
 
 use crate::coercion::typed;
 
-/// Returns the text of the answer to a call of a typed tool.
+/// Returns the text of the result of a call of a typed tool.
 async fn answer(registry: &ToolRegistry, name: &str, input: &str) -> String {
     let result = registry.execute_tool("id", name, input).await;
     result.text().unwrap_or_default().to_owned()

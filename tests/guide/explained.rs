@@ -1,4 +1,4 @@
-//! The tables of the chapter explain an expansion completely. When the macro's output changes, the test names the outdated row, and the
+//! Tests that the tables of chapter 12 of the guide explain the whole expansion. When the macro's output changes, the test names the outdated row, and the
 //! code that no row explains.
 
 use crate::text;
@@ -25,7 +25,7 @@ fn explained_keys_are_in_the_expansion() {
     unexplained(&snapshot, &rows("| a real tool's expansion |"));
 }
 
-/// For related functions, only the differing code.
+/// The table for a family of functions explains only the code that differs.
 #[test]
 fn explained_methods_are_in_the_expansion() {
     let snapshot = text("tool-macros/tests/expansion/methods.expanded.rs");
@@ -48,7 +48,7 @@ fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
     left
 }
 
-/// White space and commas after a last item depend on the length of a line.
+/// Removes white space and trailing commas, which depend on the line length.
 fn bare(code: &str) -> String {
     let code: String = code.split_whitespace().collect();
     code.replace(",)", ")").replace(",}", "}")

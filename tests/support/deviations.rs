@@ -1,15 +1,16 @@
-//! Deviations from JSON, applied one at a time to the correct text of calls and code. A deviation is sure if it has one plausible reading,
-//! and must be refused if every reading would be a guess.
+//! Deviations from JSON, applied one at a time to the correct text of calls and code. A deviation is unambiguous if it has one
+//! plausible reading. Ambiguous deviations must be rejected.
 
 use super::judge::Tree;
 use super::random::Random;
 use super::written::{Style, json, repr, repr_in_single_quotes};
 
-/// Spelling of a text that is not JSON.
+/// Output format: JSON, or JSON with deviations.
 #[derive(Clone, Copy)]
 struct Spelling {
-    /// Quotes around values, and around keys; `None` for keys without quotes.
+    /// Quotes around values.
     value_quotes: [&'static str; 2],
+    /// Quotes around keys; `None` for keys without quotes.
     key_quotes: Option<[&'static str; 2]>,
     /// Characters that are not escaped in values.
     raw: &'static str,
@@ -19,7 +20,7 @@ struct Spelling {
     colon: &'static str,
     literals: [&'static str; 3],
     brackets: [[&'static str; 2]; 2],
-    /// Comment after a comma, at the end of the line. Lines are broken if the comment is not empty.
+    /// Comment after a comma, at the end of the line. A line comment needs `indent`.
     comment: &'static str,
     /// Indentation of a line in a text with several lines.
     indent: Option<&'static str>,
@@ -461,7 +462,7 @@ pub const SURE: [Deviation; 53] = [
         )
     }),
     ("unescaped backslashes", |tree, json| {
-        // No escape of JSON is present, and other backslashes do not begin an escape.
+        // Every backslash must be literal: none may begin an escape.
         let letters = |text: &str| {
             let mut parts = text.split('\\').skip(1);
             parts.all(|part| part.starts_with(|next: char| !"\"\\/bfnrtuxUNav01234567'".contains(next)))

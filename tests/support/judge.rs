@@ -1,5 +1,5 @@
 //! An exact parser of JSON texts, which keeps order, duplicate keys, texts of numbers and lone surrogates. Two texts have equal trees only
-//! if no information was lost between them. The parser is strict, and independent of the tested one.
+//! if they contain the same information. The parser is strict, and independent of the tested one.
 
 /// A value with its exact text.
 #[derive(Debug, Clone, PartialEq, Eq)]

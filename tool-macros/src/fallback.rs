@@ -36,7 +36,7 @@ pub(crate) fn fallback(rejected: &Rejected) -> TokenStream {
     }
 }
 
-/// Returns expressions for which the compiler checks the types of the valid parts in the same build.
+/// Returns expressions that make the compiler check the types of the valid parts in the same build.
 pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
     let params = parts.params.iter().map(|param| self::param(param, rt));
     let output = parts.output.as_ref();
@@ -45,7 +45,8 @@ pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Returns a closure that responds with a value of the output's type, if a closure can have that type.
+/// Returns a closure that responds with a value of the output's type, if a parameter of a closure can have
+/// that type.
 fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     let ty = output.ty.as_ref().filter(|ty| types::is_closed(ty))?;
     let span = types::name_span(ty);
@@ -54,7 +55,8 @@ fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     Some(quote!(|#value: #ty| #response))
 }
 
-/// Returns the function with declarations of undeclared lifetimes in its parameters: the borrows were reported.
+/// Returns the function with its undeclared lifetimes declared. The borrows already have an error, so rustc must not add
+/// another.
 fn with_lifetimes(function: &Function) -> Function {
     let mut function = function.clone();
     for lifetime in function

@@ -1,5 +1,5 @@
-//! An HTTP/1.1 connection, read by whole messages. The load generator and the upstream use this small implementation, since their processor
-//! time is missing from the measured proxy on two cores.
+//! An HTTP/1.1 connection that reads one message at a time. The load generator and the upstream use this small implementation, since they
+//! share two cores with the measured proxy and must use little processor time.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! The gateway's upstream client, compared with reqwest and a bare hyper-util client, in one run. Writes Markdown to standard output.
 //!
-//! `cargo run --release` runs all sections; names of sections select them.
+//! `cargo run --release` runs all sections, or only the sections named as arguments.
 
 mod server;
 mod clients;

@@ -19,14 +19,13 @@ const MAX_TOKENS: usize = 1_000;
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
-    // A text has lost its beginning if it begins with an unmatched bracket, or if one follows `[1]` or `{}` at its
-    // end.
+    // An unmatched closing bracket at the beginning, or after `[1]` or `{}` at the end, means that the beginning is missing.
     let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
     let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
     if is_first || is_last && !begins_with_member(&text) {
         return None;
     }
-    // Passed bytes do not change.
+    // Bytes that were already emitted cannot change.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
     let (code, what) = if edit.inserts {
@@ -55,7 +54,7 @@ fn begins_with_member(text: &str) -> bool {
     contents.is_some_and(|contents| !contents.trim_start_matches(SPACE).starts_with('}'))
 }
 
-/// A token as the shortest JSON token of its kind, and its span.
+/// Kind of a token, written as the shortest JSON token of that kind, with the token's span.
 struct Token<'t> {
     kind: &'t str,
     begin: usize,
@@ -136,7 +135,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
             if found.as_ref().is_some_and(|(_, other)| *other != text) {
                 return None;
             }
-            // The last of the equivalent edits, since passed bytes do not change.
+            // The last of the equivalent edits, since bytes that were already emitted cannot change.
             found = Some((BracketEdit { at, bracket, inserts }, text));
         }
     }

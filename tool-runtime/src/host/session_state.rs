@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// use tool_runtime::serde::{Deserialize, Serialize};
 /// use tool_runtime::{SessionState, tool};
 ///
-/// /// How often the bell was rung.
+/// /// Number of times the bell was rung.
 /// #[derive(Default, Serialize, Deserialize)]
 /// # #[serde(crate = "tool_runtime::serde")]
 /// struct Rings(u32);
@@ -51,8 +51,8 @@ impl<T> SessionState<T> {
     /// Waits for the other calls that use the value, and locks it until the guard is dropped.
     ///
     /// The guard is not `Send`: a tool that holds it across an `.await` does not compile, so a call never holds the
-    /// lock while it waits for another call. A panic with the guard keeps the current value: change related fields in
-    /// a single assignment.
+    /// lock while it waits for another call. A panic does not poison the lock, and the value keeps partial changes:
+    /// assign related fields in one statement.
     pub fn lock(&self) -> SessionStateGuard<'_, T> {
         SessionStateGuard(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

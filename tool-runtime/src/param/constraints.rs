@@ -44,7 +44,8 @@ impl<T> Param<T> {
 type Declared<P> = <P as Unwrapped<<P as Inner>::Type>>::Param;
 
 impl<T: Parameter> Param<T> {
-    /// Sets the value of a missing argument: `default = ..`. Created for each call; validated once, at registration.
+    /// Sets the value of a missing argument: `default = ..`. The value is created for each call, and validated
+    /// once, at registration.
     #[must_use]
     pub fn default<By>(self, make: fn() -> T::Value) -> Self
     where
@@ -53,7 +54,7 @@ impl<T: Parameter> Param<T> {
         T::with_default(self, make)
     }
 
-    /// Sets the limits of a number: `range = a..=b`, or another form with at least one end.
+    /// Sets the limits of a number: `range = a..=b`, or another range with at least one bound.
     #[must_use]
     pub fn range(self, range: impl Limits<T::Bound>) -> Self
     where
@@ -68,8 +69,8 @@ impl<T: Parameter> Param<T> {
             .with_limit(keyword, max)
     }
 
-    /// Sets the limits of a length: `length = a..=b`, of a string in characters, of a list in items, of a map in
-    /// entries.
+    /// Sets the limits of a length: `length = a..=b`. The length is the number of characters of a string, items of a list or
+    /// entries of a map.
     #[must_use]
     pub fn length(self, length: impl Limits<T::Length>) -> Self
     where
@@ -188,7 +189,7 @@ impl<T: Parameter + Never> ToJson<Infallible> for T {
     }
 }
 
-/// Limits of a `range` or a `length`: a Rust range with ends of type `B`.
+/// Limits of a `range` or a `length`: a Rust range with bounds of type `B`.
 #[diagnostic::on_unimplemented(
     message = "mismatched type of the limits: expected `{B}`",
     label = "expected a range of `{B}`",

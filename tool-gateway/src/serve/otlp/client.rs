@@ -22,7 +22,7 @@ pub(super) struct OtlpClient {
     timeout: Duration,
 }
 
-/// Maximum size of a collector's answer in bytes.
+/// Maximum size of a collector's response in bytes.
 const MAX_ANSWER: usize = 4 << 20;
 
 impl OtlpClient {

@@ -80,7 +80,7 @@ async fn conforms(store: &dyn SessionStore) {
     let session = store.session(&first.session).await.unwrap().unwrap();
     assert_eq!((&session.id, &session.state), (&first.session, &first.state));
 
-    // Branches with one visible history are two turns, the oldest first; other points have other turns.
+    // Two branches with the same visible history are two turns, oldest first. A look-up returns only the turns of its points.
     save(store, turn("2", "b", "one")).await;
     save(store, turn("3", "a", "two")).await;
     assert_eq!(ids(store, "one").await, ["suspended-1", "2"]);
@@ -102,7 +102,7 @@ async fn conforms(store: &dyn SessionStore) {
 
     assert_eq!(known(store).await, ["a", "b"]);
 
-    // Durable stores also have the progress of a request: segments in order, and a new log in place of an earlier one.
+    // Durable stores also save the progress of a request. Segments keep their order. A new log replaces the previous log.
     if store.is_durable() {
         let (client, request) = (digest("a"), digest("request"));
         let append = async |at: u64, segment: &str| {
@@ -165,8 +165,8 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
 /// Expiration times in a file are whole seconds.
 const TTL: Duration = Duration::from_secs(2);
 
-/// A session is kept for a time after its latest turn, with all of its turns, and longer if the turn waits for the client. Only a turn
-/// renews a session.
+/// A session and all of its turns expire one TTL after its latest turn. A turn that waits for the client extends this time. Only a
+/// turn renews a session.
 async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     save_with(store, turn("1", "read", "1"), &["call"], &["key"]).await;
     save(store, turn("2", "continued", "2")).await;
@@ -208,7 +208,7 @@ async fn no_store_lets_a_client_displace_what_others_need() {
     keeps_turns_of_other_clients(&file).await;
 }
 
-/// Uses limits of 40,000 bytes for each client and 60,000 bytes for all clients.
+/// Expects a store with limits of 40,000 bytes per client and 60,000 bytes in total.
 async fn keeps_turns_of_other_clients(store: &dyn SessionStore) {
     save_with(store, turn("suspended-1", "ada/1", "waits"), &["call"], &[]).await;
     let large = |id: &str, session: &str, bytes: usize| {

@@ -1,4 +1,4 @@
-//! Encodes events of Anthropic's Messages.
+//! Encodes events of Anthropic's Messages API.
 
 use super::event::AnthropicEvent;
 use crate::sse::Event;

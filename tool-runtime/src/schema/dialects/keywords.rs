@@ -215,7 +215,7 @@ impl CorrectedSchema<'_> {
             self.keywords.shift_remove("required");
             self.warn(
                 "required",
-                "a boolean was left out; expected a list of property names",
+                "a boolean was ignored; expected a list of property names",
             );
         }
         let is_list = |required: &Value| required.is_array();
@@ -247,7 +247,7 @@ impl CorrectedSchema<'_> {
                 }
                 "`true` was read as an item of the object's `required`"
             } else {
-                "`false` was left out; the object's `required` lists the required properties"
+                "`false` was ignored; the object's `required` lists the required properties"
             };
             self.warn_at(&["properties", &name, "required"], reason);
         }
@@ -273,7 +273,7 @@ impl CorrectedSchema<'_> {
                 (true, _) => continue,
                 (false, _) => {
                     self.keywords.shift_remove(exclusive);
-                    "`false` was left out; expected the limit itself".to_owned()
+                    "`false` was ignored; expected a number".to_owned()
                 }
             };
             self.warn(exclusive, reason);

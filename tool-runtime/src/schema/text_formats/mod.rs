@@ -10,7 +10,7 @@ mod email;
 #[cfg(feature = "format-assertion")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Whether a `format` is enforced, or only shown to the model.
+/// Policy for `format`: enforced, or only shown to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FormatPolicy {
     #[default]
@@ -20,7 +20,7 @@ pub(crate) enum FormatPolicy {
 }
 
 impl FormatPolicy {
-    /// Returns whether a text of another format is an error.
+    /// Returns whether a string that violates its `format` is an error.
     pub(crate) fn is_enforced(self) -> bool {
         match self {
             Self::Shown => false,
@@ -73,7 +73,7 @@ impl TextFormat {
         }
     }
 
-    /// Returns whether a text may have this format: nothing contradicts it without the checks.
+    /// Returns `true`: formats are not checked without the feature `format-assertion`.
     #[cfg(not(feature = "format-assertion"))]
     #[allow(clippy::unused_self, reason = "with the feature, the format decides")]
     pub(crate) fn matches(self, _: &str) -> bool {
