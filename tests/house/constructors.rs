@@ -2,7 +2,7 @@
 
 use syn::Item;
 
-use crate::sources::{CRATES, Module, shown, visit_items, visit_signatures};
+use crate::sources::{functions_of_crates, visit_items, visit_signatures};
 
 /// Collects the functions without `self` that are named `of` or `of_…`.
 fn collect(item: &Item, found: &mut Vec<String>) {
@@ -16,18 +16,7 @@ fn collect(item: &Item, found: &mut Vec<String>) {
 
 #[test]
 fn no_constructor_is_named_of() {
-    let mut wrong = Vec::new();
-    for name in CRATES {
-        Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
-            let mut functions = Vec::new();
-            module.visit_items(&mut |item| collect(item, &mut functions));
-            wrong.extend(
-                functions
-                    .iter()
-                    .map(|function| format!("`{function}`: {}", shown(&module.file))),
-            );
-        });
-    }
+    let wrong = functions_of_crates(collect);
     assert!(
         wrong.is_empty(),
         "a function is named `of`; name a constructor `new`, `from_…` or `with_…`, another function by its result:\n  {}",

@@ -164,6 +164,23 @@ fn declared(tokens: &TokenStream) -> Vec<(String, Option<String>)> {
     found
 }
 
+/// Returns the functions of all crates that `collect` finds, each with its file.
+pub fn functions_of_crates(collect: impl Fn(&Item, &mut Vec<String>)) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in CRATES {
+        Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
+            let mut functions = Vec::new();
+            module.visit_items(&mut |item| collect(item, &mut functions));
+            found.extend(
+                functions
+                    .iter()
+                    .map(|function| format!("`{function}`: {}", shown(&module.file))),
+            );
+        });
+    }
+    found
+}
+
 /// Returns all files below a directory with this extension, sorted, without build output and version control.
 pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

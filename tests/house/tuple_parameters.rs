@@ -3,7 +3,7 @@
 
 use syn::{FnArg, Item, Pat, Signature, Type};
 
-use crate::sources::{CRATES, Module, shown, visit_items, visit_signatures};
+use crate::sources::{functions_of_crates, visit_items, visit_signatures};
 
 /// Collects the functions with a tuple as a parameter.
 fn collect(item: &Item, found: &mut Vec<String>) {
@@ -40,18 +40,7 @@ fn is_tuple(parameter: &Type) -> bool {
 
 #[test]
 fn functions_have_no_tuple_parameters() {
-    let mut wrong = Vec::new();
-    for name in CRATES {
-        Module::of_crate(name).walk(&mut Vec::new(), &mut |_, module| {
-            let mut functions = Vec::new();
-            module.visit_items(&mut |item| collect(item, &mut functions));
-            wrong.extend(
-                functions
-                    .iter()
-                    .map(|function| format!("`{function}`: {}", shown(&module.file))),
-            );
-        });
-    }
+    let wrong = functions_of_crates(collect);
     assert!(
         wrong.is_empty(),
         "a tuple is a parameter; write a struct with a name, or one parameter for each part:\n  {}",
