@@ -8,7 +8,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::sources::{CRATES, files, read, root, shown};
 
 /// Banned words, with the words to write instead.
-const BANNED: [(&str, &str); 54] = [
+const BANNED: [(&str, &str); 53] = [
     ("absent", "`missing`"),
     ("alike", "what the test shows"),
     ("anybody", "who: `host`, `model`, `user`"),
@@ -37,7 +37,6 @@ const BANNED: [(&str, &str); 54] = [
     ("noise", "`redundant`"),
     ("nought", "`zero`"),
     ("overheard", "`logged`"),
-    ("refusal", "`error` or `rejection`"),
     ("rigor", "`mode`"),
     ("ruling", "`coercion`"),
     ("say", "`write`, `push` or `describe`"),

@@ -122,12 +122,16 @@ impl Settings {
                 (settings, Mistakes::in_file(path_text, lines, mistakes))
             }
         };
-        settings.set_environment(&mut mistakes);
         settings.set_options(options, &mut mistakes);
+        settings.set_environment(&mut mistakes);
         Ok((settings, mistakes))
     }
 
     fn set_environment(&mut self, mistakes: &mut Mistakes) {
+        // This variable names a server of the Messages API, and in the shell of a client this gateway.
+        if self.upstream.kind() == UpstreamKind::OpenAi {
+            return;
+        }
         let url = env::var("ANTHROPIC_BASE_URL").ok().filter(|url| !url.is_empty());
         if let (None, Some(url)) = (&self.upstream.url, url) {
             self.upstream.url = Some(url);
@@ -138,7 +142,7 @@ impl Settings {
     fn set_options(&mut self, options: &ServeOptions, mistakes: &mut Mistakes) {
         let upstream = &mut self.upstream;
         match (options.upstream_kind, &options.script, &options.upstream) {
-            (Some(UpstreamKind::Anthropic), Some(_), _) => {
+            (Some(UpstreamKind::Anthropic | UpstreamKind::OpenAi), Some(_), _) => {
                 mistakes.add_elsewhere("--script is for --upstream-kind script; leave one of the two out");
             }
             (Some(UpstreamKind::Script), _, Some(_)) => {
@@ -148,11 +152,13 @@ impl Settings {
             }
             (Some(kind), ..) => upstream.kind = Some(kind),
             (None, Some(_), _) => upstream.kind = Some(UpstreamKind::Script),
-            (None, None, Some(_)) => upstream.kind = Some(UpstreamKind::Anthropic),
-            (None, None, None) => {}
+            (None, None, Some(_)) if upstream.kind() == UpstreamKind::Script => {
+                upstream.kind = Some(UpstreamKind::Anthropic);
+            }
+            (None, None, _) => {}
         }
         let is_kind_set = options.upstream_kind.is_some() || options.upstream.is_some();
-        if is_kind_set && upstream.kind == Some(UpstreamKind::Anthropic) {
+        if is_kind_set && upstream.kind() != UpstreamKind::Script {
             // The options replace the kind that the file's script belongs to.
             upstream.script = None;
         }

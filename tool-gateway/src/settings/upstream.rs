@@ -13,6 +13,7 @@ use super::values;
 use super::variable_name::VariableName;
 use crate::upstream::Upstream;
 use crate::upstream::anthropic::AnthropicUpstream;
+use crate::upstream::openai::OpenAiUpstream;
 use crate::upstream::script::ScriptUpstream;
 
 /// The section `upstream`.
@@ -51,6 +52,9 @@ pub(crate) enum UpstreamAuth {
 /// Variable with the key that is used without `key_env`.
 const DEFAULT_KEY: &str = "ANTHROPIC_API_KEY";
 
+/// Variable with the key of an upstream `openai` without `key_env`.
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
 /// Variable with a key that is sent as `authorization: Bearer`, as Anthropic's SDKs send its value.
 const AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 
@@ -61,6 +65,10 @@ pub(super) const DEFAULT_URL: &str = "https://api.anthropic.com";
 pub(crate) enum UpstreamKind {
     /// A server of the Messages API
     Anthropic,
+    /// A server of `OpenAI`'s Chat Completions, such as vLLM, llama.cpp or Ollama
+    #[value(name = "openai")]
+    #[serde(rename = "openai")]
+    OpenAi,
     /// Answers from a file, or a built-in conversation: no key is needed
     Script,
 }
@@ -103,6 +111,10 @@ impl UpstreamSettings {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
+            UpstreamKind::OpenAi => match self.openai(listen, mistakes).await {
+                Some(upstream) => Arc::new(upstream),
+                None => Arc::new(ScriptUpstream::embedded()),
+            },
         }
     }
 
@@ -132,20 +144,54 @@ impl UpstreamSettings {
     }
 
     async fn anthropic(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Option<AnthropicUpstream> {
+        let url = self.url.as_deref().unwrap_or(DEFAULT_URL);
+        let (variable, key, is_bearer) = self.key();
+        let upstream = self.server(url, &variable, key, listen, mistakes).await?;
+        Some(if is_bearer {
+            upstream.with_bearer_auth()
+        } else {
+            upstream
+        })
+    }
+
+    async fn openai(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Option<OpenAiUpstream> {
+        let Some(url) = self.url.as_deref() else {
+            mistakes.add(
+                &["upstream", "url"],
+                "missing for `kind = \"openai\"`; name the server, such as http://localhost:8000, or write --upstream",
+            );
+            return None;
+        };
+        let variable = if self.key_env == VariableName::from(DEFAULT_KEY) {
+            VariableName::from(OPENAI_KEY)
+        } else {
+            self.key_env.clone()
+        };
+        let key = variable.value();
+        let server = self.server(url, &variable, key, listen, mistakes).await?;
+        Some(OpenAiUpstream::over(server.with_bearer_auth()))
+    }
+
+    /// Builds the connection to a server. `variable` is the source of the key.
+    async fn server(
+        &self,
+        url: &str,
+        variable: &VariableName,
+        key: Option<String>,
+        listen: SocketAddr,
+        mistakes: &mut Mistakes,
+    ) -> Option<AnthropicUpstream> {
         if self.script.is_some() {
             mistakes.add(
                 &["upstream", "script"],
                 "only for `kind = \"script\"`; leave one of the two out",
             );
         }
-        let url = self.url.as_deref().unwrap_or(DEFAULT_URL);
         if let Err(error) = AnthropicUpstream::check(url) {
             mistakes.add(&["upstream", "url"], error);
             return None;
         }
-        let (variable, key, is_bearer) = self.key();
         let upstream = match AnthropicUpstream::new(url, key.map(SecretString::from)) {
-            Ok(upstream) if is_bearer => upstream.with_bearer_auth(),
             Ok(upstream) => upstream,
             Err(error) => {
                 mistakes.add_elsewhere(format_args!("{variable}: {error}"));

@@ -8,6 +8,7 @@ use axum::body::Body;
 use futures_core::Stream;
 
 use super::error::UpstreamError;
+use crate::wire::block::Block;
 use crate::wire::event::StreamEvent;
 use crate::wire::message::WholeMessage;
 
@@ -52,6 +53,8 @@ pub struct MessageEvent(pub(crate) Part);
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     Event(StreamEvent),
+    /// A whole block between the events of a stream: a call, which leaves when it is complete.
+    Block(Block),
     Whole(WholeMessage),
     KeepAlive,
 }

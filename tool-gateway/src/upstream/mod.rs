@@ -7,11 +7,13 @@ pub(crate) mod transport;
 pub(crate) mod answer;
 pub(crate) mod anthropic;
 mod service;
+pub(crate) mod openai;
 pub mod script;
 
 pub use answer::{MessageEvent, MessageEvents, TurnBody};
 pub use anthropic::AnthropicUpstream;
 pub use error::UpstreamError;
+pub use openai::OpenAiUpstream;
 pub use script::ScriptUpstream;
 pub use service::{Upstream, UpstreamFuture};
 pub use transport::invalid::InvalidUpstream;

@@ -9,7 +9,7 @@ use serde::ser::{Error as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::object::{Change, Object, push_string, set_field};
+use super::object::{Change, Object, push_name, push_string, set_field};
 use super::walk;
 
 /// A content block as JSON text, borrowed from the body that has it.
@@ -184,6 +184,25 @@ impl Block {
             text,
             raw_input: None,
         }
+    }
+
+    /// Creates a call. `arguments` is the text of the model, which may be no JSON object.
+    pub(crate) fn call(id: &str, name: &str, arguments: &str) -> Self {
+        let mut json = r#"{"type":"tool_use""#.to_owned();
+        for (field, value) in [("id", id), ("name", name)] {
+            push_name(&mut json, field);
+            push_string(&mut json, value);
+        }
+        let trimmed = arguments.trim();
+        let is_object = Object::parse(trimmed).is_ok();
+        push_name(&mut json, "input");
+        json.push_str(if is_object { trimmed } else { "{}" });
+        json.push('}');
+        let block = Self::new(json);
+        if is_object || trimmed.is_empty() {
+            return block;
+        }
+        block.with_raw_input(arguments.to_owned())
     }
 
     /// Creates a call whose arguments are not a JSON object.

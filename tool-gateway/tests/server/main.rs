@@ -31,6 +31,7 @@ mod sessions;
 mod session_state;
 mod pass_through;
 mod translated;
+mod openai;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -78,6 +78,7 @@ impl UpstreamEvents {
                         }
                     }));
                 }
+                Part::Block(block) => return Ok(Some(Event::Block(block))),
                 Part::Whole(message) => whole.extend(whole_message(message)),
                 Part::KeepAlive => {}
             }

@@ -1,0 +1,142 @@
+//! The upstream `openai`: any server of `OpenAI`'s Chat Completions, behind the Messages API.
+//!
+//! A turn's request is [translated](request) to a request of Chat Completions; the chunks of the response are [read](response) as the events
+//! of the Messages API. The translator knows no sessions: the gateway drives all turns of this upstream, and keeps their true messages in the
+//! form of the Messages API.
+
+// A module uses only modules that are declared before it.
+mod profile;
+mod response;
+mod request;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use secrecy::SecretString;
+
+use self::profile::Profile;
+use self::request::ChatTurn;
+use super::answer::TurnBody;
+use super::anthropic::AnthropicUpstream;
+use super::error::UpstreamError;
+use super::service::{Upstream, UpstreamFuture};
+use super::transport::invalid::InvalidUpstream;
+use crate::wire::error::ApiError;
+use crate::wire::request::MessagesRequest;
+
+/// A server of Chat Completions, such as vLLM, `SGLang`, llama.cpp, Ollama, or a provider with such an API.
+///
+/// Requests have no headers of the client but `traceparent`. With a key, they have `authorization: Bearer`.
+///
+/// ```
+/// use tool_gateway::upstream::{OpenAiUpstream, Upstream as _};
+///
+/// let upstream = OpenAiUpstream::new("http://localhost:8000", None)?;
+/// assert_eq!(upstream.name(), "http://localhost:8000");
+/// assert!(!upstream.passes_messages());
+/// # Ok::<(), tool_gateway::upstream::InvalidUpstream>(())
+/// ```
+#[derive(Debug)]
+pub struct OpenAiUpstream<U = AnthropicUpstream> {
+    server: U,
+    chat_path: Uri,
+    profile: Profile,
+}
+
+/// Path of Chat Completions.
+const CHAT_PATH: &str = "/v1/chat/completions";
+
+impl OpenAiUpstream {
+    /// Creates an upstream from a base URL, which is the URL of the server without `/v1/chat/completions`, and the key, which is sent as
+    /// `authorization: Bearer`.
+    pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
+        let server = AnthropicUpstream::new(base_url, api_key)?.with_bearer_auth();
+        Ok(Self::over(server))
+    }
+}
+
+impl<U: Upstream> OpenAiUpstream<U> {
+    /// Creates an upstream that [sends](Upstream::send) the requests of Chat Completions to another one.
+    pub fn over(server: U) -> Self {
+        Self {
+            server,
+            chat_path: Uri::from_static(CHAT_PATH),
+            profile: Profile::default(),
+        }
+    }
+
+    /// Returns the request of Chat Completions, with no header of the client but [`FORWARDED`].
+    fn chat_request(&self, client: &HeaderMap, body: String) -> Request<Bytes> {
+        let mut request = Request::new(body.into());
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.chat_path.clone();
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for name in &FORWARDED {
+            if let Some(value) = client.get(name) {
+                headers.insert(name, value.clone());
+            }
+        }
+        request
+    }
+
+    async fn answer(&self, request: Request<Bytes>) -> Result<Response<TurnBody>, UpstreamError> {
+        let (head, body) = request.into_parts();
+        let turn = match translated(&body, &self.profile) {
+            Ok(turn) => turn,
+            Err(error) => return Ok(refused(&error)),
+        };
+        let ChatTurn {
+            body,
+            response: expected,
+        } = turn;
+        let response = self.server.send(self.chat_request(&head.headers, body)).await?;
+        response::turn_body(response, expected).await
+    }
+}
+
+/// Headers of the client's request that are forwarded.
+const FORWARDED: [HeaderName; 2] = [
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("x-tool-gateway-hop"),
+];
+
+fn translated(body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
+    let body = std::str::from_utf8(body)
+        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
+    request::translate(&MessagesRequest::parse(body)?, profile)
+}
+
+/// Returns the response to a request that the upstream is not asked.
+fn refused(error: &ApiError) -> Response<TurnBody> {
+    let mut response = Response::new(TurnBody::Error(Body::from(error.body().to_string())));
+    *response.status_mut() = error.status;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+impl<U: Upstream> Upstream for OpenAiUpstream<U> {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        self.server.send(request)
+    }
+
+    fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
+        self.server.send_stream(request)
+    }
+
+    fn has_credentials(&self) -> bool {
+        self.server.has_credentials()
+    }
+
+    fn turn(&self, request: Request<Bytes>) -> UpstreamFuture<'_, TurnBody> {
+        Box::pin(self.answer(request))
+    }
+
+    fn passes_messages(&self) -> bool {
+        false
+    }
+
+    fn name(&self) -> String {
+        self.server.name()
+    }
+}
