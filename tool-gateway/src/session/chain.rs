@@ -13,6 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::canonical;
 use super::canonical_text::CanonicalText;
 use super::principal::Principal;
+use crate::wire::block::BlockText;
+use crate::wire::message::Message;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
@@ -238,56 +240,112 @@ impl ChainKey {
     }
 }
 
-/// Consecutive messages of one role.
+/// Consecutive messages of one role. Small, since a request may have as many groups as messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) role: Role,
-    /// Indexes of the messages in the request.
-    pub(crate) messages: Vec<usize>,
-    /// Canonical content of the last group, if its role is `assistant`; otherwise empty.
-    content: String,
+    /// Index of the first message in the request.
+    first: u32,
+    /// Index of the last message in the request.
+    last: u32,
     /// Digest of the canonical content, without the conversation before it.
     pub(crate) exact: Digest,
     /// Digest of the chain after this group.
     pub(crate) digest: Digest,
 }
 
-/// Groups the messages of a conversation, and computes the digest of the chain after each group.
-pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (index, message) in request
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| !message.is_system())
-    {
+impl Group {
+    /// Returns the indexes of the messages in the request. System messages between them are not part of the group.
+    pub(crate) fn indexes<'r>(
+        &self,
+        request: &'r MessagesRequest,
+    ) -> impl Iterator<Item = usize> + Clone + use<'r> {
+        let is_system = |at: &usize| request.messages.get(*at).is_some_and(Message::is_system);
+        (self.first()..=self.last()).filter(move |at| !is_system(at))
+    }
+
+    /// Returns the messages of the group.
+    pub(crate) fn messages<'r>(
+        &self,
+        request: &'r MessagesRequest,
+    ) -> impl Iterator<Item = &'r Message> + Clone + use<'r> {
+        self.indexes(request).filter_map(|at| request.messages.get(at))
+    }
+
+    /// Returns the blocks of the messages.
+    pub(crate) fn blocks<'r>(
+        &self,
+        request: &'r MessagesRequest,
+    ) -> impl Iterator<Item = BlockText<'r>> + Clone + use<'r> {
+        self.messages(request).flat_map(|message| request.blocks(message))
+    }
+
+    /// Returns the index of the first message in the request.
+    pub(crate) fn first(&self) -> usize {
+        // Indexes of this platform have at least 32 bits.
+        self.first as usize
+    }
+
+    /// Returns the index of the last message in the request.
+    pub(crate) fn last(&self) -> usize {
+        self.last as usize
+    }
+}
+
+/// Groups the messages of a conversation, without digests.
+fn undigested(beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
+    let messages = || {
+        // A body is shorter than 4 GiB.
+        let messages = (0..).zip(&request.messages);
+        messages.filter(|(_, message)| !message.is_system())
+    };
+    // A list that grows takes up to three times its size.
+    let next = messages().skip(1);
+    let changes = messages()
+        .zip(next)
+        .filter(|((_, message), (_, next))| message.role != next.role)
+        .count();
+    let mut groups: Vec<Group> = Vec::with_capacity(changes + 1);
+    for (index, message) in messages() {
         match groups.last_mut() {
-            Some(last) if last.role == message.role => last.messages.push(index),
+            Some(group) if group.role == message.role => group.last = index,
             _ => groups.push(Group {
                 role: message.role.clone(),
-                messages: vec![index],
-                content: String::new(),
+                first: index,
+                last: index,
                 exact: beginning,
                 digest: beginning,
             }),
         }
     }
+    groups
+}
+
+/// Groups of a conversation's messages.
+pub(crate) struct Groups {
+    pub(crate) groups: Vec<Group>,
+    /// Canonical content of the last group, if its role is `assistant`: the answer continues it.
+    pub(crate) begun: String,
+}
+
+/// Groups the messages of a conversation, and computes the digest of the chain after each group.
+pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesRequest) -> Groups {
+    let mut groups = undigested(beginning, request);
+    let mut begun = String::new();
     let mut digest = beginning;
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.iter_mut().enumerate() {
-        let at = || group.messages.iter();
-        let messages = || at().filter_map(|at| request.messages.get(*at));
-        let blocks = || messages().flat_map(|message| request.blocks(message));
+        let blocks = || group.blocks(request);
         let digests = |content: &str| Content {
             exact: key.content(content),
             joined: key.joined(content, true),
         };
         // The answer may continue the last group.
         let of_content = if index == last && group.role == Role::Assistant {
-            group.content = canonical::items(&blocks());
-            digests(&group.content)
+            begun = canonical::items(&blocks());
+            digests(&begun)
         } else {
-            let texts = at().filter_map(|at| request.message_text(*at));
+            let texts = group.indexes(request).filter_map(|at| request.message_text(at));
             let written = std::iter::once("written messages").chain(texts);
             key.known(written.map(str::as_bytes), || match group.role {
                 Role::Assistant => digests(&canonical::items(&blocks())),
@@ -298,18 +356,20 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
         group.exact = of_content.exact;
         group.digest = digest;
     }
-    groups
+    Groups { groups, begun }
 }
 
 /// Computes the digests of the chain with exact texts, after each group. These are the points in records of version 5, and parts of the
 /// identities of requests.
-pub(crate) fn exact_chain(key: &ChainKey, beginning: Digest, groups: &[Group]) -> Vec<Digest> {
-    let mut digest = beginning;
-    let next = |group: &Group| {
-        digest = key.next(digest, &group.role, group.exact);
-        digest
-    };
-    groups.iter().map(next).collect()
+pub(crate) fn exact_chain(
+    key: &ChainKey,
+    beginning: Digest,
+    groups: &[Group],
+) -> impl Iterator<Item = Digest> {
+    groups.iter().scan(beginning, |digest, group| {
+        *digest = key.next(*digest, &group.role, group.exact);
+        Some(*digest)
+    })
 }
 
 /// Visible content of an answer, in canonical form.
@@ -330,13 +390,14 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// Computes the digest of the chain after the answer to a request with these groups.
-    pub(crate) fn point(&self, beginning: Digest, groups: &[Group]) -> Digest {
+    /// Computes the digest of the chain after the answer to a request with these groups. `begun` is the canonical content of the message that
+    /// the answer continues.
+    pub(crate) fn point(&self, beginning: Digest, groups: &[Group], begun: &str) -> Digest {
         match groups {
             // The answer continues an assistant message: together they are one group.
             [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
-                let both = [last.content.as_str(), &self.blocks];
+                let both = [begun, &self.blocks];
                 let content = both
                     .into_iter()
                     .filter(|items| !items.is_empty())
@@ -384,6 +445,7 @@ mod tests {
         let key = ChainKey::new([7; 32]);
         let request = MessagesRequest::parse(body).unwrap();
         let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
+        let groups = groups.groups;
         groups
             .into_iter()
             .map(|group| (group.role, group.digest))
@@ -415,8 +477,9 @@ mod tests {
             ),
         ] {
             let before = MessagesRequest::parse(before).unwrap();
-            let before = groups(&key, beginning, &before);
-            let answered = AnswerContent::new(&key, &[Block::text("b")].iter()).point(beginning, &before);
+            let Groups { groups, begun } = groups(&key, beginning, &before);
+            let answer = AnswerContent::new(&key, &[Block::text("b")].iter());
+            let answered = answer.point(beginning, &groups, &begun);
             assert_eq!(Some(answered), chain(after).last().map(|(_, digest)| *digest));
         }
     }
@@ -515,7 +578,8 @@ mod tests {
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();
             let groups = groups(&key, key.beginning(&Principal::from_key_name("p")), &request);
-            groups.into_iter().map(|group| group.digest).collect::<Vec<_>>()
+            let groups = groups.groups.into_iter();
+            groups.map(|group| group.digest).collect::<Vec<_>>()
         };
         let first = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
         let other = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"content":"b","role":"assistant"},
@@ -540,6 +604,7 @@ mod tests {
                 key.beginning(&Principal::from_key_name(principal)),
                 &request,
             )
+            .groups
             .last()
             .unwrap()
             .digest

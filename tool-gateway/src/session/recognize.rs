@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::chain::{AnswerContent, ChainKey, Digest, Group, exact_chain, groups};
+use super::chain::{AnswerContent, ChainKey, Digest, Group, Groups, exact_chain, groups};
 use super::principal::Principal;
 use super::record::{SessionId, Turn};
 use super::store::{MAX_TURNS_OF_POINT, SessionStore, StoreError};
@@ -56,6 +56,8 @@ pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
     pub(crate) groups: Vec<Group>,
+    /// Canonical content of the model's message at the end of the request, which the answer continues.
+    pub(crate) begun: String,
     /// Stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
     /// Index of the last known group; later groups are new.
@@ -70,10 +72,12 @@ impl Recognized {
     /// Creates the result for a request with an unknown conversation.
     pub(crate) fn unknown(key: &ChainKey, client: &Client, request: &MessagesRequest) -> Self {
         let beginning = key.beginning(&client.principal);
+        let Groups { groups, begun } = groups(key, beginning, request);
         Self {
             session: None,
             found: Found::New,
-            groups: groups(key, beginning, request),
+            groups,
+            begun,
             turns: HashMap::new(),
             last_known: None,
             state: Map::new(),
@@ -414,7 +418,11 @@ impl Candidates {
             edited.extend(found.into_iter().filter(is_edited));
         }
         Ok(Self {
-            turns: answers.into_iter().zip(turns).collect(),
+            turns: answers
+                .into_iter()
+                .zip(turns)
+                .filter(|(_, turns)| !turns.is_empty())
+                .collect(),
             is_cut,
         })
     }
@@ -437,11 +445,14 @@ async fn find_exact(
     if missing.is_empty() {
         return Ok(());
     }
-    let chain = exact_chain(key, recognized.beginning, &recognized.groups);
-    let points: Vec<Digest> = missing
-        .iter()
-        .filter_map(|(index, _)| chain.get(**index).copied())
-        .collect();
+    let mut chain = exact_chain(key, recognized.beginning, &recognized.groups);
+    let mut points = Vec::new();
+    let mut at = 0;
+    for (index, _) in &missing {
+        // Indexes increase.
+        points.extend(chain.nth(**index - at));
+        at = **index + 1;
+    }
     let earlier = store.turns(&points, session).await?;
     for ((_, turns), mut earlier) in missing.iter_mut().zip(earlier) {
         earlier.retain(|turn| !turn.is_joined);
@@ -497,12 +508,8 @@ fn group_blocks<'r>(
     groups: &'r [Group],
     index: usize,
 ) -> impl Iterator<Item = BlockText<'r>> + Clone {
-    let messages = groups
-        .get(index)
-        .map(|group| group.messages.as_slice())
-        .unwrap_or_default();
-    let messages = messages.iter().filter_map(|at| request.messages.get(*at));
-    messages.flat_map(|message| request.blocks(message))
+    let group = groups.get(index).into_iter();
+    group.flat_map(|group| group.blocks(request))
 }
 
 /// Returns the turn after a point of a conversation, preferably of this session. Returns `None` if the visible history has several true
@@ -540,10 +547,9 @@ fn latest_calls(request: &MessagesRequest, groups: &[Group]) -> Vec<(usize, Stri
         .rev()
         .filter(|(_, group)| group.role == Role::Assistant)
     {
-        let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
-        let blocks = messages.flat_map(|message| request.blocks(message));
         calls.extend(
-            blocks
+            group
+                .blocks(request)
                 .filter_map(|block| block.tool_use())
                 .map(|call| (index, call.id)),
         );

@@ -182,9 +182,7 @@ impl Transcript<'_> {
     /// Returns the index of a group's first message.
     fn first_message(&self, index: usize) -> usize {
         let group = self.recognized.groups.get(index);
-        group
-            .and_then(|group| group.messages.first().copied())
-            .unwrap_or_default()
+        group.map(Group::first).unwrap_or_default()
     }
 
     fn push_known(&mut self, index: usize, turn: &Turn) {
@@ -211,12 +209,8 @@ impl Transcript<'_> {
     }
 
     fn push_as_sent(&mut self, index: usize) {
-        let messages = self
-            .recognized
-            .groups
-            .get(index)
-            .map(|group| group.messages.clone())
-            .unwrap_or_default();
+        let group = self.recognized.groups.get(index).into_iter();
+        let messages = group.flat_map(|group| group.indexes(self.request));
         let first = self.first_message(index);
         let here = self.systems.get(&index).into_iter().flatten();
         let inside: Vec<usize> = here
@@ -343,7 +337,7 @@ fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesReq
         .enumerate()
         .filter(|(_, message)| message.is_system())
     {
-        let is_in_front = |group: &Group| group.messages.last().is_some_and(|last| *last < at);
+        let is_in_front = |group: &Group| group.last() < at;
         while recognized.groups.get(index).is_some_and(is_in_front) {
             index += 1;
         }
@@ -371,10 +365,7 @@ fn locate_systems(key: &ChainKey, recognized: &Recognized, request: &MessagesReq
 /// Returns the index of a group's last message in the request.
 fn last_message(recognized: &Recognized, index: usize) -> usize {
     let group = recognized.groups.get(index);
-    group
-        .and_then(|group| group.messages.last())
-        .copied()
-        .unwrap_or(index)
+    group.map_or(index, Group::last)
 }
 
 /// Returns the blocks of a group of the client's messages.
@@ -383,13 +374,8 @@ fn blocks_of<'r>(
     request: &'r MessagesRequest,
     index: usize,
 ) -> impl Iterator<Item = BlockText<'r>> + Clone {
-    let messages = recognized
-        .groups
-        .get(index)
-        .map(|group| group.messages.as_slice())
-        .unwrap_or_default();
-    let messages = messages.iter().filter_map(|at| request.messages.get(*at));
-    messages.flat_map(|message| request.blocks(message))
+    let group = recognized.groups.get(index).into_iter();
+    group.flat_map(|group| group.blocks(request))
 }
 
 /// Returns the true messages of a turn with the cache marks of the client's request.

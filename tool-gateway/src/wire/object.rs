@@ -201,8 +201,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Size of a text from which on its fields are counted first, in bytes.
-const LARGE: usize = 64 << 10;
+/// Size of a text from which on its parts are counted before they are put in a list, in bytes.
+pub(super) const LARGE: usize = 64 << 10;
 
 /// Returns the range of a part in its text.
 pub(crate) fn place(text: &str, part: &str) -> Range<usize> {

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 
 use super::error::ApiError;
 use super::message::{Blocks, Message, TextRange};
-use super::object::{Object, push_name, push_quoted_name};
+use super::object::{LARGE, Object, push_name, push_quoted_name};
 use super::walk;
 
 /// The body of a request. It owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
@@ -63,11 +63,16 @@ impl MessagesRequest {
         }
         let texts = list(messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
-        let messages = walk::items(texts).enumerate().map(|(index, message)| {
-            Message::parse(&body, message)
-                .map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))
-        });
-        let messages = messages.collect::<Result<Vec<_>, _>>()?;
+        let mut messages = Vec::new();
+        if texts.len() > LARGE {
+            messages.reserve_exact(walk::items(texts).count());
+        }
+        for (index, message) in walk::items(texts).enumerate() {
+            let message = Message::parse(&body, message);
+            messages.push(
+                message.map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))?,
+            );
+        }
         let tools = list(tools, "tools")?.map(|tools| TextRange::new(&body, tools));
         Ok(Self {
             body,

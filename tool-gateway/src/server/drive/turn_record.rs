@@ -22,7 +22,7 @@ pub(crate) fn turn_record(
     let recognized = &job.recognized;
     let visible_blocks = || answer.visible.iter().map(|(block, _)| block.borrowed());
     let content = AnswerContent::new(key, &visible_blocks());
-    let point = content.point(recognized.beginning, &recognized.groups);
+    let point = content.point(recognized.beginning, &recognized.groups, &recognized.begun);
     let has_input = answer
         .visible
         .iter()
@@ -78,7 +78,5 @@ fn digests(content: &AnswerContent<'_>, has_input: bool) -> [Digest; 2] {
 fn begun_answer(job: &Job) -> impl Iterator<Item = BlockText<'_>> + Clone {
     let last = job.recognized.groups.last();
     let group = last.filter(|group| group.role == Role::Assistant);
-    let messages = group.into_iter().flat_map(|group| &group.messages);
-    let messages = messages.filter_map(|at| job.request.messages.get(*at));
-    messages.flat_map(|message| job.request.blocks(message))
+    group.into_iter().flat_map(|group| group.blocks(&job.request))
 }

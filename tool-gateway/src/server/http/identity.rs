@@ -16,8 +16,8 @@ pub(crate) fn identity(
     recognized: &Recognized,
     request: &MessagesRequest,
 ) -> Digest {
-    let history = exact_chain(&shared.secret, recognized.beginning, &recognized.groups);
-    let history = history.last().copied().unwrap_or(recognized.beginning);
+    let history = exact_chain(&shared.secret, recognized.beginning, &recognized.groups).last();
+    let history = history.unwrap_or(recognized.beginning);
     let settings = shared.secret.settings(request);
     let digests = [history, recognized.context, settings];
     let mut identity = vec![client.principal.as_bytes()];

@@ -231,10 +231,7 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
     let Some((_, group)) = last.filter(|(index, _)| !recognized.turns.contains_key(index)) else {
         return HashSet::new();
     };
-    let messages = group.messages.iter().filter_map(|at| request.messages.get(*at));
-    let calls = messages
-        .flat_map(|message| request.blocks(message))
-        .filter_map(|block| block.tool_use());
+    let calls = group.blocks(request).filter_map(|block| block.tool_use());
     calls.map(|call| call.id).collect()
 }
 

@@ -91,6 +91,7 @@ impl PassedTurn {
         let Recognized {
             beginning,
             groups,
+            begun,
             context,
             state,
             ..
@@ -99,7 +100,7 @@ impl PassedTurn {
         Turn {
             id: crate::random::id(),
             session: self.session.clone(),
-            point: answer.point(*beginning, groups),
+            point: answer.point(*beginning, groups, begun),
             context: *context,
             // Nothing is restored, so no text is compared.
             answer: answer.joined(true),

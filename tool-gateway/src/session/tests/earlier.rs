@@ -19,7 +19,8 @@ use crate::wire::role::Role;
 fn earlier_turn(key: &ChainKey, client: &Client, history: &Value, id: &str) -> Turn {
     let request = MessagesRequest::parse(json!({ "messages": history }).to_string()).unwrap();
     let beginning = key.beginning(&client.principal);
-    let points = exact_chain(key, beginning, &groups(key, beginning, &request));
+    let groups = groups(key, beginning, &request).groups;
+    let points: Vec<_> = exact_chain(key, beginning, &groups).collect();
     let blocks = || request.blocks(request.messages.last().unwrap());
     let content = AnswerContent::new(key, &blocks());
     let hidden = Block::new(r#"{"type":"tool_use","id":"up_h","name":"Hidden","input":{}}"#);
@@ -79,6 +80,7 @@ async fn sessions_of_the_previous_version_are_found_and_continued() {
     let request = MessagesRequest::parse(json!({ "messages": messages }).to_string()).unwrap();
     let later = Turn {
         point: groups(&key, key.beginning(&client.principal), &request)
+            .groups
             .last()
             .unwrap()
             .digest,

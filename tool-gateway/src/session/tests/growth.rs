@@ -38,7 +38,7 @@ async fn time_of_answers(answers: usize) -> Duration {
         keys: Vec::new(),
     };
     let store = MemoryStore::new();
-    for group in groups(&key, key.beginning(&client.principal), &request) {
+    for group in groups(&key, key.beginning(&client.principal), &request).groups {
         let turn = Turn {
             point: group.digest,
             context: key.context(&request),

@@ -114,7 +114,7 @@ impl RequestHandler {
         Turn {
             id: format!("turn {turns}"),
             session: session.unwrap_or_else(|| SessionId(format!("session {turns}"))),
-            point: content.point(recognized.beginning, &recognized.groups),
+            point: content.point(recognized.beginning, &recognized.groups, &recognized.begun),
             context: recognized.context,
             answer: content.exact(),
             outline: content.joined(blocks().all(|block| block.raw_input().is_none())),
