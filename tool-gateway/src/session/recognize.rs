@@ -522,7 +522,10 @@ fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<T
     // A turn without visible content has the point of the turn that it continues.
     let is_beginning = |other: &Turn| !other.truth.is_empty() && last.truth.starts_with(&other.truth);
     among
-        .all(|other| (other.truth == last.truth && other.calls == last.calls) || is_beginning(other))
+        .all(|other| {
+            (other.truth == last.truth && other.begun == last.begun && other.calls == last.calls)
+                || is_beginning(other)
+        })
         .then(|| Arc::clone(last))
 }
 
@@ -654,6 +657,7 @@ mod tests {
             answer: digest,
             outline: digest,
             is_joined: true,
+            begun: None,
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

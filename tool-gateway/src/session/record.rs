@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::chain::Digest;
-use super::texts::Texts;
+use super::texts::{BegunEnd, Divided, Texts};
 use crate::wire::block::{Block, BlockText};
 use crate::wire::role::Role;
 
@@ -68,6 +68,10 @@ pub struct Turn {
     pub(crate) is_joined: bool,
     /// Messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
     pub(crate) truth: Vec<TrueMessage>,
+    /// End of the blocks that the client wrote before the answer. The client sends these blocks with each later request, so `truth` has the
+    /// messages after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begun: Option<BegunEnd>,
     /// Whether the client saw all true messages.
     pub(crate) is_unchanged: bool,
     /// Whether the upstream rejected the thinking blocks before the turn, and received the request without them.
@@ -121,7 +125,25 @@ impl Turn {
         let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block.borrowed()).collect();
         // The model does not see a notice of the gateway.
         let is_notice = visible.is_empty() && !self.visible.is_empty();
-        self.truth.is_empty() || is_notice || Texts::new(sent).is_same(&Texts::new(visible.into_iter()))
+        let is_same = || {
+            let sent = match self.begun {
+                Some(_) => Texts::new(self.divide(sent).rest.into_iter()),
+                None => Texts::new(sent),
+            };
+            sent.is_same(&Texts::new(visible.into_iter()))
+        };
+        self.truth.is_empty() || is_notice || is_same()
+    }
+
+    /// Divides the blocks of the visible message into the client's and the model's.
+    pub(crate) fn divide<'b>(&self, sent: impl Iterator<Item = BlockText<'b>>) -> Divided<'b> {
+        match self.begun {
+            Some(end) => end.divide(sent),
+            None => Divided {
+                begun: Vec::new(),
+                rest: sent.collect(),
+            },
+        }
     }
 
     /// Frees the memory that texts do not need.

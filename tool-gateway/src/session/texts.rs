@@ -1,6 +1,8 @@
 //! Texts of an assistant message, without their division into blocks, since chat interfaces return two text blocks as one string, and trim
 //! texts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::wire::block::BlockText;
 
 /// Returns whether clients remove a character from the ends of texts, with `trim` of JavaScript or `strip` of Python.
@@ -133,6 +135,88 @@ impl BlockEnd {
     }
 }
 
+/// End of the blocks that a client wrote at the beginning of the model's message, independent of the division of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BegunEnd {
+    /// Number of characters of texts, without white space.
+    characters: usize,
+    /// Number of other blocks that count as visible.
+    others: usize,
+}
+
+/// The blocks of a model's message that a client began.
+pub(crate) struct Divided<'b> {
+    /// Blocks of the client.
+    pub(crate) begun: Vec<BlockText<'b>>,
+    /// Blocks of the model.
+    pub(crate) rest: Vec<BlockText<'b>>,
+}
+
+impl BegunEnd {
+    /// Returns the end of all these blocks.
+    pub(crate) fn new<'b>(blocks: impl Iterator<Item = BlockText<'b>>) -> Self {
+        let mut end = Self {
+            characters: 0,
+            others: 0,
+        };
+        for block in blocks.filter(BlockText::is_counted) {
+            match block.text_value() {
+                Some(text) => end.characters += counted_ends(&text).count(),
+                None => end.others += 1,
+            }
+        }
+        end
+    }
+
+    /// Divides the blocks of a message at this end. A text that a client joined from both parts is divided.
+    pub(crate) fn divide<'b>(self, blocks: impl Iterator<Item = BlockText<'b>>) -> Divided<'b> {
+        let Self {
+            mut characters,
+            mut others,
+        } = self;
+        let mut divided = Divided {
+            begun: Vec::new(),
+            rest: Vec::new(),
+        };
+        for block in blocks {
+            if characters == 0 && others == 0 {
+                divided.rest.push(block);
+                continue;
+            }
+            if !block.is_counted() {
+                divided.begun.push(block);
+                continue;
+            }
+            let Some(text) = block.text_value() else {
+                others = others.saturating_sub(1);
+                divided.begun.push(block);
+                continue;
+            };
+            let (mut counted, mut end) = (0, 0);
+            for at in counted_ends(&text).take(characters) {
+                (counted, end) = (counted + 1, at);
+            }
+            characters -= counted;
+            let (begun, rest) = text.split_at(end);
+            let is_joined = characters == 0 && others == 0 && counted_ends(rest).next().is_some();
+            if is_joined {
+                divided.begun.push(BlockText::from_text(begun));
+                divided.rest.push(block.with_text(rest));
+            } else {
+                divided.begun.push(block);
+            }
+        }
+        divided
+    }
+}
+
+/// Returns the ends of the characters that are not white space.
+fn counted_ends(text: &str) -> impl Iterator<Item = usize> {
+    let characters = text.char_indices();
+    let counted = characters.filter(|(_, character)| !is_space(*character));
+    counted.map(|(at, character)| at + character.len_utf8())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +329,33 @@ mod tests {
                 !is_same(other.0, other.1) && !is_same(other.1, other.0),
                 "{other:?}"
             );
+        }
+    }
+
+    #[test]
+    fn clients_part_of_a_message_is_found_in_any_division_of_the_texts() {
+        let divided = |begun: &[&str], sent: &[&str]| {
+            let (begun, sent) = (blocks(begun), blocks(sent));
+            let end = BegunEnd::new(begun.iter().map(Block::borrowed));
+            let Divided { begun, rest } = end.divide(sent.iter().map(Block::borrowed));
+            [begun, rest].map(|blocks| {
+                let text = |block: BlockText<'_>| block.text_value().map_or("|".to_owned(), String::from);
+                blocks.into_iter().map(text).collect::<Vec<_>>()
+            })
+        };
+        for (begun, sent, expected) in [
+            (&["a "][..], &["a ", "b"][..], [&["a "][..], &["b"]]),
+            (&["a"], &["a\n\nb"], [&["a"], &["\n\nb"]]),
+            (&["a", "b"], &["ab", "c"], [&["ab"], &["c"]]),
+            (&["a b"], &["a bc", "d"], [&["a b"], &["c", "d"]]),
+            (&["é"], &["éé"], [&["é"], &["é"]]),
+            (&["a", "|"], &["a", "|", "b"], [&["a", "|"], &["b"]]),
+            (&["|", "a"], &["|", "ab", "|"], [&["|", "a"], &["b", "|"]]),
+            (&[" "], &["b"], [&[], &["b"]]),
+            (&[], &["b", "|"], [&[], &["b", "|"]]),
+            (&["a"], &["a"], [&["a"], &[]]),
+        ] {
+            assert_eq!(divided(begun, sent), expected, "{begun:?} {sent:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use super::thinking::without_thinking;
 use crate::session::chain::{ChainKey, Digest, Group};
 use crate::session::recognize::Recognized;
 use crate::session::record::{Call, Origin, Owner, SystemMessage, TrueMessage, Turn};
-use crate::session::texts::ends_in_visible;
+use crate::session::texts::{BegunEnd, Divided, ends_in_visible};
 use crate::wire::block::{Block, BlockText};
 use crate::wire::error::ApiError;
 use crate::wire::message::{push_message, push_text};
@@ -39,10 +39,12 @@ pub(crate) struct Restored {
     /// Whether thinking blocks were removed after the user's last text. The API accepts such messages with thinking off only.
     pub(crate) lacks_thinking: bool,
     pub(crate) systems: Vec<SystemMessage>,
-    /// Assistant messages that the answer continues, if the request ends with an assistant message.
+    /// Stored messages that the answer continues, if the request ends with a known message of the model.
     pub(crate) prior: Vec<TrueMessage>,
     pub(crate) prior_visible: Vec<Origin>,
-    /// Whether the client wrote the prior messages, and sends them again with each later request.
+    /// End of the client's own blocks before the prior messages. The client sends these blocks with each later request.
+    pub(crate) begun: Option<BegunEnd>,
+    /// Whether the answer continues only messages that are forwarded as the client sends them.
     pub(crate) is_prior_sent: bool,
 }
 
@@ -77,9 +79,11 @@ pub(crate) fn restore(
         request,
         systems: by_group,
         added: Vec::new(),
-        text: String::new(),
+        // A text that grows takes up to three times its size.
+        text: String::with_capacity(request.messages_len()),
         prior: Vec::new(),
         prior_visible: Vec::new(),
+        begun: None,
         is_prior_sent: false,
     };
     // New system messages follow the known turn and the results of its calls.
@@ -132,6 +136,7 @@ pub(crate) fn restore(
         systems: systems.map(|(_, system)| system).collect(),
         prior: transcript.prior,
         prior_visible: transcript.prior_visible,
+        begun: transcript.begun,
         is_prior_sent: transcript.is_prior_sent,
     })
 }
@@ -171,6 +176,7 @@ struct Transcript<'r> {
     text: String,
     prior: Vec<TrueMessage>,
     prior_visible: Vec<Origin>,
+    begun: Option<BegunEnd>,
     is_prior_sent: bool,
 }
 
@@ -186,10 +192,18 @@ impl Transcript<'_> {
     }
 
     fn push_known(&mut self, index: usize, turn: &Turn) {
-        for message in marked(turn, blocks_of(self.recognized, self.request, index)) {
+        let Divided { mut begun, rest } = turn.divide(blocks_of(self.recognized, self.request, index));
+        if turn.drops_thinking && !begun.iter().all(BlockText::is_thinking) {
+            begun.retain(|block| !block.is_thinking());
+        }
+        if !begun.is_empty() {
+            push_message(&mut self.text, &Role::Assistant, &begun);
+        }
+        for message in marked(turn, rest) {
             push_message(&mut self.text, &message.role, &message.blocks);
         }
         if self.is_last(index) {
+            self.begun = turn.begun;
             self.prior_visible.clone_from(&turn.visible);
             self.prior.clone_from(&turn.truth);
         }
@@ -229,25 +243,11 @@ impl Transcript<'_> {
                 continue;
             };
             push_text(&mut self.text, text);
-            if self.is_last(index) && message.is_assistant() {
-                self.is_prior_sent = true;
-                let message_at = self.prior.len();
-                let blocks = self.request.blocks(message).enumerate();
-                let counted = blocks.filter(|(_, block)| block.is_counted());
-                self.prior_visible.extend(counted.map(|(block, _)| Origin {
-                    message: message_at,
-                    block,
-                }));
-                self.prior.push(TrueMessage {
-                    role: Role::Assistant,
-                    // Each request has its own cache marks.
-                    blocks: self
-                        .request
-                        .blocks(message)
-                        .map(|block| block.without_mark())
-                        .collect(),
-                });
-            }
+            self.is_prior_sent = self.is_last(index) && message.is_assistant();
+        }
+        if self.is_prior_sent {
+            let blocks = blocks_of(self.recognized, self.request, index);
+            self.begun = Some(BegunEnd::new(blocks));
         }
     }
 
@@ -379,9 +379,9 @@ fn blocks_of<'r>(
 }
 
 /// Returns the true messages of a turn with the cache marks of the client's request.
-fn marked<'b>(turn: &Turn, echoed: impl Iterator<Item = BlockText<'b>>) -> Vec<TrueMessage> {
+fn marked(turn: &Turn, mut echoed: Vec<BlockText<'_>>) -> Vec<TrueMessage> {
     let mut messages = turn.truth.clone();
-    let echoed: Vec<_> = echoed.filter(BlockText::is_counted).collect();
+    echoed.retain(BlockText::is_counted);
     let marks: Vec<_> = echoed.iter().map(mark).collect();
     if marks.iter().all(Option::is_none) {
         return messages;

@@ -71,6 +71,23 @@ impl<'b> BlockText<'b> {
         }
     }
 
+    /// Creates a text block.
+    pub(crate) fn from_text(text: &str) -> Self {
+        let mut string = String::with_capacity(text.len() + 2);
+        push_string(&mut string, text);
+        Self::from_string(&string)
+    }
+
+    /// Returns a copy of a text block with another text.
+    pub(crate) fn with_text(&self, text: &str) -> Self {
+        let mut string = String::with_capacity(text.len() + 2);
+        push_string(&mut string, text);
+        Self {
+            json: Cow::Owned(set_field(&self.json, "text", &string)),
+            raw_input: self.raw_input,
+        }
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.json
     }
@@ -122,23 +139,6 @@ impl<'b> BlockText<'b> {
         Block {
             raw_input: self.raw_input.map(Arc::from),
             ..Block::new(set_field(&self.json, field, &json))
-        }
-    }
-
-    /// Returns a copy without the cache mark.
-    pub(crate) fn without_mark(&self) -> Block {
-        let block = if self.object().get("cache_control").is_none() {
-            Block::new(self.as_str())
-        } else {
-            let mut text = String::with_capacity(self.json.len());
-            self.object().write(&mut text, |name, _| {
-                (name != "cache_control").then_some(Change::Keep)
-            });
-            Block::new(text)
-        };
-        Block {
-            raw_input: self.raw_input.map(Arc::from),
-            ..block
         }
     }
 }

@@ -69,9 +69,7 @@ impl MessagesRequest {
         }
         for (index, message) in walk::items(texts).enumerate() {
             let message = Message::parse(&body, message);
-            messages.push(
-                message.map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))?,
-            );
+            messages.push(message.map_err(|error| ApiError::invalid(format!("messages.{index}: {error}")))?);
         }
         let tools = list(tools, "tools")?.map(|tools| TextRange::new(&body, tools));
         Ok(Self {
@@ -122,6 +120,12 @@ impl MessagesRequest {
     /// Returns the texts of the declared tools.
     pub(crate) fn tools(&self) -> walk::Items<'_> {
         walk::items(self.tools.map_or("", |tools| tools.slice(&self.body)))
+    }
+
+    /// Returns the size of all messages in bytes, with a separator for each.
+    pub(crate) fn messages_len(&self) -> usize {
+        let messages = self.messages.iter();
+        messages.map(|message| message.text(&self.body).len() + 1).sum()
     }
 
     /// Returns the size of the body in bytes.
@@ -181,8 +185,7 @@ impl MessagesRequest {
 
     /// Returns the size of the body without its messages.
     fn settings_len(&self) -> usize {
-        let messages = self.messages.iter().map(|message| message.text(&self.body).len());
-        self.body.len().saturating_sub(messages.sum())
+        self.body.len().saturating_sub(self.messages_len())
     }
 }
 

@@ -1,10 +1,12 @@
 //! Views of a whole conversation: the upstream's requests, and the client's messages, one for each of its requests.
 
+use std::iter;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
+use tool_gateway::session::file::FileStore;
 
 use crate::clock::Clock;
 use crate::failing_store::FailingStore;
@@ -521,6 +523,17 @@ async fn cache_control_of_a_prefilled_answer_is_not_stored() {
     );
 }
 
+/// Reads the size of the store in memory.
+async fn store_bytes(lab: &Lab) -> usize {
+    let metrics = Request::get("/metrics").body(Body::empty()).unwrap();
+    let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
+    let metrics = String::from_utf8(metrics.to_vec()).unwrap();
+    let bytes = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("tool_gateway_store_bytes "));
+    bytes.unwrap().parse().unwrap()
+}
+
 /// The client sends the message again with each request, so a second copy only takes space.
 #[tokio::test]
 async fn prefilled_answer_without_hidden_rounds_is_not_stored() {
@@ -531,13 +544,7 @@ async fn prefilled_answer_without_hidden_rounds_is_not_stored() {
         chat.messages()
             .extend([user("go"), assistant(json!([text(&beginning)]))]);
         let reply = chat.ask(&lab).await;
-        let metrics = Request::get("/metrics").body(Body::empty()).unwrap();
-        let metrics = reply::bytes(lab.send(metrics).await.into_body()).await;
-        let metrics = String::from_utf8(metrics.to_vec()).unwrap();
-        let bytes = metrics
-            .lines()
-            .find_map(|line| line.strip_prefix("tool_gateway_store_bytes "));
-        let bytes: usize = bytes.unwrap().parse().unwrap();
+        let bytes = store_bytes(&lab).await;
         assert!((1_000..20_000).contains(&bytes), "{bytes}");
         // The conversation continues, with the client's own text.
         let mut content = vec![text(&beginning)];
@@ -553,6 +560,79 @@ async fn prefilled_answer_without_hidden_rounds_is_not_stored() {
         assert_eq!(sent["messages"][1]["content"][0]["text"], beginning);
         assert_eq!(sent["messages"][1]["content"][1]["text"], " two.");
     }
+}
+
+/// The hidden rounds follow the text that the client sends, in whichever form it returns the message.
+#[tokio::test]
+async fn prefilled_answer_with_hidden_rounds_is_not_stored() {
+    let folder = std::env::temp_dir().join(format!("tool-gateway-prefilled-{}", std::process::id()));
+    let filler = ",".repeat(100_000);
+    let beginning = format!("One{filler}");
+    let rounds = [
+        says(&[thinking("s0"), text(" two,"), call("lookup", "a")]),
+        says(&[text(" three.")]),
+        says(&[text("End.")]),
+    ];
+    for (form, is_file) in ["blocks", "one text", "messages", "two messages"]
+        .into_iter()
+        .flat_map(|form| [(form, false), (form, true)])
+    {
+        let file = folder.join(format!("{form}.redb"));
+        let script = json!({ "order": "requests", "turns": rounds });
+        let lab = Lab::with(script, |gateway| {
+            if is_file {
+                gateway.with_store(FileStore::open(&file).unwrap())
+            } else {
+                gateway
+            }
+        });
+        let mut chat = Chat::new(is_file);
+        chat.messages()
+            .extend([user("go"), assistant(json!([text(&beginning)]))]);
+        let reply = chat.ask(&lab).await;
+        let answer = [text(" two,"), text(" three.")];
+        assert_eq!(
+            reply.content().iter().skip(1).collect::<Vec<_>>(),
+            answer.each_ref()
+        );
+        if is_file {
+            let bytes = std::fs::read(&file).unwrap();
+            let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            assert!(has(" two,") && !has(&filler[..200]));
+        } else {
+            let bytes = store_bytes(&lab).await;
+            assert!((1_000..20_000).contains(&bytes), "{bytes}");
+        }
+        chat.messages().pop();
+        let all = || iter::once(text(&beginning)).chain(answer.iter().cloned());
+        match form {
+            "blocks" => chat.messages().push(assistant(all().collect::<Value>())),
+            "one text" => {
+                let joined = format!("{beginning} two, three.");
+                chat.messages().push(assistant(joined));
+            }
+            "messages" => chat
+                .messages()
+                .extend(all().map(|block| assistant(json!([block])))),
+            _ => chat
+                .messages()
+                .extend([assistant(beginning.as_str()), assistant(json!(answer))]),
+        }
+        let reply = chat.say(&lab, "next").await;
+        assert_eq!(
+            (reply.text().as_str(), reply.session().1.as_str()),
+            ("End.", "chain"),
+            "{form}"
+        );
+        let (seen, sent) = (lab.seen(), lab.last_seen());
+        let asked = |at: usize| seen[1]["messages"][at]["content"].clone();
+        let content = |at: usize| sent["messages"][at]["content"].clone();
+        assert!(content(1) == json!([text(&beginning)]), "{form}");
+        let is_asked = (2..4).all(|at| content(at) == asked(at));
+        assert!(is_asked, "{form}");
+        assert_eq!(content(4), json!([text(" three.")]), "{form}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]

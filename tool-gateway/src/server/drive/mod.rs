@@ -9,6 +9,7 @@ mod overload;
 mod suspended;
 mod turn_record;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::iter;
@@ -443,15 +444,14 @@ impl<'a> Drive<'a> {
             }
             self.shared.metrics.rounds.inc();
             self.rounds += 1;
-            let messages = in_place(self.job.request.len(), || self.messages());
             let is_thinking_off = self.restored.lacks_thinking || self.refused_thinking.is_some();
-            let round = AskedRound {
-                messages: &messages,
-                is_after_internal: self.restored.continues_internal || self.machine.has_internal_round(),
-                container: self.machine.container(),
-                is_thinking_off,
-            };
             let body = in_place(self.job.request.len(), || {
+                let round = AskedRound {
+                    messages: &self.messages(),
+                    is_after_internal: self.restored.continues_internal || self.machine.has_internal_round(),
+                    container: self.machine.container(),
+                    is_thinking_off,
+                };
                 upstream_request::body(&self.job.request, &self.job.tools, &round)
             });
             self.chat = spans::chat(&spans::model(&self.job.request));
@@ -491,7 +491,7 @@ impl<'a> Drive<'a> {
             let is_repeated = parts.status == StatusCode::BAD_REQUEST
                 && self.refused_thinking.is_none()
                 && thinking::is_refused(&body)
-                && (thinking::without_thinking(&messages).is_some()
+                && (thinking::without_thinking(&self.messages()).is_some()
                     || (!is_thinking_off && upstream_request::asks_for_thinking(&self.job.request)));
             if !is_repeated {
                 return Ok(Some(RunEnd::Failed {
@@ -543,21 +543,21 @@ impl<'a> Drive<'a> {
     }
 
     /// Returns all messages so far in the form that the upstream accepts, as a JSON array without its brackets.
-    fn messages(&self) -> String {
-        let mut messages = self.restored.messages.clone();
+    fn messages(&self) -> Cow<'_, str> {
+        let mut messages = Cow::Borrowed(self.restored.messages.as_str());
         let (before, after) = self
             .asked
             .split_at(self.refused_thinking.map_or(0, |refused| refused.turn_messages));
         for message in before {
-            push_message(&mut messages, &message.role, &message.blocks);
+            push_message(messages.to_mut(), &message.role, &message.blocks);
         }
         if self.refused_thinking.is_some()
             && let Some(without) = thinking::without_thinking(&messages)
         {
-            messages = without;
+            messages = Cow::Owned(without);
         }
         for message in after {
-            push_message(&mut messages, &message.role, &message.blocks);
+            push_message(messages.to_mut(), &message.role, &message.blocks);
         }
         messages
     }

@@ -42,7 +42,7 @@ pub(crate) fn turn_record(
         block: origin.block,
     }));
     let is_unchanged = answer.is_unchanged && refused_thinking.is_none();
-    // A message that the client began is repeated in each later request, so an answer without hidden rounds needs no second copy of it.
+    // An answer without hidden rounds after the client's own blocks is repeated in each later request.
     let goes_as_sent = is_unchanged && restored.is_prior_sent && answer.calls.is_empty();
     if goes_as_sent {
         truth.clear();
@@ -59,7 +59,8 @@ pub(crate) fn turn_record(
         answer: exact,
         outline,
         is_joined: true,
-        is_unchanged: goes_as_sent || is_unchanged && restored.prior.is_empty(),
+        is_unchanged: goes_as_sent || is_unchanged && restored.prior.is_empty() && restored.begun.is_none(),
+        begun: restored.begun.filter(|_| !goes_as_sent),
         drops_thinking: refused_thinking.is_some(),
         truth,
         visible,

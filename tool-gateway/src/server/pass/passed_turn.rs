@@ -106,6 +106,7 @@ impl PassedTurn {
             answer: answer.joined(true),
             outline: answer.joined(true),
             is_joined: true,
+            begun: None,
             truth: Vec::new(),
             is_unchanged: true,
             drops_thinking: false,

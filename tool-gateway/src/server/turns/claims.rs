@@ -120,6 +120,7 @@ mod tests {
             answer: digest,
             outline: digest,
             is_joined: true,
+            begun: None,
             truth: vec![TrueMessage {
                 role: Role::User,
                 blocks: vec![Block::text(&"x".repeat(bytes))],

@@ -52,6 +52,7 @@ impl Look {
                     answer: client,
                     outline: client,
                     is_joined: true,
+                    begun: None,
                     truth: Vec::new(),
                     is_unchanged: true,
                     drops_thinking: false,

@@ -41,6 +41,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
         answer: digest("answer"),
         outline: digest("outline"),
         is_joined: true,
+        begun: None,
         truth: vec![TrueMessage {
             role: Role::Assistant,
             blocks: vec![Block::text(&"x".repeat(1000))],

@@ -119,6 +119,7 @@ impl RequestHandler {
             answer: content.exact(),
             outline: content.joined(blocks().all(|block| block.raw_input().is_none())),
             is_joined: true,
+            begun: None,
             truth: answer.truth.clone(),
             is_unchanged: answer.is_unchanged,
             drops_thinking: false,
