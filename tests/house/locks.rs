@@ -12,6 +12,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/attempt_limit.rs", &["Mutex"]),
     ("tool-builtins/src/offload/local.rs", &["AtomicU64"]),
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
+    // Permits of tokio's, each released by the thread that has it.
+    ("tool-builtins/src/offload/threads.rs", &["Semaphore"]),
     // A watch channel that stops connections, as in hyper-util.
     ("tool-cli/src/check/captured_warnings.rs", &["Mutex"]),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),

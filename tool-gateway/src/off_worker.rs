@@ -2,6 +2,7 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 
 /// Size of a text from which on the work on it leaves the worker, in bytes.
 const LARGE: usize = 256 << 10;
@@ -17,6 +18,33 @@ pub(crate) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
         return tokio::task::block_in_place(work);
     }
     work()
+}
+
+/// A part of tokio's blocking threads for one kind of work, so that blocked work of this kind leaves threads to other kinds.
+///
+/// A runtime has 512 blocking threads. Functions of `#[tool(blocking)]` use up to 384 of them, and offloaded files 32 (`tool-builtins`).
+#[derive(Debug)]
+pub(crate) struct BlockingThreads(Semaphore);
+
+impl BlockingThreads {
+    /// Creates a part of so many threads.
+    pub(crate) const fn new(threads: usize) -> Self {
+        Self(Semaphore::const_new(threads))
+    }
+
+    /// Runs work on one of the threads, once a thread is free. The work runs to its end, even if the caller stops waiting.
+    pub(crate) async fn run<T: Send + 'static>(
+        &'static self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        // The semaphore is never closed.
+        let permit = self.0.acquire().await;
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await
+    }
 }
 
 /// Threads for requests with large bodies.
@@ -56,5 +84,37 @@ impl LargeRequests {
                 Err(_) => std::future::pending().await,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn blocked_work_leaves_threads_to_other_work() {
+        static THREADS: BlockingThreads = BlockingThreads::new(8);
+        static GATE: OnceLock<()> = OnceLock::new();
+        static BEGUN: AtomicUsize = AtomicUsize::new(0);
+        let run = |_| {
+            tokio::spawn(THREADS.run(|| {
+                BEGUN.fetch_add(1, Ordering::SeqCst);
+                GATE.wait();
+            }))
+        };
+        let blocked: Vec<_> = (0..600).map(run).collect();
+        while BEGUN.load(Ordering::SeqCst) < 8 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(tokio::task::spawn_blocking(|| 5).await.unwrap(), 5);
+        assert_eq!(BEGUN.load(Ordering::SeqCst), 8);
+        GATE.set(()).unwrap();
+        for work in blocked {
+            work.await.unwrap().unwrap();
+        }
+        assert_eq!(BEGUN.load(Ordering::SeqCst), 600);
     }
 }

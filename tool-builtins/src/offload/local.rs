@@ -5,8 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::runtime::Handle;
-
+use super::threads::{ThreadError, on_thread};
 use super::writer::{FileWriter, Writing};
 
 /// Writes local files: first a temporary file in the same directory, which is then renamed. A reader sees either the
@@ -75,13 +74,13 @@ fn on_another_thread<'a, T: Send + 'static>(
     write: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Writing<'a, T> {
     Box::pin(async move {
-        let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to write on")?;
-        match runtime.spawn_blocking(write).await {
+        match on_thread(write).await {
             Ok(written) => Ok(written?),
-            Err(ended) if ended.is_cancelled() => {
+            Err(ThreadError::NoRuntime(_)) => Err("there is no tokio runtime to write on".into()),
+            Err(ThreadError::Join(ended)) if ended.is_cancelled() => {
                 Err("the tokio runtime was shut down before the write began".into())
             }
-            Err(panicked) => Err(panicked.into()),
+            Err(ThreadError::Join(panicked)) => Err(panicked.into()),
         }
     })
 }

@@ -4,9 +4,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use tokio::runtime::Handle;
-
 use super::reader::{FilePart, FileReader, Reading};
+use super::threads::{ThreadError, on_thread};
 
 /// Reads the files of a [`LocalWriter`](super::LocalWriter). Needs a tokio runtime.
 ///
@@ -30,8 +29,11 @@ fn on_another_thread<'a, T: Send + 'static>(
     read: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Reading<'a, T> {
     Box::pin(async move {
-        let runtime = Handle::try_current().map_err(|_| "there is no tokio runtime to read on")?;
-        Ok(runtime.spawn_blocking(read).await??)
+        match on_thread(read).await {
+            Ok(read) => Ok(read?),
+            Err(ThreadError::NoRuntime(_)) => Err("there is no tokio runtime to read on".into()),
+            Err(ThreadError::Join(error)) => Err(error.into()),
+        }
     })
 }
 

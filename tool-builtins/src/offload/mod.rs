@@ -37,6 +37,7 @@ mod file_path;
 mod writer;
 mod reader;
 mod function;
+mod threads;
 mod chunks;
 mod search;
 mod read_back;

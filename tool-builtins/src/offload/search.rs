@@ -10,6 +10,7 @@ use regex_lite::{Regex, RegexBuilder};
 
 use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
+use super::threads::on_thread;
 
 /// Maximum length in characters of a found match, unless the result may be longer.
 const MAX_MATCH_LENGTH: usize = 4_096;
@@ -89,13 +90,11 @@ pub(super) async fn search<R: FileReader>(
         search.text.push_str(&chunk.unwrap_or_default());
         skipped += search.skip(offset - skipped);
         if skipped == offset {
-            let searching = tokio::task::spawn_blocking(move || {
+            let searched = on_thread(move || {
                 search.run(is_last);
                 search
             });
-            search = searching
-                .await
-                .map_err(|error| ChunkError::Reader(error.into()))?;
+            search = searched.await.map_err(|error| ChunkError::Reader(error.into()))?;
         } else if is_last {
             return Err(SearchError::BeyondEnd(skipped));
         }

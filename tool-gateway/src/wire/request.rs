@@ -185,7 +185,9 @@ impl MessagesRequest {
 
     /// Returns the size of the body without its messages.
     fn settings_len(&self) -> usize {
-        self.body.len().saturating_sub(self.messages_len())
+        // The separators belong to the list.
+        let messages = self.messages_len().saturating_sub(self.messages.len());
+        self.body.len().saturating_sub(messages)
     }
 }
 

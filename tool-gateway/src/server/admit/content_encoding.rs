@@ -8,6 +8,7 @@ use brotli_decompressor::Decompressor;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use crate::off_worker::BlockingThreads;
 use crate::wire::error::ApiError;
 
 /// The encoding of a body.
@@ -50,7 +51,7 @@ impl ContentEncoding {
 
     /// Decompresses a body of at most this many bytes, on a blocking thread, since a short body may be long after decompression.
     pub(super) async fn decompress(self, body: Bytes, limit: usize) -> Result<Bytes, ApiError> {
-        match tokio::task::spawn_blocking(move || self.read(&body, limit)).await {
+        match THREADS.run(move || self.read(&body, limit)).await {
             Ok(read) => read,
             Err(_) => Err(ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -70,6 +71,9 @@ impl ContentEncoding {
         }
     }
 }
+
+/// Threads for compressed bodies.
+static THREADS: BlockingThreads = BlockingThreads::new(16);
 
 fn read_limited(decoder: impl Read, limit: usize) -> Result<Bytes, ApiError> {
     let mut text = Vec::new();

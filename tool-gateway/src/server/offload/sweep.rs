@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tool_builtins::offload::remove_session;
 
+use crate::off_worker::BlockingThreads;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
 use crate::session::record::SessionId;
@@ -119,10 +120,11 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
     }
 }
 
+/// Threads for the times and the removal of offloaded files.
+static THREADS: BlockingThreads = BlockingThreads::new(8);
+
 async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(io::Error::other)?
+    THREADS.run(work).await.map_err(io::Error::other)?
 }
 
 /// Returns the directories of sessions without a write for `max_age`. Links and other names are skipped.

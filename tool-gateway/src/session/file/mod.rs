@@ -31,6 +31,7 @@ use super::store::{
     DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, Progress, SavedTurn, SessionStore,
     StoreError, StoreFuture, StoreSize,
 };
+use crate::off_worker::BlockingThreads;
 
 /// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The file also has the
 /// secret of the digests, so that [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions after a restart.
@@ -192,12 +193,15 @@ impl fmt::Debug for FileStore {
     }
 }
 
+/// Threads for all operations on files but the writes of a [`WriteQueue`], which has a thread.
+static READERS: BlockingThreads = BlockingThreads::new(32);
+
 /// Runs an operation that may block on the disk, on a blocking thread.
 fn on_disk<'a, T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> StoreFuture<'a, T> {
     Box::pin(async move {
-        match tokio::task::spawn_blocking(work).await {
+        match READERS.run(work).await {
             Ok(result) => result,
             Err(error) => Err(StoreError(format!("the thread for the file failed: {error}"))),
         }
