@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use examples::model::{ScriptedModel, blocks};
-use examples::voice::{chapter, say, show, tell_of_panics};
+use examples::voice::{chapter, log_panics_in_one_line, say, show};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::format::anthropic;
@@ -100,7 +100,7 @@ async fn reserve_table(
 
 #[tokio::main]
 async fn main() {
-    tell_of_panics();
+    log_panics_in_one_line();
     let mut registry = ToolRegistry::new();
     registry
         .register_all(tool_set![
@@ -137,14 +137,14 @@ async fn run(registry: &ToolRegistry, mut model: ScriptedModel, question: &str) 
         }
         let began = Instant::now();
         let outcomes = registry.execute_all(calls).await;
-        tell(&outcomes, began.elapsed());
+        print_outcomes(&outcomes, began.elapsed());
 
         messages.push(answer.message);
         messages.push(anthropic::results(outcomes.iter().map(|outcome| &outcome.result)));
     }
 }
 
-fn tell(outcomes: &[ToolOutcome], elapsed: Duration) {
+fn print_outcomes(outcomes: &[ToolOutcome], elapsed: Duration) {
     for outcome in outcomes {
         for warning in &outcome.warnings {
             say("warning", warning);

@@ -31,7 +31,7 @@ pub fn typed(input: &[u8]) {
     let policy = POLICIES[usize::from(*choice) % 3];
     TYPED.with(|typed| {
         let request = read(typed, "everything", text.into(), policy);
-        let outcome = told_alike(typed, &request, text.into(), policy);
+        let outcome = assert_equal_issues(typed, &request, text.into(), policy);
         if !request.errors.is_empty() {
             return;
         }
@@ -57,12 +57,15 @@ pub fn typed(input: &[u8]) {
             );
         }
     });
-    let told = TYPED.with(|typed| read(typed, "everything", text.into(), policy));
-    let known = DYNAMIC.with(|dynamic| read(dynamic, "everything", text.into(), policy));
-    if [&told, &known].into_iter().all(is_by_the_schema) {
-        assert_eq!(told.arguments_json, known.arguments_json, "typed and dynamic");
-        assert_eq!(told.warnings, known.warnings, "typed and dynamic");
-        assert_eq!(told.errors, known.errors, "typed and dynamic");
+    let of_type = TYPED.with(|typed| read(typed, "everything", text.into(), policy));
+    let of_schema = DYNAMIC.with(|dynamic| read(dynamic, "everything", text.into(), policy));
+    if [&of_type, &of_schema].into_iter().all(is_by_the_schema) {
+        assert_eq!(
+            of_type.arguments_json, of_schema.arguments_json,
+            "typed and dynamic"
+        );
+        assert_eq!(of_type.warnings, of_schema.warnings, "typed and dynamic");
+        assert_eq!(of_type.errors, of_schema.errors, "typed and dynamic");
     }
 }
 
@@ -161,7 +164,7 @@ fn halves(input: &[u8]) -> (String, String) {
 /// Checks that all ways of reading a text agree, and that the result is stable.
 fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
     let once = read(registry, "tool", text.into(), policy);
-    told_alike(registry, &once, text.into(), policy);
+    assert_equal_issues(registry, &once, text.into(), policy);
     let json = &once.arguments_json;
     // Rejected values keep their text, also a number that exceeds all Rust types.
     assert!(
@@ -222,7 +225,7 @@ fn call(registry: &ToolRegistry, name: &str, input: RawArguments<'_>, policy: Po
 }
 
 /// Checks that a call reports the issues of its preview, and fails if one of them is an error.
-fn told_alike(
+fn assert_equal_issues(
     registry: &ToolRegistry,
     request: &ToolCallRequest,
     input: RawArguments<'_>,

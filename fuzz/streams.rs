@@ -86,7 +86,7 @@ fn any_stream(bytes: &[u8], lengths: &[u8], dialect: Dialect, fixing: &FormatFix
         assert!(out == bytes && records.is_empty(), "touched: {}", shown(&out));
     }
     if fixing.fallback_on_error {
-        what_is_no_json_passes(bytes, &whole, limits);
+        check_frames_without_json(bytes, &whole, limits);
         if let Some(arguments) =
             one_call_of(bytes, dialect).filter(|text| is_json(text) && text.starts_with('{'))
         {
@@ -154,7 +154,7 @@ fn payloads(stream: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Checks that frames without JSON pass unchanged and in order.
-fn what_is_no_json_passes(bytes: &[u8], out: &[u8], limits: StreamLimits) {
+fn check_frames_without_json(bytes: &[u8], out: &[u8], limits: StreamLimits) {
     let mut framer = SseDecoder::with_limit(limits.event);
     framer.push(bytes);
     framer.finish();

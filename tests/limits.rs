@@ -439,7 +439,7 @@ fn too_deep_alternative_does_not_exclude_others() {
 
 /// Wrapped into a list on each level, the value would be in too many unions. As objects, it is valid.
 #[test]
-fn object_taken_as_one_is_not_too_deep_as_a_list() {
+fn object_read_as_an_array_is_not_too_deep() {
     let registry = registry(
         &json!({ "type": "object", "properties": { "it": { "$ref": "#/$defs/It" } },
         "$defs": { "It": { "anyOf": [

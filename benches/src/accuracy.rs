@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tool_runtime::repair::{Status, repair};
 
-use crate::deviations::{REFUSED, SURE, calls, cases, code};
-use crate::judge::Tree;
+use crate::deviations::{AMBIGUOUS, UNAMBIGUOUS, calls, cases, code};
+use crate::exact_json::JsonValue;
 use crate::others::{self, Repairer};
 use crate::random::Random;
 use crate::written::{Style, json};
@@ -81,12 +81,12 @@ fn tier(lines: &str, tier: &str) -> Vec<Text> {
         .collect()
 }
 
-fn deviating(payloads: &[Tree], sure: bool) -> Vec<Text> {
+fn deviating(payloads: &[JsonValue], sure: bool) -> Vec<Text> {
     let value = |tree| {
         let text = json(tree, Style::Compact, &mut Random::new(0));
         serde_json::from_str(&text).expect("what was written is JSON")
     };
-    cases(payloads, if sure { &SURE } else { &REFUSED })
+    cases(payloads, if sure { &UNAMBIGUOUS } else { &AMBIGUOUS })
         .map(|case| Text {
             right: if sure { vec![value(case.tree)] } else { Vec::new() },
             text: case.text,

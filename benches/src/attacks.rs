@@ -28,7 +28,7 @@ pub fn run() {
             let figures = figures.map(short).join(" | ");
             (
                 worst,
-                format!("| {} | {} | {figures} |", shape.name, said(status)),
+                format!("| {} | {} | {figures} |", shape.name, status_name(status)),
             )
         })
         .collect();
@@ -47,7 +47,7 @@ fn deep() {
     for unit in ["[", "(", "{'a':"] {
         let text = unit.repeat(LEVELS);
         let took = side_by_side(&mut [work(|| repair(&text))], 5)[0].median() / 1e6;
-        println!("| `{unit}` | {} | {} |", said(repair(&text).status), short(took));
+        println!("| `{unit}` | {} | {} |", status_name(repair(&text).status), short(took));
     }
     println!();
 }
@@ -56,7 +56,7 @@ fn per_byte(text: &str) -> f64 {
     side_by_side(&mut [work(|| repair(text))], 3)[0].median() / text.len() as f64
 }
 
-fn said(status: Status) -> &'static str {
+fn status_name(status: Status) -> &'static str {
     match status {
         Status::Valid => "valid",
         Status::Repaired => "repaired",

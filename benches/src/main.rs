@@ -14,8 +14,8 @@ mod texts;
 #[path = "../../tests/support/random.rs"]
 mod random;
 #[allow(dead_code, reason = "the tests use all of it")]
-#[path = "../../tests/support/judge.rs"]
-mod judge;
+#[path = "../../tests/support/exact_json.rs"]
+mod exact_json;
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/support/written.rs"]
 mod written;

@@ -31,13 +31,13 @@ impl ScriptedModel {
 
     /// Returns the next answer. A real client would send the definitions and the messages to the API here.
     pub fn answer(&mut self, _definitions: &[&ToolDefinition], messages: &[Message]) -> Answer {
-        if let [.., asked, told] = messages {
+        if let [.., request_message, result_message] = messages {
             assert_eq!(
-                ids(asked, "tool_use", "id"),
-                ids(told, "tool_result", "tool_use_id")
+                ids(request_message, "tool_use", "id"),
+                ids(result_message, "tool_result", "tool_use_id")
             );
         }
-        let message = self.script.pop_front().expect("the script goes on");
+        let message = self.script.pop_front().expect("the script has another answer");
         let stop_reason = match ids(&message, "tool_use", "id").len() {
             0 => "end_turn",
             _ => "tool_use",

@@ -39,6 +39,6 @@ pub fn show_all(what: &str, value: &impl Serialize) {
 }
 
 /// Replaces the message and the backtrace of a panic by one line of the story.
-pub fn tell_of_panics() {
+pub fn log_panics_in_one_line() {
     panic::set_hook(Box::new(|panic| say("(host's log)", panic)));
 }

@@ -6,19 +6,21 @@ use std::process::Command;
 
 /// Runs a story, and checks that its output has these texts in order.
 #[track_caller]
-fn tells(name: &str, expected: &[&str]) {
+fn check_story(name: &str, expected: &[&str]) {
     let output = Command::new(program(name)).output().expect("the story runs");
-    let told = String::from_utf8(output.stdout).expect("a story is text");
+    let output_text = String::from_utf8(output.stdout).expect("a story is text");
     assert!(
         output.status.success(),
-        "{told}\n{}",
+        "{output_text}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let mut rest = told.as_str();
+    let mut rest = output_text.as_str();
     for text in expected {
         match rest.split_once(text) {
-            Some((_, behind)) => rest = behind,
-            None => panic!("after what was found before, the story `{name}` does not tell `{text}`:\n{told}"),
+            Some((_, after)) => rest = after,
+            None => panic!(
+                "after the earlier texts, the story `{name}` does not contain `{text}`:\n{output_text}"
+            ),
         }
     }
 }
@@ -42,7 +44,7 @@ fn program(name: &str) -> PathBuf {
 
 #[test]
 fn agent_loop() {
-    tells(
+    check_story(
         "agent_loop",
         &[
             // A sloppy call that is coerced.
@@ -71,7 +73,7 @@ fn agent_loop() {
 
 #[test]
 fn dynamic() {
-    tells(
+    check_story(
         "dynamic",
         &[
             r#"would get  {"title":"Review","start":"2026-11-23T09:30","minutes":45,"attendees":["ada"],"remind":true}"#,
@@ -89,7 +91,7 @@ fn dynamic() {
 
 #[test]
 fn layers() {
-    tells(
+    check_story(
         "layers",
         &[
             r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"<p>https://example.org</p>\n"}"#,
@@ -103,7 +105,7 @@ fn layers() {
 
 #[test]
 fn offload() {
-    tells(
+    check_story(
         "offload",
         &[
             "[Tool result offloaded to file: <output dir>",
@@ -118,7 +120,7 @@ fn offload() {
 
 #[test]
 fn search_files() {
-    tells(
+    check_story(
         "search_files",
         &[
             r#""name": "search_files""#,
@@ -144,7 +146,7 @@ fn search_files() {
 /// R-TODO-32
 #[test]
 fn todo() {
-    tells(
+    check_story(
         "todo",
         &[
             "registered  TodoWrite, TodoRead",
@@ -164,7 +166,7 @@ fn todo() {
 
 #[test]
 fn report() {
-    tells(
+    check_story(
         "report",
         &[
             r#"outputSchema  {"#,

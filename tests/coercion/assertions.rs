@@ -102,7 +102,7 @@ fn keys_of_a_branch_that_applies_are_known() {
 }
 
 #[test]
-fn conditions_see_what_values_were_coerced_to() {
+fn conditions_test_coerced_values() {
     let request = prepare(&payment(), &json!({ "method": "CARD" }), Policy::Lenient);
     assert_eq!(request.errors.len(), 1, "{:?}", request.errors);
     assert!(
@@ -125,17 +125,17 @@ fn conditions_see_what_values_were_coerced_to() {
 }
 
 #[test]
-fn negations_name_what_to_send_instead() {
+fn errors_of_not_state_the_expected_value() {
     let rows: [(Value, Value, &str); 9] = [
         (
             json!({ "not": { "const": "root" } }),
             json!("root"),
-            "invalid value \"root\"; expected anything but \"root\", or leave it out",
+            "invalid value \"root\"; expected any value except \"root\", or leave it out",
         ),
         (
             json!({ "not": { "enum": [1, 2] } }),
             json!(2.0),
-            "invalid value 2.0; expected anything but these: 1, 2, or leave it out",
+            "invalid value 2.0; expected any value except 1, 2, or leave it out",
         ),
         (
             json!({ "type": "string", "not": { "pattern": "^-" } }),
@@ -145,12 +145,12 @@ fn negations_name_what_to_send_instead() {
         (
             json!({ "type": "integer", "not": { "multipleOf": 2 } }),
             json!(4),
-            "invalid value 4; expected a value that is not this: a number that is a multiple of 2, or leave it out",
+            "invalid value 4; expected a value that is not a number that is a multiple of 2, or leave it out",
         ),
         (
             json!({ "not": { "type": "string" } }),
             json!("a"),
-            "invalid value \"a\"; expected a value that is not this: a string, or leave it out",
+            "invalid value \"a\"; expected a value that is not a string, or leave it out",
         ),
         (
             json!({ "not": { "required": ["a"] } }),
@@ -203,11 +203,11 @@ fn dependencies_name_the_key_that_needs_others() {
             json!({ "properties": { "b": { "type": "integer", "maximum": 4 } }, "required": ["b"] });
         let schema = json!({ "type": "object", "properties": { "a": {} }, keyword: { "a": dependent } });
         let expected = format!(
-            "missing_required:b at /b: missing required parameter; expected an integer up to 4 {since}"
+            "missing_required:b at /b: missing required parameter; expected an integer of at most 4 {since}"
         );
         assert_eq!(errors(&schema, &json!({ "a": 1 })), [expected]);
         let expected =
-            format!("constraint_violated at /b: invalid value 5; expected an integer up to 4 {since}");
+            format!("constraint_violated at /b: invalid value 5; expected an integer of at most 4 {since}");
         assert_eq!(errors(&schema, &json!({ "a": 1, "b": 5 })), [expected]);
         assert_valid(&schema, &json!({ "a": 1, "b": 4 }));
     }
@@ -223,13 +223,13 @@ fn contains_counts_the_items_that_match() {
     assert_eq!(
         of(json!([5, 1])),
         [
-            "constraint_violated at /x: invalid value [5,1]; expected at least 2 items like this: an integer from 5; got 1, or leave it out"
+            "constraint_violated at /x: invalid value [5,1]; expected at least 2 items that are each an integer of at least 5, got 1; send a valid value or leave it out"
         ]
     );
     assert_eq!(
         of(json!([5, 6, 7, 8])),
         [
-            "constraint_violated at /x: invalid value [5,6,7,8]; expected at most 3 items like this: an integer from 5; got 4, or leave it out"
+            "constraint_violated at /x: invalid value [5,6,7,8]; expected at most 3 items that are each an integer of at least 5, got 4; send a valid value or leave it out"
         ]
     );
     assert_valid(&schema, &json!({ "x": [5, 6] }));
@@ -241,7 +241,7 @@ fn contains_counts_the_items_that_match() {
 }
 
 #[test]
-fn names_of_properties_are_judged_as_texts() {
+fn property_names_are_validated_as_strings() {
     let of = |names: Value, key: &str| {
         let schema = only(&json!({ "propertyNames": names, "additionalProperties": { "type": "integer" } }));
         errors(&schema, &json!({ "x": { key: 1 } }))
@@ -289,7 +289,7 @@ fn unevaluated_properties_are_unknown_ones() {
 }
 
 #[test]
-fn unevaluated_items_are_refused() {
+fn rejects_unevaluated_items() {
     let schema = only(&json!({ "prefixItems": [{ "type": "integer" }], "unevaluatedItems": false }));
     assert_eq!(
         errors(&schema, &json!({ "x": [1, 2] })),
@@ -300,11 +300,11 @@ fn unevaluated_items_are_refused() {
 
 /// A number stays a number, although a string would be allowed.
 #[test]
-fn assertions_do_not_decide_what_a_value_is_coerced_to() {
+fn assertions_do_not_change_coercion() {
     let either = json!({ "anyOf": [{ "type": "integer", "not": { "const": 5 } }, { "type": "string" }] });
     assert_eq!(
         errors(&only(&either), &json!({ "x": 5 })),
-        ["constraint_violated at /x: invalid value 5; expected anything but 5, or leave it out"]
+        ["constraint_violated at /x: invalid value 5; expected any value except 5, or leave it out"]
     );
     assert_valid(&only(&either), &json!({ "x": "5" }));
     let request = prepare(
@@ -322,7 +322,7 @@ fn assertions_do_not_decide_what_a_value_is_coerced_to() {
 
 /// Rule 2: a valid value is accepted unchanged, even if only an assertion distinguishes the alternatives.
 #[test]
-fn assertions_tell_alternatives_apart() {
+fn assertions_distinguish_alternatives() {
     let schema = only(&json!({ "oneOf": [
         { "required": ["a"] },
         { "not": { "required": ["a"] }, "properties": { "b": { "type": "integer" } } },
@@ -338,7 +338,7 @@ fn assertions_tell_alternatives_apart() {
 
 /// A value matches an alternative only if its keys satisfy the assertions of `propertyNames`.
 #[test]
-fn assertions_of_names_tell_alternatives_apart() {
+fn property_names_distinguish_alternatives() {
     let map = |names: Value| json!({ "type": "object", "propertyNames": names, "additionalProperties": { "type": "integer" } });
     let private = json!({ "pattern": "^_" });
     let not_private = json!({ "not": private });
@@ -385,7 +385,7 @@ fn errors_of_all_kinds_are_reported_together() {
 
 /// Unsupported references and patterns accept any value, and so do constraints that depend on them.
 #[test]
-fn assertions_about_what_is_not_enforced_hold() {
+fn accepts_values_for_assertions_that_are_not_enforced() {
     for schema in [
         json!({ "not": { "pattern": "^(?!a)" } }),
         json!({ "if": { "pattern": "^(?!a)" }, "then": false, "else": false }),
@@ -399,7 +399,7 @@ fn assertions_about_what_is_not_enforced_hold() {
 }
 
 #[test]
-fn invalid_keywords_are_refused_at_registration() {
+fn registration_rejects_invalid_keywords() {
     for (schema, path) in [
         (json!({ "not": 1 }), "/properties/x/not"),
         (json!({ "if": [] }), "/properties/x/if"),
@@ -475,7 +475,7 @@ fn typed_tools_enforce_assertions() {
         of(json!({ "address": { "locker": 7, "street": "High Street" }, "weights": [1] })),
         [
             "constraint_violated at /address: `locker` and `street` exclude each other; leave one of them out",
-            "constraint_violated at /weights: invalid value [1]; expected at least 1 item like this: a number from 5; got 0",
+            "constraint_violated at /weights: invalid value [1]; expected at least 1 item that is a number of at least 5, got 0",
         ]
     );
 }

@@ -65,8 +65,8 @@ fn error_of_a_union_states_the_limit() {
     assert_eq!(
         errors,
         [
-            "no_alternative_fits at /x: invalid value 11; expected an integer up to 10, or an integer from 90, or a string, or leave it out",
-            "constraint_violated at /x: invalid value 11; expected an integer up to 10, or leave it out"
+            "no_alternative_fits at /x: invalid value 11; expected an integer of at most 10, or an integer of at least 90, or a string, or leave it out",
+            "constraint_violated at /x: invalid value 11; expected an integer of at most 10, or leave it out"
         ]
     );
 }
@@ -86,7 +86,7 @@ fn error_for(name: &str, property: &Value, sent: &Value) -> String {
 }
 
 #[test]
-fn composite_for_a_string_says_how_to_send_it() {
+fn error_about_a_composite_for_a_string_states_the_form_to_send() {
     let string = json!({ "type": "string" });
     let quoted = "; send a string in quotes";
     let as_text = "; send it as JSON text in quotes";
@@ -156,12 +156,16 @@ fn errors_of_nullable_values_name_null() {
     for (property, sent, ending) in [
         (&integer, json!("many"), "expected an integer or null"),
         (&integer, json!([1, 2]), "expected an integer or null"),
-        (&limited, json!(10), "expected an integer up to 9 or null"),
-        (&limited, json!("many"), "expected an integer up to 9 or null"),
+        (&limited, json!(10), "expected an integer of at most 9 or null"),
+        (
+            &limited,
+            json!("many"),
+            "expected an integer of at most 9 or null",
+        ),
         (
             &date,
             json!("tomorrow at noon"),
-            "expected at most 10 characters, got 16, or null",
+            "expected null or at most 10 characters, got 16",
         ),
         (
             &json!({ "type": ["string", "null"], "pattern": "^a" }),
@@ -181,27 +185,27 @@ fn errors_of_nullable_values_name_null() {
         (
             &json!({ "type": ["array", "null"], "items": {}, "minItems": 1 }),
             json!([]),
-            "expected at least 1 item, got 0, or null",
+            "expected null or at least 1 item, got 0",
         ),
         (
             &json!({ "anyOf": [{ "type": "array", "items": {}, "maxItems": 1 }, { "type": "null" }] }),
             json!([1, 2]),
-            "expected at most 1 item, got 2, or null",
+            "expected null or at most 1 item, got 2",
         ),
         (
             &json!({ "type": ["array", "null"], "prefixItems": [{ "type": "integer" }], "items": false, "minItems": 1 }),
             json!([]),
-            "expected an array like [<an integer>]: at least 1 item, got 0, or null",
+            "expected null or an array like [<an integer>] with at least 1 item, got 0",
         ),
         (
             &json!({ "type": ["array", "null"], "items": {}, "contains": { "type": "integer" } }),
             json!([]),
-            "expected at least 1 item like this: an integer or null; got 0",
+            "expected null or at least 1 item that is an integer, got 0",
         ),
         (
             &json!({ "type": ["object", "null"], "additionalProperties": true, "minProperties": 1 }),
             json!({}),
-            "expected at least 1 property, got 0, or null",
+            "expected null or at least 1 property, got 0",
         ),
         (
             &json!({ "enum": ["a", null] }),
@@ -220,7 +224,7 @@ fn errors_of_nullable_values_name_null() {
     };
     for (property, wanted) in [
         (&integer, "an integer or null"),
-        (&limited, "an integer up to 9 or null"),
+        (&limited, "an integer of at most 9 or null"),
         (&date, "a date, for example 2025-01-31, or null"),
         (
             &union,
@@ -303,14 +307,15 @@ fn messages_quote_values_as_coerced_so_far() {
     };
     let list = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2 });
     for value in ["\"5\"", "[\"5\"]"] {
-        let message = "invalid value [5]; expected at least 2 items, got 1, or leave it out";
+        let message =
+            "invalid value [5]; expected at least 2 items, got 1; send a valid value or leave it out";
         assert_eq!(sent(&list, value), (message.to_owned(), "[5]".to_owned()));
     }
     let parts = json!({ "allOf": [{ "type": "boolean" }, { "type": "integer" }] });
     let message = "invalid value true; expected an integer, or leave it out";
     assert_eq!(sent(&parts, "1"), (message.to_owned(), "true".to_owned()));
     let number = json!({ "type": "integer", "maximum": 4 });
-    let message = "invalid value \"5\"; expected an integer up to 4, or leave it out";
+    let message = "invalid value \"5\"; expected an integer of at most 4, or leave it out";
     assert_eq!(sent(&number, "\"5\""), (message.to_owned(), "5".to_owned()));
 }
 
@@ -324,7 +329,7 @@ fn ambiguous_value_does_not_suggest_its_coerced_form() {
     let request = dynamic_tool::prepare(&registry, r#"{"x": "5"}"#, Policy::Lenient);
     assert_eq!(
         request.errors[0].message,
-        "ambiguous value \"5\": its coerced value would be read differently; expected a value that is valid \
+        "ambiguous value \"5\": coercion has more than one possible result; expected a value that is valid \
          without coercion, or leave it out"
     );
 }

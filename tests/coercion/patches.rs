@@ -353,7 +353,7 @@ struct Wrapped {
 macro_rules! refused {
     ($($name:ident: $type:ty, $message:literal;)*) => {
         #[test]
-        fn patches_that_cannot_be_missing_or_null_are_refused() {
+        fn rejects_patches_that_cannot_be_missing_or_null() {
             $({
                 /// Change it.
                 #[tool]

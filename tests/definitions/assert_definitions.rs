@@ -127,7 +127,7 @@ fn names_the_tool_the_place_and_both_values() {
 }
 
 #[test]
-fn names_tools_that_came_went_or_moved() {
+fn lists_added_removed_and_moved_tools() {
     let mut old = file();
     old.as_array_mut().unwrap().reverse();
     assert_eq!(
@@ -206,7 +206,7 @@ fn ignores_how_the_file_is_written() {
 }
 
 #[test]
-fn says_how_to_write_a_missing_or_malformed_file() {
+fn explains_how_to_write_a_missing_or_malformed_file() {
     let path = scratch("absent.json");
     let failed = catch_unwind(AssertUnwindSafe(|| assert_definitions!(registry(), &path))).unwrap_err();
     assert_eq!(

@@ -207,7 +207,7 @@ fn enums_with_values_of_another_type_take_the_values_of_the_type() {
 
 /// A value of another type cannot be read as this type: the schema has the meaning of JSON Schema.
 #[test]
-fn enums_without_texts_of_values_are_left_alone() {
+fn keeps_enums_without_descriptions_of_values() {
     for schema in [
         json!({ "type": "integer", "enum": ["one", 2] }),
         json!({ "type": "integer", "enum": [1, null] }),
@@ -225,7 +225,7 @@ fn enums_without_texts_of_values_are_left_alone() {
 
 /// An unsatisfiable schema has a meaning if a value need not match it.
 #[test]
-fn enums_in_conditions_are_left_alone() {
+fn keeps_enums_in_conditions() {
     for (schema, sent) in [
         (
             json!({ "not": { "type": "array", "items": {}, "enum": ["a"] } }),
@@ -268,7 +268,7 @@ fn enums_in_conditions_are_left_alone() {
 
 /// A definition that a condition refers to has one meaning in all its uses.
 #[test]
-fn definitions_of_conditions_are_left_alone() {
+fn keeps_definitions_of_conditions() {
     let refers = |reference: &str| json!({ "$ref": reference });
     for (condition, sent) in [
         (json!({ "not": refers("#/$defs/A") }), json!(1)),
@@ -414,7 +414,7 @@ fn output_schemas_are_corrected() {
 }
 
 #[test]
-fn names_what_apis_refuse() {
+fn lists_keywords_that_apis_reject() {
     let schema = json!({
         "type": "object",
         "properties": { "filter[id]": { "type": "string" }, "inner": { "type": "object", "properties": { "$top": {} } } },
@@ -551,7 +551,7 @@ fn names_required_properties_that_are_not_declared() {
 }
 
 #[test]
-fn says_nothing_of_properties_that_a_value_satisfies() {
+fn lists_no_satisfied_properties() {
     let tree = json!({ "$ref": "#/$defs/T" });
     for schema in [
         json!(false),

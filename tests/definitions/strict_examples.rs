@@ -7,7 +7,7 @@ use tool_runtime::format::openai::chat;
 
 #[test]
 fn examples_named_in_the_description_are_not_repeated() {
-    for (description, examples, said) in [
+    for (description, examples, description_text) in [
         (
             "A flight, e.g. FI0042.",
             json!(["FI0042"]),
@@ -28,11 +28,11 @@ fn examples_named_in_the_description_are_not_repeated() {
         let definition = ToolDefinition::new("t", "T.", schema);
         let strict = chat::strict_tool(&definition).unwrap();
         let property = &strict.tool["function"]["parameters"]["properties"]["a"];
-        assert_eq!(property["description"], said);
+        assert_eq!(property["description"], description_text);
         let strict = anthropic::strict_tool(&definition).unwrap();
         assert_eq!(
             strict.tool["input_schema"]["properties"]["a"]["description"],
-            said
+            description_text
         );
     }
 }

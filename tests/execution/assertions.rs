@@ -58,7 +58,7 @@ async fn is_made_from_an_outcome() {
 }
 
 /// Returns the panic message of an assertion on this outcome.
-fn said(output: ToolOutput, assertion: impl FnOnce(CallAssert)) -> String {
+fn failure_text(output: ToolOutput, assertion: impl FnOnce(CallAssert)) -> String {
     let checked = CallAssert::from(ToolOutcome::new(ToolResult::new("toolu_1", output)));
     panics(|| assertion(checked))
 }
@@ -71,36 +71,36 @@ fn panics(assertion: impl FnOnce()) -> String {
 #[test]
 fn states_the_expected_side() {
     assert_eq!(
-        said(ToolOutput::text("3"), |checked| {
+        failure_text(ToolOutput::text("3"), |checked| {
             checked.assert_text("4");
         }),
         "unexpected answer\n  expected: \"4\"\n       got: \"3\""
     );
     assert_eq!(
-        said(ToolOutput::error("no"), |checked| {
+        failure_text(ToolOutput::error("no"), |checked| {
             checked.assert_text("4");
         }),
         "the call failed\n  expected: \"4\"\n       got: the error \"no\""
     );
     assert_eq!(
-        said(ToolOutput::text("3"), |checked| {
+        failure_text(ToolOutput::text("3"), |checked| {
             checked.assert_error("no");
         }),
         "the call succeeded\n  expected: the error \"no\"\n       got: \"3\""
     );
     assert_eq!(
-        said(ToolOutput::error("yes"), |checked| {
+        failure_text(ToolOutput::error("yes"), |checked| {
             checked.assert_error("no");
         }),
         "unexpected answer\n  expected: the error \"no\"\n       got: the error \"yes\""
     );
     assert_eq!(
-        said(ToolOutput::text("[1]"), |checked| {
+        failure_text(ToolOutput::text("[1]"), |checked| {
             checked.assert_json(json!([2]));
         }),
         "unexpected answer\n  expected: [2]\n       got: [1]"
     );
-    let no_json = said(ToolOutput::text("one"), |checked| {
+    let no_json = failure_text(ToolOutput::text("one"), |checked| {
         checked.assert_json(json!([2]));
     });
     assert!(no_json.starts_with("the answer is not JSON ("), "{no_json}");
@@ -109,13 +109,13 @@ fn states_the_expected_side() {
         "{no_json}"
     );
     assert_eq!(
-        said(ToolOutput::text("3"), |checked| {
+        failure_text(ToolOutput::text("3"), |checked| {
             checked.assert_notes(["a note"]);
         }),
         "unexpected notes\n  expected: [\"a note\"]\n       got: []"
     );
     assert_eq!(
-        said(ToolOutput::text("3"), |checked| {
+        failure_text(ToolOutput::text("3"), |checked| {
             checked.assert_refused(["missing_required at /a"]);
         }),
         "the arguments were not refused\n  expected: [\"missing_required at /a\"]\n       got: \"3\""
@@ -125,12 +125,12 @@ fn states_the_expected_side() {
 #[tokio::test]
 async fn states_the_expected_warnings() {
     let checked = testing::run_call(&registry(), call(r#"{ "number": "1" }"#)).await;
-    let said = panics(|| {
+    let failure_text = panics(|| {
         checked.assert_no_warnings();
     });
     let short = "unexpected warnings\n  expected: []\n       \
                  got: [\"string_literal_converted_to_integer at /number\"]\n   in full: [";
-    assert!(said.starts_with(short), "{said}");
+    assert!(failure_text.starts_with(short), "{failure_text}");
 }
 
 #[tokio::test]

@@ -98,7 +98,7 @@ async fn busy() -> Result<(), ToolError> {
 }
 
 #[tokio::test]
-async fn transient_failure_without_text_says_so() {
+async fn transient_failure_without_text_has_a_default_text() {
     let mut registry = ToolRegistry::new();
     registry.register::<busy>().unwrap();
     let text = "the tool failed without a message\n\nThis may succeed when it is tried again.";

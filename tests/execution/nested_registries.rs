@@ -125,7 +125,7 @@ async fn nested_tools_keep_their_state_and_have_a_prefix() {
 }
 
 #[test]
-fn definitions_of_nested_tools_are_those_of_the_tools() {
+fn nested_tools_keep_their_definitions() {
     let text = |registry: &ToolRegistry| serde_json::to_string(&registry.tool_definitions()).unwrap();
     let first = text(&nested(files()));
     for _ in 0..20 {
@@ -166,7 +166,7 @@ async fn layers_of_a_nested_registry_run_inside_and_know_its_names() {
 }
 
 #[tokio::test]
-async fn policies_and_settings_are_those_of_the_nested_registry() {
+async fn calls_use_policies_and_settings_of_the_nested_registry() {
     let registry = nested(files().with_policy(Policy::Strict)).with_warnings_in_results(true);
     let sloppy = r#"{ "word": "tea", "limit": "2" }"#;
     let request = registry.prepare(ToolCall::new("1", "files__search", sloppy));
@@ -531,7 +531,7 @@ async fn merged_tools_keep_their_names_states_and_layers() {
 }
 
 #[tokio::test]
-async fn merging_a_taken_name_changes_nothing() {
+async fn merging_a_duplicate_name_changes_nothing() {
     let mut registry = files();
     let mut other = ToolRegistry::new().with_state(String::new());
     other.register::<look_at>().unwrap().register::<search>().unwrap();

@@ -195,11 +195,11 @@ async fn reserve(
 }
 
 #[tokio::test]
-async fn result_tells_the_model_to_stop_at_the_limit() {
+async fn result_asks_the_model_to_stop_at_the_limit() {
     let mut registry = ToolRegistry::new().layer(AttemptLimit::new(3));
     registry.register::<reserve>().unwrap();
     registry.register::<itself>().unwrap();
-    let told = async |session: &'static str, tool: &str, arguments: &'static str| {
+    let limit_note = async |session: &'static str, tool: &str, arguments: &'static str| {
         let context = Context::new().with_session(session);
         let call = ToolCall::new("toolu_1", tool, arguments).with_context(context);
         let outcome = registry.call(call).await;
@@ -213,26 +213,29 @@ async fn result_tells_the_model_to_stop_at_the_limit() {
         })
     };
     // Rejected calls and transient errors count equally.
-    assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, None);
-    assert_eq!(told("a", "reserve", "{}").await, None);
+    assert_eq!(limit_note("a", "reserve", r#"{"day": 1}"#).await, None);
+    assert_eq!(limit_note("a", "reserve", "{}").await, None);
     // Another session, and another tool.
-    assert_eq!(told("b", "reserve", "{}").await, None);
-    assert_eq!(told("a", "itself", "{}").await, None);
+    assert_eq!(limit_note("b", "reserve", "{}").await, None);
+    assert_eq!(limit_note("a", "itself", "{}").await, None);
     assert_eq!(
-        told("a", "reserve", r#"{"day": "one"}"#).await,
+        limit_note("a", "reserve", r#"{"day": "one"}"#).await,
         Some((true, true))
     );
-    assert_eq!(told("a", "reserve", r#"{"day": 1}"#).await, Some((true, false)));
+    assert_eq!(
+        limit_note("a", "reserve", r#"{"day": 1}"#).await,
+        Some((true, false))
+    );
     // A success or a permanent error resets the count.
     for other in [r#"{"day": 2}"#, r#"{"day": 0}"#] {
-        assert_eq!(told("a", "reserve", other).await, None);
-        assert_eq!(told("a", "reserve", "{}").await, None);
-        assert_eq!(told("a", "reserve", "{}").await, None);
-        assert_eq!(told("a", "reserve", "{}").await, Some((true, true)));
+        assert_eq!(limit_note("a", "reserve", other).await, None);
+        assert_eq!(limit_note("a", "reserve", "{}").await, None);
+        assert_eq!(limit_note("a", "reserve", "{}").await, None);
+        assert_eq!(limit_note("a", "reserve", "{}").await, Some((true, true)));
     }
     // Unknown tools are not counted.
     for _ in 0..5 {
-        assert_eq!(told("a", "reverse", "{}").await, None);
+        assert_eq!(limit_note("a", "reverse", "{}").await, None);
     }
 }
 

@@ -109,7 +109,7 @@ async fn removed_sessions_start_again() {
 }
 
 #[tokio::test]
-async fn values_of_the_context_come_before_those_of_the_registry() {
+async fn values_of_the_context_override_values_of_the_registry() {
     let registry = registry();
     let stored = Map::from_iter([(COUNT.to_owned(), json!({ "times": 41 }))]);
     let values = SessionValues::from_json(stored);

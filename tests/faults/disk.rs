@@ -18,7 +18,7 @@ use tool_runtime::{ToolCall, ToolOutcome, ToolRegistry};
 use crate::calls::{brewing, call_of, meanwhile};
 #[cfg(target_os = "linux")]
 use crate::own_process::on_a_small_disk;
-use crate::own_process::{STORY, tell, told_to};
+use crate::own_process::{CHILD_DIRECTORY, child_directory, run_in_child};
 use crate::processes::{directory, everything_in};
 use crate::rows::{Row, row};
 use crate::telemetry;
@@ -67,7 +67,7 @@ async fn is_written(row: &Row, directory: &Path) {
 async fn file_size_limit() {
     const NAME: &str = "disk::file_size_limit";
     let row = row(NAME);
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         is_refused(&row, &directory).await;
         let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": content() });
         let message: Message = serde_json::from_value(json!({ "role": "user", "content": [block] })).unwrap();
@@ -80,7 +80,7 @@ async fn file_size_limit() {
         assert_eq!(everything_in(&directory), [directory.join("s")]);
     } else {
         let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
-        assert_eq!(tell(NAME, &["sh", "-c", limited]), Ok(()));
+        assert_eq!(run_in_child(NAME, &["sh", "-c", limited]), Ok(()));
     }
 }
 
@@ -90,7 +90,7 @@ async fn file_size_limit() {
 async fn full() {
     const NAME: &str = "disk::full";
     let row = row(NAME);
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         is_refused(&row, &directory).await;
         assert_eq!(everything_in(&directory), [directory.join("s")]);
         // The disk is empty again, without the partial content.
@@ -112,7 +112,7 @@ async fn in_proc() {
 async fn read_only() {
     const NAME: &str = "disk::read_only";
     let row = row(NAME);
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         is_refused(&row, &directory).await;
         assert!(everything_in(&directory).is_empty());
     } else {
@@ -201,11 +201,14 @@ async fn directory_is_removed_during_writes() {
 async fn no_current_directory() {
     const NAME: &str = "disk::no_current_directory";
     let row = row(NAME);
-    if told_to().is_some() {
+    if child_directory().is_some() {
         let outcome = offloaded(&row, Path::new(".offload")).await;
         row.check_whole(Path::new("/DIR"), &outcome, &content());
     } else {
-        let gone = format!("cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"", STORY);
-        assert_eq!(tell(NAME, &["sh", "-c", &gone]), Ok(()));
+        let gone = format!(
+            "cd \"${}\" && rmdir \"$PWD\" && exec \"$0\" \"$@\"",
+            CHILD_DIRECTORY
+        );
+        assert_eq!(run_in_child(NAME, &["sh", "-c", &gone]), Ok(()));
     }
 }

@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Variable with the directory of the child process; without it, the test starts the processes.
-pub(crate) const STORY: &str = "FAULT_STORY";
+pub(crate) const CHILD_DIRECTORY: &str = "FAULT_CHILD_DIRECTORY";
 
 /// Returns the directory of this process, if it was started to run one test.
-pub(crate) fn told_to() -> Option<PathBuf> {
-    std::env::var_os(STORY).map(PathBuf::from)
+pub(crate) fn child_directory() -> Option<PathBuf> {
+    std::env::var_os(CHILD_DIRECTORY).map(PathBuf::from)
 }
 
 /// Runs a test of this suite below `command`, in a separate directory. Returns its output if it failed.
-pub(crate) fn tell(test: &str, command: &[&str]) -> Result<(), String> {
+pub(crate) fn run_in_child(test: &str, command: &[&str]) -> Result<(), String> {
     let directory = directory_of(test);
     let mut below = Command::new(command[0]);
     below
         .args(&command[1..])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--quiet", "--nocapture"]);
-    let output = below.env(STORY, &directory).output();
+    let output = below.env(CHILD_DIRECTORY, &directory).output();
     let _ = fs::remove_dir_all(&directory);
     match output {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err([output.stdout, output.stderr]
-            .map(|said| String::from_utf8_lossy(&said).into_owned())
+            .map(|output| String::from_utf8_lossy(&output).into_owned())
             .join("\n")),
         Err(error) => Err(error.to_string()),
     }
@@ -45,7 +45,7 @@ pub(crate) fn directory_of(name: &str) -> PathBuf {
 /// Runs a test in a mount namespace with a separate disk, which ends with the process.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_a_small_disk(test: &str, options: &str) {
-    let mount = format!("mount -t tmpfs -o {options} tmpfs \"${STORY}\"");
+    let mount = format!("mount -t tmpfs -o {options} tmpfs \"${CHILD_DIRECTORY}\"");
     let script = format!("{mount} && exec \"$0\" \"$@\"");
     let tried = format!("{mount} || exit 77");
     let ways: [&[&str]; 3] = [
@@ -60,7 +60,7 @@ pub(crate) fn on_a_small_disk(test: &str, options: &str) {
         ],
     ];
     for way in ways {
-        let run = |shell: &str| tell(test, &[way, &["sh", "-c", shell]].concat());
+        let run = |shell: &str| run_in_child(test, &[way, &["sh", "-c", shell]].concat());
         if run(&tried).is_ok() {
             assert_eq!(run(&script), Ok(()));
             return;

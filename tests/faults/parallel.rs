@@ -66,8 +66,8 @@ async fn a_thousand_todo_writes() {
     let outcomes = registry.execute_all((0..LISTS).map(|n| write(&row, n))).await;
     assert_eq!(outcomes.len(), LISTS);
     for (n, outcome) in outcomes.iter().enumerate() {
-        let said = format!(r#"{{"success":true,"count":{}}}"#, list(n).len());
-        assert_eq!(outcome.result.text(), Some(said.as_str()));
+        let expected = format!(r#"{{"success":true,"count":{}}}"#, list(n).len());
+        assert_eq!(outcome.result.text(), Some(expected.as_str()));
         row.host_learns(learnt_from(outcome));
     }
     assert!(which(&list_in(&registry)).is_some());

@@ -12,7 +12,7 @@ use tool_runtime::message::Message;
 
 use crate::calls::{brewing, call_of};
 use crate::disk::offloading_to;
-use crate::own_process::{STORY, directory_of, tell, told_to};
+use crate::own_process::{CHILD_DIRECTORY, child_directory, directory_of, run_in_child};
 use crate::rows::{Row, row};
 
 /// Creates an empty directory for a row.
@@ -39,7 +39,7 @@ pub fn everything_in(directory: &Path) -> Vec<PathBuf> {
 async fn panic_while_unwinding() {
     const NAME: &str = "processes::panic_while_unwinding";
     let row = row(NAME);
-    if told_to().is_some() {
+    if child_directory().is_some() {
         let registry = brewing(async |_, _| -> String {
             let _first = PanicsAlways;
             panic!("the first")
@@ -47,12 +47,15 @@ async fn panic_while_unwinding() {
         let outcome = registry.call(call_of(&row)).await;
         unreachable!("{outcome:?}");
     }
-    let said = tell(NAME, &["env"]).unwrap_err();
+    let output = run_in_child(NAME, &["env"]).unwrap_err();
     assert!(
-        said.contains("the first") && said.contains("the second"),
-        "{said}"
+        output.contains("the first") && output.contains("the second"),
+        "{output}"
     );
-    assert!(!said.contains("test result"), "the process is at its end: {said}");
+    assert!(
+        !output.contains("test result"),
+        "the process is at its end: {output}"
+    );
     row.model_reads::<&str>([]);
     row.host_learns::<&str>([]);
 }
@@ -88,7 +91,7 @@ async fn write(letter: &str, directory: &Path, rounds: usize) {
 fn writing(test: &str, letter: &str, directory: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--quiet"])
-        .env(STORY, directory)
+        .env(CHILD_DIRECTORY, directory)
         .env("LETTER", letter)
         .stdout(Stdio::null())
         .spawn()
@@ -99,7 +102,7 @@ fn writing(test: &str, letter: &str, directory: &Path) -> Child {
 #[tokio::test]
 async fn write_one_id() {
     const NAME: &str = "processes::write_one_id";
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         return write(&std::env::var("LETTER").unwrap(), &directory, ROUNDS).await;
     }
     let row = row(NAME);
@@ -130,7 +133,7 @@ async fn write_one_id() {
 async fn offload_one_id() {
     const NAME: &str = "processes::offload_one_id";
     let row = row(NAME);
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         let letter = std::env::var("LETTER").unwrap();
         let layer = OffloadLayer::new(OffloadOptions::new("s", &directory)).with_threshold(1);
         let cups_of = letter.clone();
@@ -161,7 +164,7 @@ async fn offload_one_id() {
 #[tokio::test]
 async fn killed_during_a_write() {
     const NAME: &str = "processes::killed_during_a_write";
-    if let Some(directory) = told_to() {
+    if let Some(directory) = child_directory() {
         return write("a", &directory, usize::MAX).await;
     }
     let row = row(NAME);

@@ -121,7 +121,7 @@ async fn anyhow_error() {
 
 /// Make coffee.
 #[tool(name = "brew", causes)]
-async fn brew_and_tell() -> Result<(), Problem> {
+async fn brew_with_problem() -> Result<(), Problem> {
     Err(unreadable())
 }
 
@@ -129,7 +129,7 @@ async fn brew_and_tell() -> Result<(), Problem> {
 async fn error_with_shown_causes() {
     let row = row("results::error_with_shown_causes");
     let mut registry = ToolRegistry::new();
-    registry.register::<brew_and_tell>().unwrap();
+    registry.register::<brew_with_problem>().unwrap();
     row.check(&registry.call(call_of(&row)).await);
 }
 

@@ -69,15 +69,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         event.record(&mut fields);
         let message = fields.0.remove("message").unwrap_or_default();
         let mut text = format!("{} {message}", event.metadata().level());
-        let said = fields.0.remove(ID);
+        let event_id = fields.0.remove(ID);
         for (name, value) in fields.0 {
             let _ = write!(text, "; {name}={value}");
         }
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(CallId(id)) = span.extensions().get() {
                 assert!(
-                    said.as_ref().is_none_or(|said| said == id),
-                    "{text} is of {said:?}"
+                    event_id.as_ref().is_none_or(|event_id| event_id == id),
+                    "{text} is of {id:?}"
                 );
                 return change(id, |recorded| recorded.events.push(text));
             }

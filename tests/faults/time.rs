@@ -291,8 +291,8 @@ fn holding(thread: State<Thread>) -> &'static str {
 
 /// The answer is returned in time. The log reports that the thread continues, and later that it has ended.
 #[tokio::test(start_paused = true)]
-async fn blocking_tool_goes_on() {
-    let row = row("time::blocking_tool_goes_on");
+async fn blocking_tool_continues() {
+    let row = row("time::blocking_tool_continues");
     let (release, released) = mpsc::channel::<()>();
     let (begin, begun) = mpsc::channel();
     let released = Arc::new(Mutex::new(released));

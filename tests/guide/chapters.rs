@@ -104,7 +104,7 @@ fn every_page_is_a_module_of_the_runtime() {
 
 /// An example that is not run becomes outdated without notice. Only rustdoc hides the hidden lines of an example.
 #[test]
-fn every_rust_block_is_a_whole_test() {
+fn every_rust_block_is_a_complete_test() {
     let mut blocks = 0;
     for name in chapters() {
         for block in parts(&page(&name)).into_iter().skip(1).step_by(2) {
@@ -186,7 +186,7 @@ fn headings(page: &str) -> Vec<String> {
 
 /// The blocks of chapter 12 contain the files that the macro's tests compare with its output.
 #[test]
-fn expansions_are_those_of_the_macro() {
+fn expansions_are_the_output_of_the_macro() {
     let chapter: String = page("12_expansion.md").split_whitespace().collect();
     for snapshot in [
         "tool-macros/tests/expansion/two_parameters.rs",

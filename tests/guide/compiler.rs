@@ -18,7 +18,7 @@ const INPUT: &str = "tool-macros/tests/expansion/two_parameters.rs";
 const SNAPSHOT: &str = "tool-macros/tests/expansion/two_parameters.expanded.rs";
 
 #[test]
-fn cargo_expand_shows_what_the_macro_writes() {
+fn cargo_expand_prints_the_output_of_the_macro() {
     assert!(
         text(PROGRAM).contains(&text(INPUT)),
         "{PROGRAM} has the tool of {INPUT}"
@@ -45,7 +45,7 @@ fn cargo_expand_shows_what_the_macro_writes() {
 /// Expands a program like `cargo expand`, but without cargo: the libraries are those of this test's build.
 fn expand() -> String {
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
-    let mut said = format!("no tool_runtime in {}", libraries.display());
+    let mut failure = format!("no tool_runtime in {}", libraries.display());
     for runtime in builds(&libraries) {
         let output = Command::new(rustc())
             .env("RUSTC_BOOTSTRAP", "1") // on a stable compiler, as `cargo expand` does it
@@ -59,12 +59,12 @@ fn expand() -> String {
             let expanded = String::from_utf8(output.stdout).unwrap();
             return prettyplease::unparse(&syn::parse_file(&expanded).unwrap());
         }
-        said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if !said.contains("E0514") {
+        failure = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !failure.contains("E0514") {
             break; // anything else than a build by another compiler
         }
     }
-    panic!("{said}");
+    panic!("{failure}");
 }
 
 /// Returns the builds of the runtime, the newest first. The newest build has the current source, with any features.

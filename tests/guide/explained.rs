@@ -8,14 +8,14 @@ const CHAPTER: &str = "docs/guide/12_expansion.md";
 #[test]
 fn every_line_of_a_function_is_explained() {
     let snapshot = text("tool-macros/tests/expansion/two_parameters.expanded.rs");
-    let left = unexplained(&snapshot, &rows("| a function's expansion |"));
-    let silent: Vec<&String> = left
+    let gaps = unexplained(&snapshot, &rows("| a function's expansion |"));
+    let unexplained_code: Vec<&String> = gaps
         .iter()
         .filter(|code| code.contains(char::is_alphanumeric))
         .collect();
     assert!(
-        silent.is_empty(),
-        "no row in {CHAPTER} explains this part of the expansion: {silent:#?}"
+        unexplained_code.is_empty(),
+        "no row in {CHAPTER} explains this part of the expansion: {unexplained_code:#?}"
     );
 }
 
@@ -34,22 +34,22 @@ fn explained_methods_are_in_the_expansion() {
 
 /// Returns the text between the explained pieces, which must occur in order.
 fn unexplained(snapshot: &str, rows: &[String]) -> Vec<String> {
-    let mut rest = bare(snapshot);
-    let mut left = Vec::new();
+    let mut rest = without_white_space(snapshot);
+    let mut gaps = Vec::new();
     for row in rows {
-        let piece = bare(row.trim_end_matches(','));
+        let piece = without_white_space(row.trim_end_matches(','));
         let place = rest.find(&piece).unwrap_or_else(|| {
             panic!("{CHAPTER} explains `{row}`, which the expansion does not have (there, or at all); change the row")
         });
-        left.push(rest[..place].to_owned());
+        gaps.push(rest[..place].to_owned());
         rest = rest[place + piece.len()..].to_owned();
     }
-    left.push(rest);
-    left
+    gaps.push(rest);
+    gaps
 }
 
 /// Removes white space and trailing commas, which depend on the line length.
-fn bare(code: &str) -> String {
+fn without_white_space(code: &str) -> String {
     let code: String = code.split_whitespace().collect();
     code.replace(",)", ")").replace(",}", "}")
 }

@@ -64,7 +64,7 @@ async fn answers_match_the_golden_file() {
 }
 
 #[tokio::test]
-async fn every_line_is_short_and_states_what_to_send() {
+async fn every_line_is_short_and_states_the_expected_value() {
     let file = include_str!("calls.txt");
     let registry = tools::registry();
     let calls = calls(file);
@@ -73,8 +73,8 @@ async fn every_line_is_short_and_states_what_to_send() {
         for line in answer(&registry, sent).await {
             let length = line.chars().count();
             assert!(length <= LONGEST, "{length} characters: {line}");
-            let says = line.contains("; expected ") || line.contains("; send ");
-            assert!(says, "what to send instead? {line}");
+            let states_expectation = line.contains("; expected ") || line.contains("; send ");
+            assert!(states_expectation, "what to send instead? {line}");
         }
     }
 }

@@ -99,7 +99,7 @@ fn wrapped_arguments_are_unwrapped_or_an_error() {
 }
 
 #[test]
-fn lenient_accepts_what_lossless_accepts_with_the_same_result() {
+fn lenient_accepts_all_lossless_values_with_equal_results() {
     let (mut seen, mut changed) = (0, 0);
     each(8, Kinds { unions: true }, |random, schema, tool| {
         let value = instances::object(random, schema);

@@ -6,8 +6,8 @@ use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Limits, Status, repair, repair_with};
 
-use crate::judge::read_json;
-use crate::pieces::alike;
+use crate::exact_json::parse_json;
+use crate::pieces::assert_equal_in_pieces;
 use crate::shapes::SHAPES;
 
 const SMALL: usize = 10_000;
@@ -18,31 +18,31 @@ fn large() -> usize {
 }
 
 #[test]
-fn every_shape_is_answered_and_its_pieces_make_no_difference() {
+fn repairs_every_shape_equally_in_pieces_of_any_size() {
     let mut random = Random::new(43);
     for shape in SHAPES {
         for bytes in 0..80 {
-            alike(&shape.text(bytes), || 1);
+            assert_equal_in_pieces(&shape.text(bytes), || 1);
         }
         let text = shape.text(SMALL);
         for most in [1, 7, 4000] {
-            let status = alike(&text, || 1 + random.below(most));
+            let status = assert_equal_in_pieces(&text, || 1 + random.below(most));
             // Every parser accepts valid and repaired texts.
             let json = matches!(status, Status::Valid | Status::Repaired);
             if json && !shape.name.starts_with("arrays") {
-                assert!(read_json(&repair(&text).text).is_some(), "{}", shape.name);
+                assert!(parse_json(&repair(&text).text).is_some(), "{}", shape.name);
             }
         }
         // Repeated for stable values; one repetition is enough for the clock.
         let text = shape.text(large() / 10);
-        alike(&text, || 1 + random.below(1 << 16));
+        assert_equal_in_pieces(&text, || 1 + random.below(1 << 16));
     }
 }
 
 /// A quadratic repair takes at least 12 times as long per byte for the longer text. The factor of four and the additional microsecond
 /// tolerate a machine with busy caches.
 #[test]
-fn every_shape_costs_time_linear_in_its_length() {
+fn repairs_every_shape_in_linear_time() {
     for shape in SHAPES {
         // Repeated until the resolution of the clock is negligible.
         let small = per_byte(&shape.text(SMALL), 10);
@@ -68,7 +68,7 @@ fn per_byte(text: &str, times: usize) -> f64 {
 }
 
 #[test]
-fn a_million_levels_are_refused_as_they_came() {
+fn keeps_text_with_a_million_levels_unchanged() {
     let levels = 1_000_000;
     for (open, inside, close) in [
         ("[", "", "]"),
@@ -89,7 +89,7 @@ fn a_million_levels_are_refused_as_they_came() {
 
 /// Nesting costs memory at any depth, but no stack.
 #[test]
-fn a_million_levels_are_followed_where_they_are_allowed() {
+fn repairs_a_million_levels_without_a_depth_limit() {
     let levels = 1_000_000;
     let limits = Limits {
         depth: levels + 1,

@@ -6,10 +6,10 @@ use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Limits, Repaired, Repairer, Status, repair, repair_with};
 
-use crate::soup::any;
+use crate::random_tokens::any;
 
 /// Repairs the text in pieces of up to `most` bytes, and compares the result with the result of the whole text.
-fn assert_alike(text: &str, limits: Limits, most: usize, random: &mut Random) {
+fn assert_equal_in_pieces(text: &str, limits: Limits, most: usize, random: &mut Random) {
     let whole = repair_with(text, limits);
     let mut repairer = Repairer::with(limits);
     let mut passed = String::new();
@@ -71,7 +71,7 @@ fn rounds(quick: usize) -> usize {
 }
 
 #[test]
-fn pieces_make_no_difference() {
+fn results_do_not_depend_on_the_pieces() {
     let mut random = Random::new(3);
     let mut seen = [0; 4];
     for _ in 0..rounds(20_000) {
@@ -85,14 +85,14 @@ fn pieces_make_no_difference() {
             _ => 3,
         }] += 1;
         for most in [1, 9, 60] {
-            assert_alike(&text, Limits::default(), most, &mut random);
+            assert_equal_in_pieces(&text, Limits::default(), most, &mut random);
         }
     }
     assert!(seen.iter().all(|seen| *seen > rounds(500)), "{seen:?}");
 }
 
 #[test]
-fn limits_are_met_alike_whole_and_in_pieces() {
+fn limits_do_not_depend_on_the_pieces() {
     let mut random = Random::new(4);
     for _ in 0..rounds(20_000) {
         let text = any(&mut random);
@@ -106,13 +106,13 @@ fn limits_are_met_alike_whole_and_in_pieces() {
         let repaired = repair_with(&text, limits);
         assert!(repaired.status == Status::Repaired || repaired.text == text);
         for most in [1, 9] {
-            assert_alike(&text, limits, most, &mut random);
+            assert_equal_in_pieces(&text, limits, most, &mut random);
         }
     }
 }
 
 #[test]
-fn a_text_that_is_cut_off_comes_back_as_it_was() {
+fn keeps_truncated_text_unchanged() {
     let mut random = Random::new(5);
     for _ in 0..rounds(2000) {
         let text = any(&mut random);
@@ -144,7 +144,7 @@ fn held(text: &str, limits: Limits) -> Vec<usize> {
 }
 
 #[test]
-fn only_what_may_change_is_held() {
+fn holds_only_text_that_may_change() {
     for (what, text, digits) in [
         ("a closing quote", r#"["ab" ,1]"#, "100012110"),
         ("a closing quote, then a bracket", r#"["ab" ]"#, "1000120"),
@@ -185,7 +185,7 @@ fn only_what_may_change_is_held() {
 
 /// Limits apply to a whole text, too; otherwise the result would depend on the pieces.
 #[test]
-fn what_is_held_for_too_long_passes_and_is_not_repaired() {
+fn passes_text_unchanged_when_the_held_part_exceeds_the_limit() {
     let mut random = Random::new(6);
     let limits = Limits::default();
     for (before, filling, behind, most) in [
@@ -206,8 +206,8 @@ fn what_is_held_for_too_long_passes_and_is_not_repaired() {
             assert_eq!(last > 0, status == Status::Repaired, "{start}");
             let text = [&start, behind].concat();
             assert_eq!(repair(&text).status, status, "{text}");
-            assert_alike(&text, limits, 1, &mut random);
-            assert_alike(&text, limits, 100, &mut random);
+            assert_equal_in_pieces(&text, limits, 1, &mut random);
+            assert_equal_in_pieces(&text, limits, 100, &mut random);
         }
     }
     let spaced = ["[\"a\"", &" ".repeat(limits.space)].concat();
@@ -215,7 +215,7 @@ fn what_is_held_for_too_long_passes_and_is_not_repaired() {
 }
 
 #[test]
-fn what_is_not_kept_is_not_said_to_hold_anything() {
+fn reports_no_held_bytes_for_text_that_is_not_kept() {
     let limits = Limits {
         sent: 10,
         ..Limits::default()

@@ -8,13 +8,13 @@ mod properties;
 mod streams;
 
 #[test]
-fn the_seeds_of_whole_texts() {
+fn replays_the_seeds_of_complete_texts() {
     replay("whole", properties::whole);
 }
 
 /// Replays the seeds of whole texts in pieces of all sizes, too.
 #[test]
-fn the_seeds_of_texts_in_pieces() {
+fn replays_the_seeds_of_texts_in_pieces() {
     replay("chunks", properties::chunks);
     replay("whole", |text| {
         for header in [
@@ -31,7 +31,7 @@ fn the_seeds_of_texts_in_pieces() {
 }
 
 #[test]
-fn the_seeds_of_streams() {
+fn replays_the_seeds_of_streams() {
     replay("sse", streams::sse);
     // Also tests every text as the arguments of a call: in each dialect, complete and cut off, with several limits.
     replay("whole", |text| {

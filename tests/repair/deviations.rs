@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tests::deviations::{Case, Deviation, REFUSED, SURE, calls, cases, code};
-use tests::judge::{Tree, read_json};
+use tests::deviations::{AMBIGUOUS, Case, Deviation, UNAMBIGUOUS, calls, cases, code};
+use tests::exact_json::{JsonValue, parse_json};
 use tool_runtime::repair::{Status, repair};
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -14,7 +14,7 @@ struct Tally {
     wrong: usize,
 }
 
-fn tally(payloads: &[Tree], deviations: &[Deviation], sure: bool) -> Tally {
+fn tally(payloads: &[JsonValue], deviations: &[Deviation], is_unambiguous: bool) -> Tally {
     let mut all = Tally::default();
     let mut each: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut shown = String::new();
@@ -28,10 +28,10 @@ fn tally(payloads: &[Tree], deviations: &[Deviation], sure: bool) -> Tally {
         let tally = each.entry(name).or_default();
         if !matches!(repaired.status, Status::Valid | Status::Repaired) {
             tally.refused += 1;
-            if sure && tally.refused <= 3 {
+            if is_unambiguous && tally.refused <= 3 {
                 let _ = writeln!(shown, "refused: {name}: {text} ({:?})", repaired.reason);
             }
-        } else if sure && read_json(&repaired.text).as_ref() == Some(tree) {
+        } else if is_unambiguous && parse_json(&repaired.text).as_ref() == Some(tree) {
             tally.right += 1;
         } else {
             tally.wrong += 1;
@@ -62,22 +62,22 @@ fn share(tally: Tally) -> usize {
 
 #[test]
 fn reads_single_deviations_of_calls() {
-    let calls = tally(&calls(), &SURE, true);
+    let calls = tally(&calls(), &UNAMBIGUOUS, true);
     assert_eq!(calls.wrong, 0);
     assert!(share(calls) >= CALLS_READ, "{} of 1000", share(calls));
 }
 
 #[test]
 fn reads_single_deviations_of_code() {
-    let code = tally(&code(), &SURE, true);
+    let code = tally(&code(), &UNAMBIGUOUS, true);
     assert_eq!(code.wrong, 0);
     assert!(share(code) >= CODE_READ, "{} of 1000", share(code));
 }
 
 #[test]
-fn refuses_deviations_that_leave_a_guess() {
+fn rejects_ambiguous_deviations() {
     for payloads in [calls(), code()] {
-        let refused = tally(&payloads, &REFUSED, false);
+        let refused = tally(&payloads, &AMBIGUOUS, false);
         assert_eq!(refused.wrong, 0);
         assert!(refused.refused > 900);
     }
@@ -86,7 +86,7 @@ fn refuses_deviations_that_leave_a_guess() {
 /// Texts with only raw line breaks in code and prose.
 #[test]
 fn reads_raw_line_breaks() {
-    let raw: Vec<Deviation> = SURE
+    let raw: Vec<Deviation> = UNAMBIGUOUS
         .iter()
         .filter(|(name, _)| name.starts_with("raw line"))
         .copied()

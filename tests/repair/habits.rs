@@ -3,7 +3,7 @@
 
 use tests::random::Random;
 
-use crate::judge::Tree;
+use crate::exact_json::JsonValue;
 use crate::mutations::structure;
 use crate::random::arguments;
 use crate::slips::{Slip, hold, is_more_than_one, written};
@@ -12,7 +12,10 @@ use crate::written::{Style, json};
 /// A change of a text; `None` if the change does not apply.
 type Habit = fn(&str, &mut Random) -> Option<String>;
 
-fn habit(write: fn(&Tree, &mut Random) -> String, habit: Habit) -> impl FnMut(&mut Random) -> Option<Slip> {
+fn habit(
+    write: fn(&JsonValue, &mut Random) -> String,
+    habit: Habit,
+) -> impl FnMut(&mut Random) -> Option<Slip> {
     move |random| {
         let meant = arguments(random);
         let before = write(&meant, random);
@@ -23,13 +26,13 @@ fn habit(write: fn(&Tree, &mut Random) -> String, habit: Habit) -> impl FnMut(&m
     }
 }
 
-fn any_json(meant: &Tree, random: &mut Random) -> String {
+fn any_json(meant: &JsonValue, random: &mut Random) -> String {
     let style = *random.pick(&Style::ALL);
     json(meant, style, random)
 }
 
 #[test]
-fn line_breaks_and_tabs_are_not_escaped() {
+fn repairs_raw_line_breaks_and_tabs() {
     hold(
         "raw line breaks and tabs",
         9000,
@@ -75,7 +78,7 @@ fn other_quote(text: &str, place: usize) -> &'static str {
 }
 
 #[test]
-fn one_string_has_the_other_quotes() {
+fn repairs_one_string_in_single_quotes() {
     hold(
         "one string in the other quotes",
         9000,
@@ -90,7 +93,7 @@ fn one_string_has_the_other_quotes() {
 }
 
 #[test]
-fn every_string_has_the_other_quotes() {
+fn repairs_all_strings_in_single_quotes() {
     hold(
         "every string in the other quotes",
         9000,
@@ -107,7 +110,7 @@ fn every_string_has_the_other_quotes() {
 }
 
 #[test]
-fn one_string_has_typographic_quotes() {
+fn repairs_one_string_in_typographic_quotes() {
     hold(
         "one string in typographic quotes",
         9000,
@@ -121,7 +124,7 @@ fn one_string_has_typographic_quotes() {
 }
 
 #[test]
-fn every_string_has_typographic_quotes() {
+fn repairs_all_strings_in_typographic_quotes() {
     hold(
         "every string in typographic quotes",
         9000,
@@ -137,7 +140,7 @@ fn every_string_has_typographic_quotes() {
 }
 
 #[test]
-fn punctuation_is_chinese() {
+fn repairs_chinese_punctuation() {
     hold(
         "one mark of Chinese punctuation",
         9000,
@@ -163,7 +166,7 @@ fn punctuation_is_chinese() {
 }
 
 #[test]
-fn a_double_quote_too_many() {
+fn repairs_a_redundant_double_quote() {
     hold(
         "one `\"` inserted anywhere",
         9000,
@@ -191,7 +194,7 @@ fn a_double_quote_too_many() {
 }
 
 #[test]
-fn neighbours_change_places() {
+fn repairs_swapped_characters() {
     hold(
         "two neighbours swapped",
         9000,
@@ -211,7 +214,7 @@ fn neighbours_change_places() {
 }
 
 #[test]
-fn the_text_comes_among_others() {
+fn repairs_a_value_between_other_text() {
     hold(
         "before, behind or between other texts",
         9000,

@@ -65,20 +65,20 @@ fn tally(file: &str, tier: &str) -> Tally {
 }
 
 #[test]
-fn reads_what_models_really_send() {
+fn repairs_recorded_texts_of_models() {
     let sure = tally("real.jsonl", "sure");
     assert!(sure.right >= REAL_READ, "{sure:?}");
     assert_eq!(sure.wrong, 0, "{sure:?}");
 }
 
 #[test]
-fn counts_what_a_reader_would_bet_on() {
+fn counts_likely_readings() {
     let likely = tally("real.jsonl", "likely");
     assert_eq!(likely.wrong, 0, "{likely:?}");
 }
 
 #[test]
-fn refuses_what_no_reader_knows() {
+fn rejects_texts_without_a_plausible_reading() {
     assert_eq!(
         tally("real.jsonl", "refuse"),
         Tally {
@@ -89,7 +89,7 @@ fn refuses_what_no_reader_knows() {
 }
 
 #[test]
-fn reads_values_in_ordinary_packaging() {
+fn repairs_values_in_common_packaging() {
     let prose = tally("prose.jsonl", "sure");
     assert!(prose.right >= PACKAGED_READ, "{prose:?}");
     assert_eq!(prose.wrong, 0, "{prose:?}");

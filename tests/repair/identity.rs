@@ -7,9 +7,9 @@ use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{Status, repair};
 
+use crate::json_spellings::document;
 use crate::pieces::in_pieces;
-use crate::soup::mutated;
-use crate::spelt::document;
+use crate::random_tokens::mutated;
 
 /// Returns the number of tested texts; `REPAIR_LONG=1` tests many more.
 fn rounds(quick: usize) -> usize {
@@ -28,7 +28,7 @@ fn assert_untouched(text: &str) {
 }
 
 #[test]
-fn what_json_can_say_is_left_alone() {
+fn keeps_valid_json_unchanged() {
     let deep = ["[".repeat(1000), "]".repeat(1000)].concat();
     for text in [
         r#"{"a":[1,-0.5e+3,true,false,null],"a":"\ud800 \u00e9\/"}"#,
@@ -49,7 +49,7 @@ fn what_json_can_say_is_left_alone() {
 }
 
 #[test]
-fn random_json_is_left_alone_whole_and_in_pieces() {
+fn keeps_random_json_unchanged_at_once_and_in_pieces() {
     let mut random = Random::new(1);
     for _ in 0..rounds(3000) {
         let text = document(&mut random);
@@ -64,7 +64,7 @@ fn random_json_is_left_alone_whole_and_in_pieces() {
 }
 
 #[test]
-fn what_is_valid_is_what_another_reader_reads() {
+fn accepts_as_valid_exactly_the_texts_of_another_parser() {
     let mut random = Random::new(2);
     let (mut valid, mut invalid) = (0, 0);
     for _ in 0..rounds(20_000) {

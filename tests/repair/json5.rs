@@ -15,7 +15,7 @@ use tests::random::Random;
 use crate::oracle::{Judged, answer_of_the_repair, ignored};
 
 #[test]
-fn json5_means_what_its_reference_reads_or_is_left_alone() {
+fn json5_is_repaired_as_by_its_reference_or_unchanged() {
     let Some(packages) = packages() else {
         return;
     };

@@ -1,10 +1,10 @@
 //! A strict parser of the Python literals that `ast.literal_eval` accepts and JSON can represent. Distinguishes texts with another meaning
 //! in Python from damaged texts. Written from the language reference, not from the repair, and recursive, since the texts are small.
 
-use crate::judge::{Tree, is_number};
+use crate::exact_json::{JsonValue, is_number};
 
 /// Returns the value of the text in Python; `None` if the text is not a literal, or JSON cannot represent the value.
-pub fn read_python(text: &str) -> Option<Tree> {
+pub fn read_python(text: &str) -> Option<JsonValue> {
     let mut reader = Reader {
         rest: text.trim_start_matches([' ', '\t', '\n', '\r', '\x0C']),
     };
@@ -42,19 +42,19 @@ impl<'a> Reader<'a> {
         rest.is_some()
     }
 
-    fn expression(&mut self) -> Option<Tree> {
+    fn expression(&mut self) -> Option<JsonValue> {
         self.space();
         match self.rest.chars().next()? {
             '[' => {
                 self.takes('[');
-                self.items(']').map(|(items, _)| Tree::List(items))
+                self.items(']').map(|(items, _)| JsonValue::Array(items))
             }
             '(' => {
                 self.takes('(');
                 let (mut items, comma) = self.items(')')?;
                 match items.len() {
                     1 if !comma => items.pop(),
-                    _ => Some(Tree::List(items)),
+                    _ => Some(JsonValue::Array(items)),
                 }
             }
             '{' => self.dict(),
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the items up to the closing bracket. Returns whether there was a comma, too.
-    fn items(&mut self, close: char) -> Option<(Vec<Tree>, bool)> {
+    fn items(&mut self, close: char) -> Option<(Vec<JsonValue>, bool)> {
         let mut items = Vec::new();
         let mut comma = false;
         loop {
@@ -79,17 +79,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn dict(&mut self) -> Option<Tree> {
+    fn dict(&mut self) -> Option<JsonValue> {
         let mut entries = Vec::new();
         self.takes('{');
         loop {
             if self.takes('}') {
-                return Some(Tree::Map(entries));
+                return Some(JsonValue::Object(entries));
             }
             let key = match self.expression()? {
-                Tree::Text(text) => text,
-                Tree::Number(text) if text == "-0" => "0".encode_utf16().collect(),
-                Tree::Number(text) if !text.contains(['.', 'e', 'E']) => text.encode_utf16().collect(),
+                JsonValue::String(text) => text,
+                JsonValue::Number(text) if text == "-0" => "0".encode_utf16().collect(),
+                JsonValue::Number(text) if !text.contains(['.', 'e', 'E']) => text.encode_utf16().collect(),
                 _ => return None,
             };
             if !self.takes(':') {
@@ -97,20 +97,20 @@ impl<'a> Reader<'a> {
             }
             entries.push((key, self.expression()?));
             if !self.takes(',') {
-                return self.takes('}').then_some(Tree::Map(entries));
+                return self.takes('}').then_some(JsonValue::Object(entries));
             }
         }
     }
 
-    fn name_or_string(&mut self) -> Option<Tree> {
+    fn name_or_string(&mut self) -> Option<JsonValue> {
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         if !rest.starts_with(['"', '\'']) {
             self.rest = rest;
             return match name {
-                "True" => Some(Tree::Bool(true)),
-                "False" => Some(Tree::Bool(false)),
-                "None" => Some(Tree::Null),
+                "True" => Some(JsonValue::Bool(true)),
+                "False" => Some(JsonValue::Bool(false)),
+                "None" => Some(JsonValue::Null),
                 _ => None,
             };
         }
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
             self.space();
             let behind = self.rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
             if !behind.starts_with(['"', '\'']) {
-                return Some(Tree::Text(units));
+                return Some(JsonValue::String(units));
             }
         }
     }
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a number with an optional sign. Returns the JSON notation.
-    fn number(&mut self) -> Option<Tree> {
+    fn number(&mut self) -> Option<JsonValue> {
         let sign = if self.takes('-') { "-" } else { "" };
         if sign.is_empty() {
             self.takes('+');
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         let (token, rest) = self.rest.split_at(end);
         self.rest = rest;
         (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(())?;
-        decimal(token).map(|text| Tree::Number(format!("{sign}{text}")))
+        decimal(token).map(|text| JsonValue::Number(format!("{sign}{text}")))
     }
 }
 
@@ -327,8 +327,8 @@ fn without_underscores(digits: &str, radix: u32) -> Option<String> {
 }
 
 #[test]
-fn the_reader_knows_the_literals_of_python() {
-    let json = |text| crate::judge::read_json(text);
+fn parses_python_literals() {
+    let json = |text| crate::exact_json::parse_json(text);
     for (python, same) in [
         ("{'a': (1,), 'b': (2), 'c': ()}", r#"{"a": [1], "b": 2, "c": []}"#),
         (

@@ -2,7 +2,7 @@
 //! for any input.
 
 // Modules that benches and this suite share, with the names used here.
-use tests::{judge, written};
+use tests::{exact_json, written};
 
 mod attacks;
 mod chunks;
@@ -22,7 +22,7 @@ mod random;
 mod shapes;
 mod slips;
 mod sloppy;
-mod soup;
-mod spelt;
+mod random_tokens;
+mod json_spellings;
 mod streams;
 mod table;

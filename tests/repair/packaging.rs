@@ -40,7 +40,7 @@ fn records_the_name_of_a_tool() {
 }
 
 #[test]
-fn takes_nothing_else_for_a_name() {
+fn records_no_other_text_as_a_name() {
     for text in [
         "{'a': 1}",
         "```json\n{\"a\": 1}\n```",

@@ -22,7 +22,7 @@ pub fn in_pieces(text: &str, mut length: impl FnMut() -> usize) -> (String, Fini
 }
 
 /// Compares the text in pieces with the whole text.
-pub fn alike(text: &str, length: impl FnMut() -> usize) -> Status {
+pub fn assert_equal_in_pieces(text: &str, length: impl FnMut() -> usize) -> Status {
     let whole = repair(text);
     let (pieced, finished) = in_pieces(text, length);
     let start: String = text.chars().take(200).collect();

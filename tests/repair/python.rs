@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use tests::long::long;
 use tool_runtime::repair::Status;
 
-use crate::judge::Tree;
+use crate::exact_json::JsonValue;
 use crate::literal::read_python;
 use crate::oracle::{Answer, Judged, answer_of_the_repair, ignored};
 
 #[test]
-fn the_repr_of_a_value_is_repaired_to_that_value() {
+fn python_repr_is_repaired_to_its_value() {
     let Some(judged) = judged_by_python("values", 1, answer_of_the_repair) else {
         return;
     };
@@ -28,7 +28,7 @@ fn the_repr_of_a_value_is_repaired_to_that_value() {
 
 /// Strings in several pieces on separate lines: one string, except in a list, where a comma may be missing.
 #[test]
-fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
+fn pprint_output_is_repaired_as_by_python_or_unchanged() {
     let Some(judged) = judged_by_python("pretty", 6, answer_of_the_repair) else {
         return;
     };
@@ -39,7 +39,7 @@ fn what_pprint_writes_means_what_python_says_or_is_left_alone() {
 /// Tests the whole grammar that `ast.literal_eval` accepts and JSON can represent. Deliberate refusals do not count: see `why_refused` in
 /// `oracle.py`.
 #[test]
-fn a_literal_means_what_python_says_or_is_left_alone() {
+fn python_literal_is_repaired_as_by_python_or_unchanged() {
     let Some(judged) = judged_by_python("grammar", 2, answer_of_the_repair) else {
         return;
     };
@@ -49,7 +49,7 @@ fn a_literal_means_what_python_says_or_is_left_alone() {
 
 /// An additional or a missing character may result in another literal. The repair must not return a third one.
 #[test]
-fn a_literal_with_a_slip_means_what_python_says_or_is_left_alone() {
+fn damaged_python_literal_is_repaired_as_by_python_or_unchanged() {
     let Some(judged) = judged_by_python("slips", 3, answer_of_the_repair) else {
         return;
     };
@@ -59,7 +59,7 @@ fn a_literal_with_a_slip_means_what_python_says_or_is_left_alone() {
 
 /// The parser in `literal.rs`, which other tests rely on, agrees with Python.
 #[test]
-fn the_reader_of_literals_reads_what_python_reads() {
+fn literal_parser_agrees_with_python() {
     for (what, seed) in [("grammar", 4), ("slips", 5)] {
         let Some(judged) = judged_by_python(what, seed, of_the_reader) else {
             return;
@@ -83,21 +83,21 @@ fn of_the_reader(text: &str) -> Answer {
 }
 
 /// Writes the tree as JSON in ASCII.
-fn json(tree: &Tree) -> String {
+fn json(tree: &JsonValue) -> String {
     let string = |units: &[u16]| {
         let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
         format!("\"{escaped}\"")
     };
     match tree {
-        Tree::Null => "null".to_owned(),
-        Tree::Bool(it) => it.to_string(),
-        Tree::Number(text) => text.clone(),
-        Tree::Text(units) => string(units),
-        Tree::List(items) => {
+        JsonValue::Null => "null".to_owned(),
+        JsonValue::Bool(it) => it.to_string(),
+        JsonValue::Number(text) => text.clone(),
+        JsonValue::String(units) => string(units),
+        JsonValue::Array(items) => {
             let items: Vec<String> = items.iter().map(json).collect();
             format!("[{}]", items.join(","))
         }
-        Tree::Map(entries) => {
+        JsonValue::Object(entries) => {
             let entries = entries
                 .iter()
                 .map(|(key, value)| format!("{}:{}", string(key), json(value)));

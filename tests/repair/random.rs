@@ -1,13 +1,13 @@
 //! Deterministic random arguments of realistic tools.
 
-use tests::judge::{Tree, read_json};
+use tests::exact_json::{JsonValue, parse_json};
 use tests::random::Random;
 use tests::written::{Style, json, repr};
 
 use crate::literal::read_python;
 
 /// Generates the arguments of a call: an object, or rarely an array, since a string may contain either.
-pub fn arguments(random: &mut Random) -> Tree {
+pub fn arguments(random: &mut Random) -> JsonValue {
     match random.below(9) {
         0 | 1 => todos(random),
         2 => edit(random),
@@ -15,56 +15,56 @@ pub fn arguments(random: &mut Random) -> Tree {
         4 => search(random),
         5 => options(random, 3),
         6 => rows(random),
-        7 => Tree::List((0..random.below(4)).map(|_| value(random, 2)).collect()),
-        _ => Tree::Map(entries(random, 4, 2)),
+        7 => JsonValue::Array((0..random.below(4)).map(|_| value(random, 2)).collect()),
+        _ => JsonValue::Object(entries(random, 4, 2)),
     }
 }
 
 /// Generates arguments whose strings are prose with many quotes.
-pub fn nasty_prose(random: &mut Random) -> Tree {
+pub fn nasty_prose(random: &mut Random) -> JsonValue {
     with_strings(random, &NASTY)
 }
 
 /// Generates arguments whose strings are code.
-pub fn code(random: &mut Random) -> Tree {
+pub fn code(random: &mut Random) -> JsonValue {
     with_strings(random, &CODE)
 }
 
-fn with_strings(random: &mut Random, texts: &[&str]) -> Tree {
-    let content = Tree::text(pick(random, texts));
-    let other = Tree::text(pick(random, texts));
-    let id = Tree::text(pick(random, &WORDS));
+fn with_strings(random: &mut Random, texts: &[&str]) -> JsonValue {
+    let content = JsonValue::string(pick(random, texts));
+    let other = JsonValue::string(pick(random, texts));
+    let id = JsonValue::string(pick(random, &WORDS));
     match random.below(6) {
-        0 => Tree::map([("content", content), ("id", id)]),
-        1 => Tree::map([("id", id), ("content", content), ("count", number(random))]),
-        2 => Tree::map([("items", Tree::List(vec![content, other]))]),
-        3 => Tree::map([("items", Tree::List(vec![content])), ("note", other)]),
-        4 => Tree::map([(
+        0 => JsonValue::object([("content", content), ("id", id)]),
+        1 => JsonValue::object([("id", id), ("content", content), ("count", number(random))]),
+        2 => JsonValue::object([("items", JsonValue::Array(vec![content, other]))]),
+        3 => JsonValue::object([("items", JsonValue::Array(vec![content])), ("note", other)]),
+        4 => JsonValue::object([(
             "todos",
-            Tree::List(vec![Tree::map([("content", content), ("id", id)])]),
+            JsonValue::Array(vec![JsonValue::object([("content", content), ("id", id)])]),
         )]),
-        _ => Tree::map([("content", content)]),
+        _ => JsonValue::object([("content", content)]),
     }
 }
 
-fn todos(random: &mut Random) -> Tree {
+fn todos(random: &mut Random) -> JsonValue {
     let count = 1 + random.below(3);
     let todo = |random: &mut Random, place: usize| {
         let mut entries = vec![
             ("content", any_text(random)),
-            ("id", Tree::text(&(place + 1).to_string())),
+            ("id", JsonValue::string(&(place + 1).to_string())),
             (
                 "status",
-                Tree::text(pick(random, &["pending", "in_progress", "completed"])),
+                JsonValue::string(pick(random, &["pending", "in_progress", "completed"])),
             ),
         ];
         if random.one_in(3) {
             entries.push(("activeForm", any_text(random)));
         }
         if random.one_in(4) {
-            entries.push(("done", Tree::Bool(random.one_in(2))));
+            entries.push(("done", JsonValue::Bool(random.one_in(2))));
         }
-        Tree::Map(
+        JsonValue::Object(
             entries
                 .into_iter()
                 .map(|(key, value)| (units(key), value))
@@ -72,26 +72,26 @@ fn todos(random: &mut Random) -> Tree {
         )
     };
     let todos = (0..count).map(|place| todo(random, place)).collect();
-    Tree::map([("todos", Tree::List(todos))])
+    JsonValue::object([("todos", JsonValue::Array(todos))])
 }
 
-fn edit(random: &mut Random) -> Tree {
-    Tree::map([
-        ("file_path", Tree::text(pick(random, &PATHS))),
-        ("old_string", Tree::text(pick(random, &CODE))),
-        ("new_string", Tree::text(pick(random, &CODE))),
-        ("replace_all", Tree::Bool(random.one_in(2))),
+fn edit(random: &mut Random) -> JsonValue {
+    JsonValue::object([
+        ("file_path", JsonValue::string(pick(random, &PATHS))),
+        ("old_string", JsonValue::string(pick(random, &CODE))),
+        ("new_string", JsonValue::string(pick(random, &CODE))),
+        ("replace_all", JsonValue::Bool(random.one_in(2))),
     ])
 }
 
-fn command(random: &mut Random) -> Tree {
-    Tree::map([
-        ("command", Tree::text(pick(random, &SHELL))),
+fn command(random: &mut Random) -> JsonValue {
+    JsonValue::object([
+        ("command", JsonValue::string(pick(random, &SHELL))),
         ("timeout", number(random)),
         (
             "env",
             if random.one_in(2) {
-                Tree::Null
+                JsonValue::Null
             } else {
                 options(random, 1)
             },
@@ -99,20 +99,20 @@ fn command(random: &mut Random) -> Tree {
     ])
 }
 
-fn search(random: &mut Random) -> Tree {
+fn search(random: &mut Random) -> JsonValue {
     let paths = (0..random.below(4))
-        .map(|_| Tree::text(pick(random, &PATHS)))
+        .map(|_| JsonValue::string(pick(random, &PATHS)))
         .collect();
-    Tree::map([
-        ("pattern", Tree::text(pick(random, &PATTERNS))),
-        ("paths", Tree::List(paths)),
-        ("-n", Tree::Bool(true)),
+    JsonValue::object([
+        ("pattern", JsonValue::string(pick(random, &PATTERNS))),
+        ("paths", JsonValue::Array(paths)),
+        ("-n", JsonValue::Bool(true)),
         ("head_limit", number(random)),
     ])
 }
 
 /// Generates rows of numbers, as in a sheet or a matrix.
-fn rows(random: &mut Random) -> Tree {
+fn rows(random: &mut Random) -> JsonValue {
     let row = |random: &mut Random| {
         let cells = (0..random.below(4)).map(|_| {
             if random.one_in(4) {
@@ -121,18 +121,18 @@ fn rows(random: &mut Random) -> Tree {
                 number(random)
             }
         });
-        Tree::List(cells.collect())
+        JsonValue::Array(cells.collect())
     };
     let rows = (0..1 + random.below(3)).map(|_| row(random)).collect();
-    Tree::map([("rows", Tree::List(rows)), ("sheet", any_text(random))])
+    JsonValue::object([("rows", JsonValue::Array(rows)), ("sheet", any_text(random))])
 }
 
-fn options(random: &mut Random, depth: usize) -> Tree {
+fn options(random: &mut Random, depth: usize) -> JsonValue {
     let count = random.below(4);
-    Tree::Map(entries(random, count, depth))
+    JsonValue::Object(entries(random, count, depth))
 }
 
-fn entries(random: &mut Random, count: usize, depth: usize) -> Vec<(Vec<u16>, Tree)> {
+fn entries(random: &mut Random, count: usize, depth: usize) -> Vec<(Vec<u16>, JsonValue)> {
     let entry = |random: &mut Random| {
         let key = if random.one_in(12) {
             any_units(random)
@@ -145,32 +145,32 @@ fn entries(random: &mut Random, count: usize, depth: usize) -> Vec<(Vec<u16>, Tr
 }
 
 /// Generates any value up to this depth.
-pub fn value(random: &mut Random, depth: usize) -> Tree {
+pub fn value(random: &mut Random, depth: usize) -> JsonValue {
     match random.below(if depth == 0 { 5 } else { 8 }) {
         0 | 1 => any_text(random),
         2 => number(random),
-        3 => Tree::Bool(random.one_in(2)),
-        4 if random.one_in(2) => Tree::Null,
-        4 => Tree::text(pick(random, &WORDS)),
-        5 => Tree::List((0..random.below(4)).map(|_| value(random, depth - 1)).collect()),
+        3 => JsonValue::Bool(random.one_in(2)),
+        4 if random.one_in(2) => JsonValue::Null,
+        4 => JsonValue::string(pick(random, &WORDS)),
+        5 => JsonValue::Array((0..random.below(4)).map(|_| value(random, depth - 1)).collect()),
         _ => options(random, depth - 1),
     }
 }
 
 /// Generates a number that JSON and `repr` write equally.
-pub fn number(random: &mut Random) -> Tree {
+pub fn number(random: &mut Random) -> JsonValue {
     let numbers = [
         "0", "1", "-1", "7", "10", "42", "1000", "-273", "3.14", "0.5", "-0.25", "1e+16", "1.5e-07", "2.0",
     ];
     match random.below(6) {
-        0 => Tree::Number(random.between(-9999, 9999).to_string()),
-        1 => Tree::number("123456789012345678901234567890"),
-        _ => Tree::number(pick(random, &numbers)),
+        0 => JsonValue::Number(random.between(-9999, 9999).to_string()),
+        1 => JsonValue::number("123456789012345678901234567890"),
+        _ => JsonValue::number(pick(random, &numbers)),
     }
 }
 
-fn any_text(random: &mut Random) -> Tree {
-    Tree::Text(any_units(random))
+fn any_text(random: &mut Random) -> JsonValue {
+    JsonValue::String(any_units(random))
 }
 
 fn any_units(random: &mut Random) -> Vec<u16> {
@@ -378,13 +378,13 @@ const PATTERNS: [&str; 16] = [
 ];
 
 #[test]
-fn what_is_written_is_read_again() {
+fn generated_texts_are_parsed_to_their_values() {
     let mut random = Random::new(1);
     for _ in 0..400 {
         let tree = arguments(&mut random);
         for style in Style::ALL {
             let text = json(&tree, style, &mut random);
-            assert_eq!(read_json(&text).as_ref(), Some(&tree), "{text}");
+            assert_eq!(parse_json(&text).as_ref(), Some(&tree), "{text}");
         }
         for tuples in [false, true] {
             let text = repr(&tree, tuples);

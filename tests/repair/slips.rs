@@ -8,7 +8,7 @@ use tests::long::long;
 use tests::random::Random;
 use tool_runtime::repair::{FixCode, Repaired, Status, repair};
 
-use crate::judge::{Tree, read_json};
+use crate::exact_json::{JsonValue, parse_json};
 use crate::literal::read_python;
 use crate::mutations::{slipped, with_raw_quotes, without_one};
 use crate::random::{arguments, code, nasty_prose};
@@ -17,7 +17,7 @@ use crate::written::{Style, json, repr, repr_in_single_quotes};
 
 /// A text with its intended value and its result.
 pub struct Slip {
-    pub meant: Tree,
+    pub meant: JsonValue,
     before: String,
     after: String,
     /// Whether the error resulted in a plausible text with another meaning for every parser.
@@ -30,7 +30,7 @@ pub struct Slip {
 
 impl Slip {
     /// Texts with a single error that a parser could detect.
-    pub fn new(meant: Tree, before: String, after: String) -> Self {
+    pub fn new(meant: JsonValue, before: String, after: String) -> Self {
         Self {
             meant,
             before,
@@ -59,7 +59,7 @@ enum Verdict {
 
 fn judge(slip: &Slip) -> Verdict {
     let repaired = repair(&slip.after);
-    let says = read_json(&repaired.text);
+    let value = parse_json(&repaired.text);
     let shown = || format!("{} became {}", slip.after, repaired.text);
     match repaired.status {
         Status::Truncated | Status::Refused => {
@@ -70,21 +70,21 @@ fn judge(slip: &Slip) -> Verdict {
                 "{}: {reason:?}",
                 slip.after
             );
-            assert!(says.is_none(), "JSON was refused: {}", slip.after);
+            assert!(value.is_none(), "JSON was refused: {}", slip.after);
             return Verdict::Unchanged;
         }
         Status::Valid => assert_eq!(repaired.text, slip.after, "JSON stays as it was"),
         _ => {
-            assert!(read_json(&slip.after).is_none(), "JSON was changed: {}", shown());
+            assert!(parse_json(&slip.after).is_none(), "JSON was changed: {}", shown());
             assert!(!repaired.fixes.is_empty(), "changed in silence: {}", shown());
         }
     }
-    assert!(says.is_some(), "no JSON came back: {}", shown());
-    if says.as_ref() == Some(&slip.meant) {
+    assert!(value.is_some(), "no JSON came back: {}", shown());
+    if value.as_ref() == Some(&slip.meant) {
         Verdict::Right
     } else if repaired.status == Status::Valid {
         Verdict::StillValid
-    } else if read_python(&slip.after) == says && !is_joined(&repaired) {
+    } else if read_python(&slip.after) == value && !is_joined(&repaired) {
         Verdict::PythonAgrees
     } else if slip.undecidable || (slip.slips > 1 || slip.sloppy) && guesses(slip, &repaired) < slip.slips {
         Verdict::Undecidable
@@ -174,7 +174,7 @@ pub fn hold(name: &str, count: usize, bound: usize, mut slip: impl FnMut(&mut Ra
 }
 
 /// Generates a correct text: JSON in any style, or Python's `repr`.
-pub fn written(meant: &Tree, random: &mut Random) -> String {
+pub fn written(meant: &JsonValue, random: &mut Random) -> String {
     match random.below(8) {
         0 => repr(meant, true),
         1..=3 => repr(meant, false),
@@ -198,7 +198,7 @@ fn in_sloppy_text(slips: usize) -> impl FnMut(&mut Random) -> Option<Slip> {
 fn slipping(
     slips: usize,
     is_sloppy: bool,
-    write: fn(&Tree, &mut Random) -> String,
+    write: fn(&JsonValue, &mut Random) -> String,
 ) -> impl FnMut(&mut Random) -> Option<Slip> {
     move |random| {
         let meant = arguments(random);
@@ -241,7 +241,7 @@ fn two_slips_in_sloppy_text() {
     hold("2 slips in sloppy text", 9000, 2, in_sloppy_text(2));
 }
 
-fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut Random) -> Option<Slip> {
+fn raw_quotes(quote: char, values: fn(&mut Random) -> JsonValue) -> impl FnMut(&mut Random) -> Option<Slip> {
     move |random| {
         let meant = values(random);
         let before = if quote == '"' {
@@ -262,16 +262,16 @@ fn raw_quotes(quote: char, values: fn(&mut Random) -> Tree) -> impl FnMut(&mut R
 }
 
 /// Returns whether a string splits into several strings without escapes: `', '` contains two empty ones.
-pub fn is_more_than_one(meant: &Tree, quote: char) -> bool {
+pub fn is_more_than_one(meant: &JsonValue, quote: char) -> bool {
     match meant {
-        Tree::Text(units) => {
+        JsonValue::String(units) => {
             let text = String::from_utf16_lossy(units).replace(char::is_control, " ");
             let read = read_python(&format!("[{quote}{text}{quote}]"));
             text.contains(quote)
-                && read.is_some_and(|it| !matches!(it, Tree::List(items) if items.len() == 1))
+                && read.is_some_and(|it| !matches!(it, JsonValue::Array(items) if items.len() == 1))
         }
-        Tree::List(items) => items.iter().any(|item| is_more_than_one(item, quote)),
-        Tree::Map(entries) => entries.iter().any(|(_, value)| is_more_than_one(value, quote)),
+        JsonValue::Array(items) => items.iter().any(|item| is_more_than_one(item, quote)),
+        JsonValue::Object(entries) => entries.iter().any(|(_, value)| is_more_than_one(value, quote)),
         _ => false,
     }
 }
@@ -365,7 +365,7 @@ fn cut_off_anywhere() {
         Some(Slip {
             slips: 1,
             // No value is correct.
-            meant: Tree::Text(Vec::new()),
+            meant: JsonValue::String(Vec::new()),
             before,
             after,
             undecidable: false,

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use tests::random::Random;
 use tool_runtime::repair::{Status, repair};
 
-use crate::judge::{Tree, read_json};
+use crate::exact_json::{JsonValue, parse_json};
 use crate::random::arguments;
 
 /// Writes the value sloppily. No JSON parser accepts the text, which has one reading.
-pub fn sloppy(tree: &Tree, parentheses: bool, random: &mut Random) -> String {
+pub fn sloppy(tree: &JsonValue, parentheses: bool, random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
         parentheses,
@@ -35,9 +35,9 @@ struct Writer<'a> {
 }
 
 /// Returns whether two strings of a list may be one string with an unescaped `", "`: `x = ", ".join(y)`.
-fn may_be_fewer(tree: &Tree) -> bool {
-    let text = |tree: &Tree| match tree {
-        Tree::Text(units) => Some(String::from_utf16_lossy(units)),
+fn may_be_fewer(tree: &JsonValue) -> bool {
+    let text = |tree: &JsonValue| match tree {
+        JsonValue::String(units) => Some(String::from_utf16_lossy(units)),
         _ => None,
     };
     let opens = |before: &str| {
@@ -51,30 +51,31 @@ fn may_be_fewer(tree: &Tree) -> bool {
     let closes =
         |behind: &str| !behind.starts_with(|next: char| next.is_ascii_alphanumeric() || "([{".contains(next));
     match tree {
-        Tree::List(items) => {
+        JsonValue::Array(items) => {
             let mut pairs = items
                 .windows(2)
                 .filter_map(|pair| text(&pair[0]).zip(text(&pair[1])));
             pairs.any(|(one, other)| opens(&one) && closes(&other)) || items.iter().any(may_be_fewer)
         }
-        Tree::Map(entries) => entries.iter().any(|(_, item)| may_be_fewer(item)),
+        JsonValue::Object(entries) => entries.iter().any(|(_, item)| may_be_fewer(item)),
         _ => false,
     }
 }
 
 impl Writer<'_> {
-    fn value(&mut self, tree: &Tree) {
+    fn value(&mut self, tree: &JsonValue) {
         match tree {
-            Tree::Null => self
+            JsonValue::Null => self
                 .text
                 .push_str(if self.random.one_in(2) { "null" } else { "None" }),
-            Tree::Bool(true) => self
+            JsonValue::Bool(true) => self
                 .text
                 .push_str(if self.random.one_in(2) { "true" } else { "True" }),
-            Tree::Bool(false) => self
-                .text
-                .push_str(if self.random.one_in(2) { "false" } else { "False" }),
-            Tree::Number(number) => match self.random.below(8) {
+            JsonValue::Bool(false) => {
+                self.text
+                    .push_str(if self.random.one_in(2) { "false" } else { "False" })
+            }
+            JsonValue::Number(number) => match self.random.below(8) {
                 0 if number == "1000" => self.text.push_str("1_000"),
                 1 if number == "42" => self.text.push_str("0x2A"),
                 // Longer numbers may be telephone numbers.
@@ -84,13 +85,13 @@ impl Writer<'_> {
                 }
                 _ => self.text.push_str(number),
             },
-            Tree::Text(units) if self.parentheses && self.random.one_in(10) => {
+            JsonValue::String(units) if self.parentheses && self.random.one_in(10) => {
                 self.text.push('(');
                 self.string(units);
                 self.text.push(')');
             }
-            Tree::Text(units) => self.string(units),
-            Tree::List(items) => {
+            JsonValue::String(units) => self.string(units),
+            JsonValue::Array(items) => {
                 let tuple = self.parentheses && self.random.one_in(3);
                 self.text.push(if tuple { '(' } else { '[' });
                 for (place, item) in items.iter().enumerate() {
@@ -103,7 +104,7 @@ impl Writer<'_> {
                 self.gap();
                 self.text.push(if tuple { ')' } else { ']' });
             }
-            Tree::Map(entries) => {
+            JsonValue::Object(entries) => {
                 self.text.push('{');
                 for (place, (name, item)) in entries.iter().enumerate() {
                     self.gap();
@@ -195,7 +196,7 @@ impl Writer<'_> {
 }
 
 #[test]
-fn what_is_sloppy_and_clear_comes_back_as_it_was_meant() {
+fn repairs_unambiguous_sloppy_texts_to_the_intended_value() {
     let mut random = Random::new(3);
     for _ in 0..3000 {
         let meant = arguments(&mut random);
@@ -207,7 +208,7 @@ fn what_is_sloppy_and_clear_comes_back_as_it_was_meant() {
             repaired.reason
         );
         assert_eq!(
-            read_json(&repaired.text),
+            parse_json(&repaired.text),
             Some(meant),
             "{text}\n{}",
             repaired.text

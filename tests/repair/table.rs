@@ -15,9 +15,9 @@ use std::path::Path;
 
 use tool_runtime::repair::{FixCode, Repaired, Status, repair};
 
-use crate::judge::read_json;
+use crate::exact_json::parse_json;
 use crate::literal::read_python;
-use crate::pieces::alike;
+use crate::pieces::assert_equal_in_pieces;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
@@ -36,7 +36,7 @@ struct Row {
 }
 
 #[test]
-fn every_row_comes_out_as_the_table_says() {
+fn every_row_has_the_result_of_the_table() {
     let rows = read();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let updated: Vec<Row> = rows.iter().map(updated).collect();
@@ -67,7 +67,7 @@ fn every_row_comes_out_as_the_table_says() {
 }
 
 #[test]
-fn every_row_is_one_of_its_kind() {
+fn every_row_is_unique() {
     let rows = read();
     assert!(rows.len() > 400, "{} rows", rows.len());
     let mut texts = BTreeSet::new();
@@ -87,16 +87,16 @@ fn every_row_is_one_of_its_kind() {
 }
 
 #[test]
-fn the_pieces_make_no_difference() {
+fn every_row_has_equal_results_in_pieces() {
     for row in read() {
         for length in 1..4 {
-            alike(&row.text, || length);
+            assert_equal_in_pieces(&row.text, || length);
         }
     }
 }
 
 #[test]
-fn what_is_repaired_or_refused_once_is_so_for_ever() {
+fn repaired_and_rejected_texts_are_stable() {
     for row in read() {
         let once = repair(&row.text);
         let twice = repair(&once.text);
@@ -113,10 +113,10 @@ fn what_is_repaired_or_refused_once_is_so_for_ever() {
 
 /// Two independent parsers agree with the repair.
 #[test]
-fn what_comes_back_is_json_and_says_what_python_says() {
+fn repaired_texts_are_json_and_agree_with_python() {
     for row in read() {
         let repaired = repair(&row.text);
-        let says = read_json(&repaired.text);
+        let says = parse_json(&repaired.text);
         let json = matches!(repaired.status, Status::Valid | Status::Repaired);
         assert_eq!(json, says.is_some(), "{}", repaired.text);
         // JSON escapes keep their meaning in double quotes: `\/` is not two characters. `\_` in a key is not, either; and beside other
@@ -139,7 +139,7 @@ fn what_comes_back_is_json_and_says_what_python_says() {
 }
 
 #[test]
-fn every_fix_stands_at_its_place() {
+fn every_fix_has_its_offset() {
     for row in read() {
         for fix in repair(&row.text).fixes.first() {
             let at = row.text.get(fix.offset..);
@@ -213,7 +213,7 @@ fn updated(row: &Row) -> Row {
     let is = outcome(row, &repair(&row.text));
     let outcome = match (&row.outcome, &is) {
         (Outcome::Repaired { text: meant, .. }, Outcome::Repaired { text, .. })
-            if read_json(meant) == read_json(text) =>
+            if parse_json(meant) == parse_json(text) =>
         {
             is
         }
@@ -221,7 +221,7 @@ fn updated(row: &Row) -> Row {
             is
         }
         (Outcome::Either { text: meant }, Outcome::Repaired { text, .. })
-            if read_json(meant) == read_json(text) =>
+            if parse_json(meant) == parse_json(text) =>
         {
             Outcome::Either { text: text.clone() }
         }

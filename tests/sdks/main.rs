@@ -9,7 +9,7 @@ mod calls;
 mod sample;
 mod sdk;
 mod check;
-mod whole;
+mod complete_responses;
 mod mcp;
 
 use tests::long::long;
@@ -57,7 +57,7 @@ fn read_repaired_streams(sdk: &Sdk) {
     let mut compared = 0;
     for (sample, readings) in streams.iter().zip(readings.chunks(2)) {
         for (before, after) in readings[0].iter().zip(&readings[1]) {
-            match check(sample, before, after).and_then(|()| whole::check(sample, after)) {
+            match check(sample, before, after).and_then(|()| complete_responses::check(sample, after)) {
                 Ok(is_compared) => compared += usize::from(is_compared),
                 Err(fault) => faults.push((sample, fault, before, after)),
             }

@@ -131,7 +131,7 @@ fn run_script(sent: Option<&Value>) -> Option<String> {
 }
 
 #[test]
-fn fixture_is_what_the_sdk_writes() {
+fn fixture_is_the_output_of_the_sdk() {
     let Some(written) = run_script(None) else { return };
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(script("mcp.json"), &written).unwrap();
@@ -186,7 +186,7 @@ async fn show() -> Blocks {
 
 /// A client of the SDK checks each definition and result against its types, and values against the schemas of their tools.
 #[test]
-fn the_sdk_reads_what_is_written() {
+fn sdk_reads_the_written_messages() {
     let mut registry = ToolRegistry::new();
     registry.register_all(tool_set![price, show]).unwrap();
     let mut tools: Vec<Value> = registry.tool_definitions().into_iter().map(mcp::tool).collect();

@@ -1,7 +1,7 @@
 //! Deviations from JSON, applied one at a time to the correct text of calls and code. A deviation is unambiguous if it has one
 //! plausible reading. Ambiguous deviations must be rejected.
 
-use super::judge::Tree;
+use super::exact_json::JsonValue;
 use super::random::Random;
 use super::written::{Style, json, repr, repr_in_single_quotes};
 
@@ -44,24 +44,24 @@ const LINES: Spelling = Spelling {
     ..JSON
 };
 
-fn spell(tree: &Tree, spelling: Spelling) -> String {
+fn spell(tree: &JsonValue, spelling: Spelling) -> String {
     let mut text = String::new();
     write(tree, spelling, 0, &mut text);
     text
 }
 
-fn write(tree: &Tree, spelling: Spelling, depth: usize, text: &mut String) {
+fn write(tree: &JsonValue, spelling: Spelling, depth: usize, text: &mut String) {
     match tree {
-        Tree::Null => text.push_str(spelling.literals[0]),
-        Tree::Bool(true) => text.push_str(spelling.literals[1]),
-        Tree::Bool(false) => text.push_str(spelling.literals[2]),
-        Tree::Number(number) => text.push_str(number),
-        Tree::Text(units) => string(units, spelling.value_quotes, spelling.raw, text),
-        Tree::List(items) => {
+        JsonValue::Null => text.push_str(spelling.literals[0]),
+        JsonValue::Bool(true) => text.push_str(spelling.literals[1]),
+        JsonValue::Bool(false) => text.push_str(spelling.literals[2]),
+        JsonValue::Number(number) => text.push_str(number),
+        JsonValue::String(units) => string(units, spelling.value_quotes, spelling.raw, text),
+        JsonValue::Array(items) => {
             let members = items.iter().map(|item| (None, item));
             container(members.collect(), spelling.brackets[0], spelling, depth, text);
         }
-        Tree::Map(entries) => {
+        JsonValue::Object(entries) => {
             let members = entries.iter().map(|(key, item)| (Some(&**key), item));
             container(members.collect(), spelling.brackets[1], spelling, depth, text);
         }
@@ -69,7 +69,7 @@ fn write(tree: &Tree, spelling: Spelling, depth: usize, text: &mut String) {
 }
 
 fn container(
-    members: Vec<(Option<&[u16]>, &Tree)>,
+    members: Vec<(Option<&[u16]>, &JsonValue)>,
     brackets: [&str; 2],
     spelling: Spelling,
     depth: usize,
@@ -126,18 +126,18 @@ fn string(units: &[u16], [opening, closing]: [&str; 2], raw: &str, text: &mut St
 
 /// A deviation with its name, and the function that applies it to a value. The function returns `None` if the deviation does not apply, or
 /// if another value would be as plausible.
-pub type Deviation = (&'static str, fn(&Tree, &str) -> Option<String>);
+pub type Deviation = (&'static str, fn(&JsonValue, &str) -> Option<String>);
 
-fn any(tree: &Tree, test: &dyn Fn(&str) -> bool) -> bool {
+fn any(tree: &JsonValue, test: &dyn Fn(&str) -> bool) -> bool {
     match tree {
-        Tree::Text(units) => test(&String::from_utf16_lossy(units)),
-        Tree::List(items) => items.iter().any(|item| any(item, test)),
-        Tree::Map(entries) => entries.iter().any(|(_, item)| any(item, test)),
+        JsonValue::String(units) => test(&String::from_utf16_lossy(units)),
+        JsonValue::Array(items) => items.iter().any(|item| any(item, test)),
+        JsonValue::Object(entries) => entries.iter().any(|(_, item)| any(item, test)),
         _ => false,
     }
 }
 
-fn with(spelling: Spelling, tree: &Tree) -> Option<String> {
+fn with(spelling: Spelling, tree: &JsonValue) -> Option<String> {
     Some(spell(tree, spelling))
 }
 
@@ -148,7 +148,7 @@ fn between_members(text: &str, what: &str) -> Option<usize> {
 }
 
 /// Deviations with one plausible reading.
-pub const SURE: [Deviation; 53] = [
+pub const UNAMBIGUOUS: [Deviation; 53] = [
     ("repr of Python", |tree, _| Some(repr(tree, false))),
     ("repr of Python in single quotes", |tree, _| {
         Some(repr_in_single_quotes(tree))
@@ -191,7 +191,7 @@ pub const SURE: [Deviation; 53] = [
             tree,
         )
     }),
-    ("keys without quotes, in lines", |tree, _| {
+    ("keys without quotes on several lines", |tree, _| {
         with(
             Spelling {
                 key_quotes: None,
@@ -222,7 +222,7 @@ pub const SURE: [Deviation; 53] = [
             tree,
         )
     }),
-    ("trailing commas, in lines", |tree, _| {
+    ("trailing commas on several lines", |tree, _| {
         with(
             Spelling {
                 trailing: ",",
@@ -275,7 +275,7 @@ pub const SURE: [Deviation; 53] = [
             tree,
         )
     }),
-    ("comments that hold quotes", |tree, _| {
+    ("comments with quotes", |tree, _| {
         with(
             Spelling {
                 comment: "  // the \"id\" isn't 'new'",
@@ -297,19 +297,19 @@ pub const SURE: [Deviation; 53] = [
     ("a fence on one line", |_, json| {
         Some(format!("```json {json} ```"))
     }),
-    ("a fence open to the end", |_, json| {
+    ("a fence without its end", |_, json| {
         Some(format!("```json\n{json}\n"))
     }),
-    ("a fence behind a sentence", |_, json| {
+    ("a fence after a sentence", |_, json| {
         Some(format!("Here is the call:\n\n```json\n{json}\n```\n"))
     }),
-    ("a sentence before", |_, json| {
+    ("a sentence before the value", |_, json| {
         Some(format!("I will call the tool now:\n\n{json}"))
     }),
-    ("a sentence on the same line", |_, json| {
+    ("a sentence before the value on one line", |_, json| {
         Some(format!("Sure! Here you go: {json}"))
     }),
-    ("a sentence behind", |_, json| {
+    ("a sentence after the value", |_, json| {
         Some(format!("{json}\n\nLet me know if you need more."))
     }),
     ("the label `Arguments:`", |_, json| {
@@ -326,14 +326,16 @@ pub const SURE: [Deviation; 53] = [
             "<think>\nThe \"path\" is {{x}}, I guess.\n</think>\n\n{json}"
         ))
     }),
-    ("a special token behind", |_, json| {
+    ("a special token after the value", |_, json| {
         Some(format!("{json}<|im_end|>"))
     }),
-    ("a semicolon behind", |_, json| Some(format!("{json};"))),
-    ("a comma behind", |_, json| Some(format!("{json},"))),
-    ("twice", |_, json| Some(format!("{json}{json}"))),
-    ("twice, in lines", |_, json| Some(format!("{json}\n{json}"))),
-    ("behind `{}`", |_, json| Some(format!("{{}}{json}"))),
+    ("a semicolon after the value", |_, json| Some(format!("{json};"))),
+    ("a comma after the value", |_, json| Some(format!("{json},"))),
+    ("repeated", |_, json| Some(format!("{json}{json}"))),
+    ("repeated on several lines", |_, json| {
+        Some(format!("{json}\n{json}"))
+    }),
+    ("after `{}`", |_, json| Some(format!("{{}}{json}"))),
     ("escaped as a whole", |_, json| {
         Some(json.replace('\\', "\\\\").replace('"', "\\\""))
     }),
@@ -387,7 +389,9 @@ pub const SURE: [Deviation; 53] = [
     }),
     ("a key without its opening quote", |tree, _| {
         let text = spell(tree, JSON);
-        let Tree::Map(entries) = tree else { return None };
+        let JsonValue::Object(entries) = tree else {
+            return None;
+        };
         let key = format!("\"{}\": ", String::from_utf16_lossy(&entries.last()?.0));
         let at = text.find(&key)?;
         Some([&text[..at], &text[at + 1..]].concat())
@@ -493,22 +497,24 @@ fn is_a_plain_quotation(text: &str) -> bool {
 }
 
 /// Deviations without a plausible reading.
-pub const REFUSED: [Deviation; 10] = [
+pub const AMBIGUOUS: [Deviation; 10] = [
     ("cut off in the middle", |_, json| {
         let at = (json.len() / 2..json.len()).find(|at| json.is_char_boundary(*at))?;
         Some(json[..at].to_owned())
     }),
-    ("without its last bracket", |_, json| {
+    ("without the last bracket", |_, json| {
         Some(json.trim_end().strip_suffix('}')?.to_owned())
     }),
     ("items left out", |tree, _| {
         let text = spell(tree, JSON);
         Some(text.strip_suffix('}')?.to_owned() + ", ...}").filter(|text| text.len() > 8)
     }),
-    ("another object behind", |_, json| {
+    ("another object after the value", |_, json| {
         Some(format!("{json} {{\"other\": 1}}"))
     }),
-    ("another array behind", |_, json| Some(format!("{json}\n[1]"))),
+    ("another array after the value", |_, json| {
+        Some(format!("{json}\n[1]"))
+    }),
     ("a value missing", |tree, _| {
         Some(spell(tree, JSON).strip_suffix('}')?.to_owned() + ", \"more\": }")
     }),
@@ -530,11 +536,11 @@ pub const REFUSED: [Deviation; 10] = [
 pub struct Case<'a> {
     pub deviation: &'static str,
     pub text: String,
-    pub tree: &'a Tree,
+    pub tree: &'a JsonValue,
 }
 
 /// Returns each payload with each deviation that applies.
-pub fn cases<'a>(payloads: &'a [Tree], deviations: &'a [Deviation]) -> impl Iterator<Item = Case<'a>> {
+pub fn cases<'a>(payloads: &'a [JsonValue], deviations: &'a [Deviation]) -> impl Iterator<Item = Case<'a>> {
     let mut random = Random::new(47);
     payloads.iter().flat_map(move |tree| {
         let style = *random.pick(&[Style::Spaced, Style::Compact, Style::Pretty]);
@@ -550,58 +556,64 @@ pub fn cases<'a>(payloads: &'a [Tree], deviations: &'a [Deviation]) -> impl Iter
 }
 
 /// Returns typical arguments of tools, with words that every spelling can represent.
-pub fn calls() -> Vec<Tree> {
+pub fn calls() -> Vec<JsonValue> {
     let mut random = Random::new(45);
     (0..110).map(|_| call(&mut random)).collect()
 }
 
-fn call(random: &mut Random) -> Tree {
-    let text = |random: &mut Random| Tree::text(random.pick::<&str>(&TEXTS));
-    let path = |random: &mut Random| Tree::text(random.pick::<&str>(&PATHS));
+fn call(random: &mut Random) -> JsonValue {
+    let text = |random: &mut Random| JsonValue::string(random.pick::<&str>(&TEXTS));
+    let path = |random: &mut Random| JsonValue::string(random.pick::<&str>(&PATHS));
     let number = |random: &mut Random| {
-        Tree::number(random.pick::<&str>(&["0", "3", "-1", "20", "0.5", "1500", "1e6"]))
+        JsonValue::number(random.pick::<&str>(&["0", "3", "-1", "20", "0.5", "1500", "1e6"]))
     };
-    let flag = |random: &mut Random| Tree::Bool(random.one_in(2));
+    let flag = |random: &mut Random| JsonValue::Bool(random.one_in(2));
     match random.below(7) {
-        0 => Tree::map([
+        0 => JsonValue::object([
             ("path", path(random)),
             ("limit", number(random)),
             ("recursive", flag(random)),
         ]),
-        1 => Tree::map([
+        1 => JsonValue::object([
             ("query", text(random)),
-            ("unit", Tree::text("celsius")),
+            ("unit", JsonValue::string("celsius")),
             ("days", number(random)),
         ]),
         2 => {
             let todo = |random: &mut Random, id: &str| {
-                Tree::map([
+                JsonValue::object([
                     ("content", text(random)),
-                    ("status", Tree::text("pending")),
-                    ("id", Tree::text(id)),
+                    ("status", JsonValue::string("pending")),
+                    ("id", JsonValue::string(id)),
                 ])
             };
-            Tree::map([("todos", Tree::List(vec![todo(random, "1"), todo(random, "2")]))])
+            JsonValue::object([(
+                "todos",
+                JsonValue::Array(vec![todo(random, "1"), todo(random, "2")]),
+            )])
         }
-        3 => Tree::map([
-            ("command", Tree::text(random.pick::<&str>(&COMMANDS))),
+        3 => JsonValue::object([
+            ("command", JsonValue::string(random.pick::<&str>(&COMMANDS))),
             ("timeout", number(random)),
-            ("env", Tree::Null),
+            ("env", JsonValue::Null),
         ]),
-        4 => Tree::map([
+        4 => JsonValue::object([
             ("location", text(random)),
-            ("tags", Tree::List(vec![Tree::text("new"), text(random)])),
+            (
+                "tags",
+                JsonValue::Array(vec![JsonValue::string("new"), text(random)]),
+            ),
             ("draft", flag(random)),
         ]),
-        5 => Tree::map([
-            ("name", Tree::text("web_search")),
+        5 => JsonValue::object([
+            ("name", JsonValue::string("web_search")),
             (
                 "arguments",
-                Tree::map([("query", text(random)), ("top_k", number(random))]),
+                JsonValue::object([("query", text(random)), ("top_k", number(random))]),
             ),
         ]),
-        _ => Tree::map([
-            ("points", Tree::List(vec![number(random), number(random)])),
+        _ => JsonValue::object([
+            ("points", JsonValue::Array(vec![number(random), number(random)])),
             ("label", text(random)),
             ("path", path(random)),
         ]),
@@ -609,24 +621,24 @@ fn call(random: &mut Random) -> Tree {
 }
 
 /// Returns typical files that a tool writes.
-pub fn code() -> Vec<Tree> {
+pub fn code() -> Vec<JsonValue> {
     let mut random = Random::new(46);
     let mut payloads = Vec::new();
     while payloads.len() < 110 {
         let lines = (0..2 + random.below(4)).map(|_| *random.pick::<&str>(&LINES_OF_CODE));
         let content = lines.collect::<Vec<_>>().join("\n") + "\n";
-        let path = Tree::text(random.pick::<&str>(&PATHS));
+        let path = JsonValue::string(random.pick::<&str>(&PATHS));
         payloads.push(match random.below(3) {
-            0 => Tree::map([("path", path), ("content", Tree::text(&content))]),
-            1 => Tree::map([
-                ("content", Tree::text(&content)),
+            0 => JsonValue::object([("path", path), ("content", JsonValue::string(&content))]),
+            1 => JsonValue::object([
+                ("content", JsonValue::string(&content)),
                 ("path", path),
-                ("overwrite", Tree::Bool(true)),
+                ("overwrite", JsonValue::Bool(true)),
             ]),
-            _ => Tree::map([
+            _ => JsonValue::object([
                 ("path", path),
-                ("old", Tree::text(random.pick::<&str>(&LINES_OF_CODE))),
-                ("new", Tree::text(&content)),
+                ("old", JsonValue::string(random.pick::<&str>(&LINES_OF_CODE))),
+                ("new", JsonValue::string(&content)),
             ]),
         });
     }

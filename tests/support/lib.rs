@@ -5,7 +5,7 @@ pub mod long;
 pub mod runtime;
 pub mod dynamic_tool;
 pub mod random;
-pub mod judge;
+pub mod exact_json;
 pub mod written;
 pub mod deviations;
 pub mod values;

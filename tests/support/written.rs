@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::judge::Tree;
+use super::exact_json::JsonValue;
 use super::random::Random;
 
 /// Style of a JSON text.
@@ -23,7 +23,7 @@ impl Style {
 }
 
 /// Writes the value as JSON, with random white space in the style `Odd`, and some unnecessary escapes.
-pub fn json(tree: &Tree, style: Style, random: &mut Random) -> String {
+pub fn json(tree: &JsonValue, style: Style, random: &mut Random) -> String {
     let mut writer = Writer {
         text: String::new(),
         style,
@@ -68,16 +68,16 @@ impl Writer<'_> {
         self.line(depth);
     }
 
-    fn value(&mut self, tree: &Tree, depth: usize) {
+    fn value(&mut self, tree: &JsonValue, depth: usize) {
         match tree {
-            Tree::Null => self.text.push_str("null"),
-            Tree::Bool(true) => self.text.push_str("true"),
-            Tree::Bool(false) => self.text.push_str("false"),
-            Tree::Number(number) => self.text.push_str(number),
-            Tree::Text(units) => self.string(units),
-            Tree::List(items) if items.is_empty() => self.text.push_str("[]"),
-            Tree::Map(entries) if entries.is_empty() => self.text.push_str("{}"),
-            Tree::List(items) => {
+            JsonValue::Null => self.text.push_str("null"),
+            JsonValue::Bool(true) => self.text.push_str("true"),
+            JsonValue::Bool(false) => self.text.push_str("false"),
+            JsonValue::Number(number) => self.text.push_str(number),
+            JsonValue::String(units) => self.string(units),
+            JsonValue::Array(items) if items.is_empty() => self.text.push_str("[]"),
+            JsonValue::Object(entries) if entries.is_empty() => self.text.push_str("{}"),
+            JsonValue::Array(items) => {
                 self.text.push('[');
                 self.line(depth + 1);
                 for (place, item) in items.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Writer<'_> {
                 self.line(depth);
                 self.text.push(']');
             }
-            Tree::Map(entries) => {
+            JsonValue::Object(entries) => {
                 self.text.push('{');
                 self.line(depth + 1);
                 for (place, (key, value)) in entries.iter().enumerate() {
@@ -143,27 +143,27 @@ type Quoting = fn(&[u16]) -> char;
 /// Writes the value like `repr` of Python 3; with `tuples`, every second array is a tuple.
 ///
 /// Numbers keep their text, since the generator returns only numbers that `repr` writes like JSON.
-pub fn repr(tree: &Tree, tuples: bool) -> String {
+pub fn repr(tree: &JsonValue, tuples: bool) -> String {
     let mut text = String::new();
     write_repr(tree, tuples, false, quote_of_repr, &mut text);
     text
 }
 
 /// Writes the value like [`repr`], with every string in `'`.
-pub fn repr_in_single_quotes(tree: &Tree) -> String {
+pub fn repr_in_single_quotes(tree: &JsonValue) -> String {
     let mut text = String::new();
     write_repr(tree, false, false, |_| '\'', &mut text);
     text
 }
 
-fn write_repr(tree: &Tree, tuples: bool, tuple: bool, quoting: Quoting, text: &mut String) {
+fn write_repr(tree: &JsonValue, tuples: bool, tuple: bool, quoting: Quoting, text: &mut String) {
     match tree {
-        Tree::Null => text.push_str("None"),
-        Tree::Bool(true) => text.push_str("True"),
-        Tree::Bool(false) => text.push_str("False"),
-        Tree::Number(number) => text.push_str(number),
-        Tree::Text(units) => quoted(units, quoting(units), text),
-        Tree::List(items) => {
+        JsonValue::Null => text.push_str("None"),
+        JsonValue::Bool(true) => text.push_str("True"),
+        JsonValue::Bool(false) => text.push_str("False"),
+        JsonValue::Number(number) => text.push_str(number),
+        JsonValue::String(units) => quoted(units, quoting(units), text),
+        JsonValue::Array(items) => {
             text.push(if tuple { '(' } else { '[' });
             for (place, item) in items.iter().enumerate() {
                 if place > 0 {
@@ -176,7 +176,7 @@ fn write_repr(tree: &Tree, tuples: bool, tuple: bool, quoting: Quoting, text: &m
             }
             text.push(if tuple { ')' } else { ']' });
         }
-        Tree::Map(entries) => {
+        JsonValue::Object(entries) => {
             text.push('{');
             for (place, (key, value)) in entries.iter().enumerate() {
                 if place > 0 {
@@ -270,9 +270,12 @@ fn repr_is_that_of_python() {
             r"'a\\b\n\r\t\x07\x7f\xa0é\u200b日😀'",
         ),
     ] {
-        assert_eq!(repr(&Tree::text(text), false), repr_of_it);
+        assert_eq!(repr(&JsonValue::string(text), false), repr_of_it);
     }
-    let tree = Tree::List(vec![Tree::List(vec![Tree::Null]), Tree::List(Vec::new())]);
+    let tree = JsonValue::Array(vec![
+        JsonValue::Array(vec![JsonValue::Null]),
+        JsonValue::Array(Vec::new()),
+    ]);
     assert_eq!(repr(&tree, true), "[(None,), ()]");
-    assert_eq!(repr(&Tree::Text(vec![0xD800]), false), r"'\ud800'");
+    assert_eq!(repr(&JsonValue::String(vec![0xD800]), false), r"'\ud800'");
 }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_wakes_itself_leaves_others_their_turn() {
+    fn self_waking_future_does_not_starve_others() {
         let counted = Arc::new(Counted::default());
         let waker = Waker::from(Arc::clone(&counted));
         let own = SelfWakes::default();

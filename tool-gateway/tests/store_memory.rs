@@ -110,7 +110,7 @@ async fn begin(app: &Router, number: usize) {
 }
 
 #[tokio::test]
-async fn store_in_memory_states_what_it_takes() {
+async fn memory_store_reports_its_memory() {
     let call = |name: &str, input: Value| json!({ "type": "tool_use", "id": format!("toolu_{name}"), "name": name, "input": input });
     let text = |letters: usize| json!({ "content": [{ "type": "text", "text": "y".repeat(letters) }] });
     let todos: Vec<_> = (0..20)

@@ -46,9 +46,9 @@ impl RenameRule {
             Self::Upper | Self::ScreamingSnake => name.to_uppercase(),
             Self::Kebab => name.replace('_', "-"),
             Self::ScreamingKebab => name.to_uppercase().replace('_', "-"),
-            Self::Pascal => capitalised(name),
+            Self::Pascal => pascal_case(name),
             Self::Camel => {
-                let pascal = capitalised(name);
+                let pascal = pascal_case(name);
                 let mut letters = pascal.chars();
                 letters
                     .next()
@@ -59,7 +59,8 @@ impl RenameRule {
     }
 }
 
-fn capitalised(name: &str) -> String {
+/// Converts a name from snake case to Pascal case.
+fn pascal_case(name: &str) -> String {
     name.split('_')
         .flat_map(|word| {
             let mut letters = word.chars();

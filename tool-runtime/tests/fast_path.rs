@@ -325,7 +325,7 @@ async fn machine(
 }
 
 #[test]
-fn values_of_ignored_errors_are_skipped_whole() {
+fn values_of_ignored_errors_are_skipped_completely() {
     let mut registry = ToolRegistry::new();
     registry.register::<machine>().unwrap();
     let sent = r#"{"machine":{"addresses":{"a":"no address","name":"10.0.0.1"},"name":"it"}}"#;

@@ -39,7 +39,7 @@ impl Connection {
             if let Some(end) = memmem::find(&self.unread, b"\r\n\r\n") {
                 break end;
             }
-            if self.more().await? == 0 {
+            if self.fill_buffer().await? == 0 {
                 return Ok(None);
             }
         };
@@ -53,7 +53,7 @@ impl Connection {
             self.read_chunks().await?;
         } else if let Some(length) = head.field("content-length") {
             let length = length.parse().map_err(io::Error::other)?;
-            self.take(length).await?;
+            self.read_body(length).await?;
         }
         Ok(Some(head))
     }
@@ -64,13 +64,13 @@ impl Connection {
                 if let Some(line) = memmem::find(&self.unread, b"\r\n") {
                     break line;
                 }
-                self.more_of_message().await?;
+                self.fill_buffer_of_message().await?;
             };
             let size = str::from_utf8(&self.unread[..line]).map_err(io::Error::other)?;
             let size = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
             self.unread.drain(..line + 2);
             let before = self.body.len();
-            self.take(size + 2).await?;
+            self.read_body(size + 2).await?;
             self.body.truncate(before + size);
             if size == 0 {
                 return Ok(());
@@ -78,23 +78,25 @@ impl Connection {
         }
     }
 
-    /// Moves this many bytes to the body.
-    async fn take(&mut self, length: usize) -> io::Result<()> {
+    /// Reads this many bytes, and moves them to the body.
+    async fn read_body(&mut self, length: usize) -> io::Result<()> {
         while self.unread.len() < length {
-            self.more_of_message().await?;
+            self.fill_buffer_of_message().await?;
         }
         self.body.extend(self.unread.drain(..length));
         Ok(())
     }
 
-    async fn more_of_message(&mut self) -> io::Result<()> {
-        if self.more().await? == 0 {
+    /// Reads available bytes into the buffer. The end of the connection is an error.
+    async fn fill_buffer_of_message(&mut self) -> io::Result<()> {
+        if self.fill_buffer().await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())
     }
 
-    async fn more(&mut self) -> io::Result<usize> {
+    /// Reads available bytes into the buffer. Returns their number, 0 at the end of the connection.
+    async fn fill_buffer(&mut self) -> io::Result<usize> {
         self.unread.reserve(16 << 10);
         self.socket.read_buf(&mut self.unread).await
     }

@@ -105,7 +105,7 @@ fn fast_path_reads_the_same_values_where_types_ignore_errors() {
 
 /// `serde_json` 1.0.154 removes the first byte of a key that should be a boolean, even if the rest is not UTF-8.
 #[test]
-fn rejected_boolean_keys_are_reported_whole() {
+fn reports_rejected_boolean_keys_completely() {
     let probes = types::probes();
     let probe = |name| {
         probes

@@ -12,7 +12,7 @@ use crate::properties::typed::rewrite::{self, Integers, Rules};
 use crate::properties::typed::{TEXTS, arguments, random_type_count, random_types, texts, types};
 
 #[test]
-fn strict_reads_what_serde_reads() {
+fn strict_agrees_with_serde() {
     let mut random = Random::new(12);
     let mut differences = Vec::new();
     let mut seen: BTreeMap<Verdict, usize> = BTreeMap::new();
@@ -43,7 +43,7 @@ fn strict_reads_what_serde_reads() {
 }
 
 #[test]
-fn strict_reads_what_serde_reads_of_random_types() {
+fn strict_agrees_with_serde_on_random_types() {
     let mut random = Random::new(14);
     let mut differences = Vec::new();
     let mut seen: BTreeMap<Verdict, usize> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tool_runtime::repair::stream::Dialect;
 
-use super::heard::events;
+use super::client_events::events;
 
 /// A joined call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,9 +65,9 @@ fn chat(events: &[Value]) -> Vec<Call> {
                 });
             }
             let call = calls.iter_mut().find(|call| call.legacy).unwrap();
-            call.add_chat(None, said(&legacy["name"]), None, &legacy["arguments"]);
+            call.add_chat(None, text(&legacy["name"]), None, &legacy["arguments"]);
         }
-        if let Some(reason) = said(&choice["finish_reason"]).filter(|reason| reason != "null") {
+        if let Some(reason) = text(&choice["finish_reason"]).filter(|reason| reason != "null") {
             for call in calls
                 .iter_mut()
                 .filter(|call| call.choice == number && !call.stopped)
@@ -81,8 +81,8 @@ fn chat(events: &[Value]) -> Vec<Call> {
 }
 
 fn chat_delta(calls: &mut Vec<Call>, choice: u64, delta: &Value) {
-    let id = said(&delta["id"]).filter(|id| id != "null");
-    let name = said(&delta["function"]["name"]);
+    let id = text(&delta["id"]).filter(|id| id != "null");
+    let name = text(&delta["function"]["name"]);
     let (index, arguments) = (delta["index"].as_u64(), &delta["function"]["arguments"]);
     let mut own: Vec<&mut Call> = calls
         .iter_mut()
@@ -176,8 +176,8 @@ fn anthropic(events: &[Value]) -> Vec<Call> {
                 calls.iter_mut().filter(open).for_each(|call| call.stopped = true);
                 calls.push(Call {
                     index,
-                    id: said(&event["content_block"]["id"]),
-                    tool: said(&event["content_block"]["name"]).unwrap_or_default(),
+                    id: text(&event["content_block"]["id"]),
+                    tool: text(&event["content_block"]["name"]).unwrap_or_default(),
                     legacy: event["content_block"]["type"] != "tool_use",
                     ..Call::default()
                 });
@@ -265,8 +265,8 @@ fn responses(events: &[Value]) -> Vec<Call> {
 
 fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a mut Call {
     let of_event = item["item_id"].as_str().map(str::to_owned);
-    let id = of_event.or_else(|| said(&item["id"]));
-    let call_id = said(&item["call_id"]);
+    let id = of_event.or_else(|| text(&item["id"]));
+    let call_id = text(&item["call_id"]);
     let same = |call: &Call| {
         (id.is_some() && call.item == id)
             || (call_id.is_some() && call.id == call_id)
@@ -302,11 +302,11 @@ fn meet<'a>(calls: &'a mut Vec<Call>, item: &Value, index: Option<u64>) -> &'a m
     });
     let call = &mut calls[at];
     call.id = call_id.or(call.id.take());
-    call.tool = said(&item["name"]).unwrap_or_else(|| call.tool.clone());
+    call.tool = text(&item["name"]).unwrap_or_else(|| call.tool.clone());
     call
 }
 
-fn said(value: &Value) -> Option<String> {
+fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 

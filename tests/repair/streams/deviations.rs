@@ -6,8 +6,8 @@ use tool_runtime::format::{Delta, StreamError};
 use tool_runtime::message::Message;
 use tool_runtime::repair::stream::Dialect;
 
+use super::complete_responses::{Read, read};
 use super::recorded::recorded;
-use super::whole::{Read, read};
 
 fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
@@ -47,7 +47,7 @@ fn tool_use(id: &str, name: &str) -> Value {
 }
 
 #[test]
-fn events_without_data_and_after_the_end_are_no_part_of_a_response() {
+fn ignores_events_without_data_and_after_the_end() {
     let mut compared = 0;
     for stream in recorded() {
         let Ok(whole) = read(stream.dialect, [&*stream.bytes]) else {
@@ -77,7 +77,7 @@ fn events_without_data_and_after_the_end_are_no_part_of_a_response() {
 }
 
 #[test]
-fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
+fn response_omits_a_call_truncated_before_its_arguments() {
     let first = ("now".to_owned(), "{}".to_owned());
     for stop in ["max_tokens", "model_context_window_exceeded"] {
         for pieces in [&[][..], &[""], &[" "]] {
@@ -135,7 +135,7 @@ fn a_call_that_was_cut_off_before_its_arguments_leaves_the_response() {
 }
 
 #[test]
-fn an_answer_without_content_is_an_empty_message() {
+fn response_without_content_is_an_empty_message() {
     let text = |text: &str| json!({ "type": "text", "text": text });
     for (blocks, is_empty) in [
         (vec![], true),
@@ -160,7 +160,7 @@ fn an_answer_without_content_is_an_empty_message() {
 
 /// <https://github.com/vllm-project/vllm/pull/47916>
 #[test]
-fn calls_that_come_back_with_other_ids_are_given_once() {
+fn returns_a_call_repeated_with_another_id_once() {
     let item = |item: &str, id: &str, arguments: &str| {
         json!({
             "type": "function_call", "id": item, "call_id": id, "name": "now", "arguments": arguments, "status": "completed",

@@ -7,7 +7,7 @@ use super::client::calls;
 use super::sent::{Sent, send};
 
 #[test]
-fn the_limits_are_what_the_documents_say_unless_set() {
+fn default_limits_are_the_documented_ones() {
     let arguments = Limits {
         depth: 1024,
         held: 67_108_864,
@@ -59,7 +59,7 @@ fn assert_as_it_came(stream: &str, sent: &Sent) {
 }
 
 #[test]
-fn after_an_event_over_the_limit_everything_passes() {
+fn passes_all_events_after_an_event_over_the_limit() {
     let big = format!("data: {}\n\n", "x".repeat(1000));
     let stream = [
         &piece(0, "", "{'a'"),
@@ -93,7 +93,7 @@ fn after_an_event_over_the_limit_everything_passes() {
 }
 
 #[test]
-fn with_more_calls_than_are_followed_everything_passes() {
+fn passes_all_events_with_more_calls_than_the_limit() {
     let pieces = |text: &str| -> String {
         (0..5)
             .map(|at| piece(at, &format!("\"id\":\"call_{at}\","), text))
@@ -114,7 +114,7 @@ fn with_more_calls_than_are_followed_everything_passes() {
 }
 
 #[test]
-fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
+fn passes_the_call_over_the_limit_and_repairs_the_others() {
     let stream = [
         piece(0, "\"id\":\"a\",", "{'a'"),
         piece(1, "\"id\":\"b\",", "{'b': '"),
@@ -130,16 +130,16 @@ fn the_call_that_is_held_over_the_limit_passes_and_the_others_are_repaired() {
             ..StreamLimits::default()
         },
     );
-    let heard = calls(Dialect::ChatCompletions, &sent.bytes);
+    let received = calls(Dialect::ChatCompletions, &sent.bytes);
     assert_eq!(sent.bailout_reason, None);
-    assert_eq!(heard[0].arguments, r#"{"a": 1}"#);
-    assert_eq!(heard[1].arguments, format!("{{'b': '{}'}}", "x".repeat(2000)));
+    assert_eq!(received[0].arguments, r#"{"a": 1}"#);
+    assert_eq!(received[1].arguments, format!("{{'b': '{}'}}", "x".repeat(2000)));
     let status: Vec<Status> = sent.records.iter().map(|record| record.status).collect();
     assert_eq!(status, [Status::Repaired, Status::Refused]);
 }
 
 #[test]
-fn the_limits_of_the_repair_hold_here_too() {
+fn applies_the_limits_of_the_repair() {
     let stream = [
         piece(0, "", "{'a': '"),
         piece(0, "", &"x".repeat(2000)),
@@ -162,7 +162,7 @@ fn the_limits_of_the_repair_hold_here_too() {
 }
 
 #[test]
-fn an_event_that_names_more_calls_than_are_followed_passes() {
+fn passes_an_event_with_more_calls_than_the_limit() {
     let delta = "{\"index\":0,\"function\":{\"name\":\"TodoWrite\",\"arguments\":\"@\"}}";
     let many = vec![delta; 100_000].join(",");
     let stream = piece(0, "", "{'a': ")
@@ -184,7 +184,7 @@ fn an_event_that_names_more_calls_than_are_followed_passes() {
 }
 
 #[test]
-fn what_is_kept_back_counts_too() {
+fn counts_held_events() {
     let block = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
         {\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"TodoWrite\"}}\n\n\
         data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"{'a': 1}\"}}\n\n\
@@ -212,13 +212,13 @@ fn what_is_kept_back_counts_too() {
         } else {
             r#"{"a": 1}"#
         };
-        let heard = calls(Dialect::Anthropic, whole.as_bytes());
-        assert_eq!(heard[0].arguments, expected);
+        let received = calls(Dialect::Anthropic, whole.as_bytes());
+        assert_eq!(received[0].arguments, expected);
     }
 }
 
 #[test]
-fn every_dialect_says_that_it_gave_up() {
+fn every_dialect_reports_its_bailout() {
     let block = |at| {
         format!(
             "data: {{\"type\":\"content_block_start\",\"index\":{at},\"content_block\":\
@@ -253,7 +253,7 @@ fn every_dialect_says_that_it_gave_up() {
 }
 
 #[test]
-fn a_name_without_end_is_kept_in_part() {
+fn truncates_an_endless_name() {
     let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::for_every_tool());
     let mut out = Vec::new();
     for count in 0..100 {
@@ -280,7 +280,7 @@ fn call(at: usize, tool: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn so_many_records_wait_to_be_taken() {
+fn limits_the_number_of_untaken_records() {
     let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
     let mut out = Vec::new();
     for at in 0..4200 {
@@ -300,7 +300,7 @@ fn so_many_records_wait_to_be_taken() {
 }
 
 #[test]
-fn so_many_names_that_passed_by_are_kept() {
+fn limits_the_number_of_skipped_names() {
     let mut repairer = StreamRepairer::new(Dialect::ChatCompletions, FormatFixing::default());
     let mut out = Vec::new();
     repairer.push(call(0, &"x".repeat(257), "{}").as_bytes(), &mut out);
@@ -318,7 +318,7 @@ fn so_many_names_that_passed_by_are_kept() {
 /// No known repair has a result that is not JSON, so only the switch is visible here. Unit tests with an incorrect repair show that it has
 /// an effect.
 #[test]
-fn the_validation_is_off_where_the_configuration_says_so() {
+fn configuration_disables_validation() {
     for strict_validation in [true, false] {
         let fixing = FormatFixing {
             strict_validation,

@@ -13,7 +13,7 @@ use super::sent::send;
 
 /// Builds pieces with a new id each, after incomplete arguments. Completeness is checked without reading all held bytes.
 #[test]
-fn ids_that_change_with_every_piece_cost_linear_time() {
+fn changing_ids_take_linear_time() {
     let took = |pieces: usize| {
         let delta = |id: usize, name: &str, arguments: &str| {
             format!(

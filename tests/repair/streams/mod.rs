@@ -2,17 +2,17 @@
 //! stream is cut everywhere, and compared with the view of a client.
 
 mod sent;
-mod heard;
+mod client_events;
 mod client;
 mod recorded;
 mod random;
 mod mutated;
-mod wild;
+mod irregular;
 mod read;
-mod whole;
+mod complete_responses;
 mod deviations;
 mod surrogates;
-mod apart;
+mod indexes;
 mod limits;
 mod linear;
-mod told;
+mod logging;

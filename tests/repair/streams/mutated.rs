@@ -7,12 +7,12 @@ use tool_runtime::repair::stream::{RepairRecord, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Status, TargetTools};
 
 use super::client::calls;
-use super::heard::text;
+use super::client_events::text;
 use super::recorded::{Recorded, recorded};
 use super::sent::{send, send_whole};
 
 #[test]
-fn whatever_comes_every_cut_gives_the_same_and_other_tools_are_untouched() {
+fn random_streams_do_not_depend_on_pieces_and_keep_other_tools() {
     let mut random = Random::new(3);
     for stream in recorded() {
         for round in 0..rounds() {
@@ -37,7 +37,7 @@ fn whatever_comes_every_cut_gives_the_same_and_other_tools_are_untouched() {
 }
 
 #[test]
-fn where_nothing_was_repaired_a_client_hears_what_came() {
+fn client_receives_the_original_arguments_without_a_repair() {
     let mut random = Random::new(4);
     let mut unrepaired = 0;
     for stream in recorded() {
@@ -60,7 +60,7 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
                 continue;
             }
             unrepaired += 1;
-            let (came, heard) = (calls(stream.dialect, &bytes), calls(stream.dialect, &sent.bytes));
+            let (came, received) = (calls(stream.dialect, &bytes), calls(stream.dialect, &sent.bytes));
             let shown = || {
                 let (came, left) = (
                     String::from_utf8_lossy(&bytes),
@@ -68,10 +68,10 @@ fn where_nothing_was_repaired_a_client_hears_what_came() {
                 );
                 format!("{} round {round}:\n{came}\n=>\n{left}", stream.name)
             };
-            assert_eq!(came.len(), heard.len(), "{}", shown());
-            for (came, heard) in came.iter().zip(&heard) {
-                assert_eq!(text(&came.arguments), text(&heard.arguments), "{}", shown());
-                assert_eq!(came.copies, heard.copies, "{}", shown());
+            assert_eq!(came.len(), received.len(), "{}", shown());
+            for (came, received) in came.iter().zip(&received) {
+                assert_eq!(text(&came.arguments), text(&received.arguments), "{}", shown());
+                assert_eq!(came.copies, received.copies, "{}", shown());
             }
         }
     }

@@ -7,7 +7,7 @@ use tool_runtime::repair::stream::{Dialect, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Repairer, Status, repair};
 
 use super::client::calls;
-use super::heard::{events, text};
+use super::client_events::{events, text};
 use super::sent::{send, send_whole};
 
 struct Made {
@@ -19,7 +19,7 @@ struct Made {
 }
 
 #[test]
-fn a_client_hears_the_repair_of_what_came_however_it_came() {
+fn client_receives_the_repaired_arguments_for_any_pieces() {
     let rounds = if long() { 30_000 } else { 300 };
     let mut random = Random::new(20);
     for round in 0..rounds {
@@ -32,19 +32,19 @@ fn a_client_hears_the_repair_of_what_came_however_it_came() {
         };
         let fixing = FormatFixing::default();
         let sent = send_whole(dialect, &fixing, stream.as_bytes());
-        let heard = calls(dialect, &sent.bytes);
-        assert_eq!(heard.len(), made.len(), "round {round}");
+        let received = calls(dialect, &sent.bytes);
+        assert_eq!(received.len(), made.len(), "round {round}");
         let expectations = match dialect {
             Dialect::ChatCompletions => chat_expectations(&made, &stream),
             _ => made.iter().map(expectation).collect(),
         };
-        for (expected, heard) in expectations.iter().zip(&heard) {
+        for (expected, received) in expectations.iter().zip(&received) {
             assert_eq!(
-                text(&heard.arguments).as_deref(),
+                text(&received.arguments).as_deref(),
                 Some(&**expected),
                 "round {round}"
             );
-            for copy in &heard.copies {
+            for copy in &received.copies {
                 assert_eq!(text(copy).as_deref(), Some(&**expected), "round {round}");
             }
         }

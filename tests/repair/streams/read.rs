@@ -8,10 +8,10 @@ use tool_runtime::repair::{FormatFixing, Status};
 use tool_runtime::sse::{Frame, SseDecoder};
 
 use super::client::calls;
-use super::heard::text;
+use super::client_events::text;
+use super::irregular;
 use super::recorded::recorded;
 use super::sent::send_whole;
-use super::wild;
 
 /// Calls of a stream, and whether a piece of arguments belonged to no call.
 fn read(dialect: Dialect, fixing: &FormatFixing, stream: &[u8]) -> (Vec<ReadCall>, bool) {
@@ -64,7 +64,7 @@ const OTHERS: [&str; 5] = [
 ];
 
 #[test]
-fn recorded_calls_are_read_as_a_client_hears_them_repaired() {
+fn reads_recorded_calls_as_a_client_receives_them() {
     let mut compared = 0;
     for stream in recorded() {
         let is_other = OTHERS.iter().any(|other| stream.name.contains(other));
@@ -73,16 +73,16 @@ fn recorded_calls_are_read_as_a_client_hears_them_repaired() {
         }
         let sent = send_whole(stream.dialect, &stream.fixing, &stream.bytes);
         let (read, _) = read(stream.dialect, &stream.fixing, &stream.bytes);
-        let heard = calls(stream.dialect, &sent.bytes);
+        let received = calls(stream.dialect, &sent.bytes);
         let of_read: Vec<(&str, &str)> = read.iter().map(|call| (&*call.tool, &*call.arguments)).collect();
-        let heard: Vec<(String, String)> = heard
+        let received: Vec<(String, String)> = received
             .iter()
             .map(|call| (call.tool.clone(), text(call.last()).unwrap_or_default()))
             .collect();
-        let heard: Vec<(&str, &str)> = heard.iter().map(|(tool, last)| (&**tool, &**last)).collect();
-        assert_eq!(of_read, heard, "{}", stream.name);
+        let received: Vec<(&str, &str)> = received.iter().map(|(tool, last)| (&**tool, &**last)).collect();
+        assert_eq!(of_read, received, "{}", stream.name);
         compared += 1;
-        let told = |status| {
+        let status_texts = |status| {
             sent.records
                 .iter()
                 .filter(|record| record.status == status)
@@ -90,24 +90,24 @@ fn recorded_calls_are_read_as_a_client_hears_them_repaired() {
         };
         for status in [Status::Repaired, Status::Truncated, Status::Refused] {
             let read = read.iter().filter(|call| call.status == status).count();
-            assert_eq!(read, told(status), "{}: {status:?}", stream.name);
+            assert_eq!(read, status_texts(status), "{}: {status:?}", stream.name);
         }
     }
     assert!(compared > 100, "{compared}");
 }
 
 #[test]
-fn pieces_of_odd_streams_are_read_in_their_order() {
+fn reads_pieces_of_unusual_streams_in_order() {
     let mut random = Random::new(14);
     for round in 0..if long() { 50_000 } else { 1_000 } {
-        let (dialect, stream, _) = wild::any_stream(&mut random);
+        let (dialect, stream, _) = irregular::any_stream(&mut random);
         let fixing = FormatFixing::for_every_tool();
-        let heard = wild::together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
+        let received = irregular::together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
         let (read, unattributed) = read(dialect, &fixing, stream.as_bytes());
         let read: String = read.iter().map(|call| &*call.arguments).collect();
         assert!(
-            unattributed || read == heard,
-            "round {round}: {read}\nis not {heard}\nin\n{stream}"
+            unattributed || read == received,
+            "round {round}: {read}\nis not {received}\nin\n{stream}"
         );
     }
 }

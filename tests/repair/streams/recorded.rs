@@ -8,7 +8,7 @@ use tool_runtime::repair::stream::{Dialect, RepairRecord, StreamLimits};
 use tool_runtime::repair::{FormatFixing, Status, repair};
 
 use super::client::{Call, calls};
-use super::heard::{blocks, text};
+use super::client_events::{blocks, text};
 use super::sent::{Sent, send, send_whole};
 
 pub struct Recorded {
@@ -73,18 +73,18 @@ impl Recorded {
 }
 
 #[test]
-fn every_recorded_stream_becomes_what_is_beside_it() {
+fn repairs_recorded_streams_to_the_expected_files() {
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
-    let mut told = String::new();
+    let mut expected_lines = String::new();
     for stream in recorded() {
         let sent = stream.sent();
         let file = folder("repaired").join(format!("{}.sse", stream.name));
-        let _ = writeln!(told, "{}", stream.name);
+        let _ = writeln!(expected_lines, "{}", stream.name);
         for record in &sent.records {
-            let _ = writeln!(told, "    {}", line(record));
+            let _ = writeln!(expected_lines, "    {}", line(record));
         }
         if !sent.skipped.is_empty() {
-            let _ = writeln!(told, "    passed by: {}", sent.skipped.join(", "));
+            let _ = writeln!(expected_lines, "    passed by: {}", sent.skipped.join(", "));
         }
         if update {
             std::fs::write(&file, &sent.bytes).unwrap();
@@ -102,9 +102,9 @@ fn every_recorded_stream_becomes_what_is_beside_it() {
     }
     let file = folder("records.txt");
     if update {
-        std::fs::write(&file, &told).unwrap();
+        std::fs::write(&file, &expected_lines).unwrap();
     }
-    assert_eq!(told, std::fs::read_to_string(file).unwrap());
+    assert_eq!(expected_lines, std::fs::read_to_string(file).unwrap());
 }
 
 fn line(record: &RepairRecord) -> String {
@@ -131,7 +131,7 @@ fn line(record: &RepairRecord) -> String {
 }
 
 #[test]
-fn every_cut_gives_the_same() {
+fn results_do_not_depend_on_the_cuts() {
     for stream in recorded() {
         let whole = stream.sent();
         let cut = |pieces: Vec<&[u8]>, how: &dyn std::fmt::Display| {
@@ -150,7 +150,7 @@ fn every_cut_gives_the_same() {
 
 /// The arguments that a client joins are the [`repair`] of the original arguments, or unchanged.
 #[test]
-fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
+fn client_receives_the_repair_of_the_complete_arguments() {
     for stream in recorded() {
         let sent = stream.sent();
         if !stream.fixing.fallback_on_error && blocks(&sent.bytes).last().is_some_and(|last| is_error(last)) {
@@ -162,28 +162,28 @@ fn a_client_hears_what_the_repair_of_the_whole_arguments_is() {
         if stream.name.starts_with("chat_more_behind_whole") {
             continue; // the calls were sent before they were complete; the expected result is in the file
         }
-        let (came, heard) = (
+        let (came, received) = (
             calls(stream.dialect, &stream.bytes),
             calls(stream.dialect, &sent.bytes),
         );
-        assert_eq!(came.len(), heard.len(), "{}", stream.name);
-        for (came, heard) in came.iter().zip(&heard) {
+        assert_eq!(came.len(), received.len(), "{}", stream.name);
+        for (came, received) in came.iter().zip(&received) {
             let name = &stream.name;
-            assert_eq!((&came.tool, &came.id), (&heard.tool, &heard.id), "{name}");
+            assert_eq!((&came.tool, &came.id), (&received.tool, &received.id), "{name}");
             let expected = expected(&stream, came, &sent);
             if name == "chat_object_spaced" {
                 // The client above serializes objects again; the exact text is in the file.
                 let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-                assert_eq!(value(&heard.arguments), value(&expected));
+                assert_eq!(value(&received.arguments), value(&expected));
                 continue;
             }
             if came.in_pieces {
-                assert_eq!(text(&heard.arguments), text(&expected), "{name}");
+                assert_eq!(text(&received.arguments), text(&expected), "{name}");
             } else {
-                assert_eq!(heard.arguments, "", "{name}");
+                assert_eq!(received.arguments, "", "{name}");
             }
-            assert_eq!(came.copies.len(), heard.copies.len(), "{name}");
-            for copy in &heard.copies {
+            assert_eq!(came.copies.len(), received.copies.len(), "{name}");
+            for copy in &received.copies {
                 assert_eq!(text(copy), text(&expected), "{name}");
             }
         }
@@ -229,7 +229,7 @@ fn expected(stream: &Recorded, came: &Call, sent: &Sent) -> String {
 }
 
 #[test]
-fn all_else_leaves_byte_for_byte_and_in_order() {
+fn keeps_all_other_bytes_in_order() {
     for stream in recorded() {
         let others = |bytes: &[u8]| {
             let mut blocks = blocks(bytes);
@@ -251,7 +251,7 @@ fn all_else_leaves_byte_for_byte_and_in_order() {
 }
 
 #[test]
-fn a_stream_without_target_tools_is_untouched_to_the_byte() {
+fn keeps_every_byte_of_a_stream_without_target_tools() {
     for stream in recorded() {
         for fixing in [
             FormatFixing {

@@ -122,14 +122,14 @@ fn responses_texts(pieces: &[String], size: usize, done: &str) -> Texts {
 }
 
 #[test]
-fn surrogate_pairs_cut_between_two_events_are_one_character() {
+fn joins_a_surrogate_pair_of_two_events() {
     for sent in ["a😀b😁", "😀", "a\u{fffd}😀"] {
         check(&sent.encode_utf16().collect::<Vec<u16>>(), sent);
     }
 }
 
 #[test]
-fn surrogates_that_stay_alone_are_replacement_characters() {
+fn replaces_lone_surrogates() {
     for sent in [
         &[0x61, 0xd83d][..],
         &[0xd83d],

@@ -23,7 +23,7 @@ async fn take_all(
 
 /// R-COE-18
 #[tokio::test]
-async fn json_object_is_taken_at_any_depth() {
+async fn accepts_a_json_object_at_any_depth() {
     let updates = json!({
         "config.timeout": 5000,
         "config.retries": 3,
@@ -37,7 +37,7 @@ async fn json_object_is_taken_at_any_depth() {
 
 /// R-COE-19
 #[tokio::test]
-async fn json_array_is_taken_at_any_depth() {
+async fn accepts_a_json_array_at_any_depth() {
     let values = json!([1, "two", null, [3.5], { "four": [] }]);
     testing::run::<take_all>(json!({ "values": values }).to_string())
         .await

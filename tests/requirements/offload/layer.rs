@@ -122,7 +122,7 @@ async fn layer_keeps_the_files_of_repeated_ids() {
 
 /// R-OFF-27
 #[tokio::test]
-async fn layer_applies_to_every_way_of_calling() {
+async fn layer_applies_to_every_method_of_calling() {
     let memory = MemoryWriter::new();
     let layer = OffloadLayer::new(somewhere()).with_writer(memory.clone());
     let mut registry = ToolRegistry::new().layer(layer);

@@ -62,7 +62,7 @@ fn next_offset(answer: &str) -> Option<u64> {
 
 /// R-OFF-31
 #[tokio::test]
-async fn a_part_says_which_of_how_much_it_is() {
+async fn part_states_its_range_and_the_total() {
     // Longer than one read, on one line, with characters of all lengths.
     let content: String = "aé日🦀".chars().cycle().take(300_001).collect();
     let registry = reading(memory(&[("x", &content), ("empty", "")]).await);
@@ -221,7 +221,7 @@ async fn long_matches_are_found_across_windows() {
 
 /// R-OFF-32
 #[tokio::test]
-async fn hostile_patterns_are_refused_or_end_in_time() {
+async fn hostile_patterns_are_rejected_or_end_in_time() {
     let content = "a".repeat(3_000_000);
     let registry = reading(memory(&[("x", &content)]).await);
     for pattern in [
@@ -467,7 +467,7 @@ async fn a_file_that_changes_amid_a_call_is_an_error() {
 
 /// R-OFF-35
 #[tokio::test]
-async fn layer_leaves_results_of_excluded_tools_whole() {
+async fn layer_keeps_results_of_excluded_tools() {
     let memory = memory(&[("x", &"y".repeat(5_000))]).await;
     let layer = OffloadLayer::new(somewhere())
         .with_writer(memory.clone())
@@ -522,7 +522,7 @@ async fn layer_leaves_results_of_excluded_tools_whole() {
 
 /// R-OFF-35: depends on the registered tool, not on its name.
 #[tokio::test]
-async fn layer_leaves_read_back_results_whole_under_any_prefix() {
+async fn layer_keeps_read_back_results_under_any_prefix() {
     let memory = memory(&[("x", &"y".repeat(5_000))]).await;
     let layer = || OffloadLayer::new(somewhere()).with_writer(memory.clone());
     let long = || async |_: Value, _: Context| "x".repeat(5_000);

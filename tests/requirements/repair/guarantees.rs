@@ -10,7 +10,7 @@ use super::{WRONG, repaired_example};
 
 /// R-REP-16
 #[test]
-fn valid_text_is_passed_on_as_it_comes() {
+fn passes_valid_text_at_once() {
     let mut repairer = Repairer::new();
     assert_eq!(
         repairer.push(r#"{"todos": [{"content": "x"#),

@@ -36,7 +36,7 @@ async fn returns_the_number_of_todos() {
 
 /// R-TODO-4
 #[tokio::test]
-async fn replaces_the_whole_list() {
+async fn replaces_the_complete_list() {
     let registry = registry();
     write(&registry, json!([todo("a"), todo("b"), todo("c")])).await;
     write(&registry, json!([todo("b"), todo("new")]))

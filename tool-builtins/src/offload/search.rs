@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finds_the_matches_of_the_whole_text() {
+    async fn finds_the_matches_of_the_complete_text() {
         for content in ["", "a", "a\n", "\n\n", "aé\n日🦀 b\n\nab", "xxaxx\n", "a b  c"] {
             for pattern in [
                 ".*", "a*", "x*?", "^", "$", "^.*$", "\\b", "[^a]*", "(?s).*", "a|", "|a",

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::program::{Directory, command, run, start};
 
 #[test]
-fn valid_json_comes_back_byte_for_byte() {
+fn keeps_valid_json_byte_for_byte() {
     for text in [
         "{}",
         "{\"a\": 1}\n",

@@ -67,7 +67,7 @@ fn version_is_that_of_the_crate() {
 }
 
 #[test]
-fn usage_errors_say_what_to_write() {
+fn usage_errors_state_the_correct_usage() {
     for (arguments, wanted) in [
         (&[][..], "Usage: tool-cli [OPTIONS] <COMMAND>"),
         (&["repiar"], "similar subcommand exists: 'repair'"),

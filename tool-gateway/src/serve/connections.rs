@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn neither_silent_responses_nor_slow_bodies_are_slow_heads() {
+    async fn slow_responses_and_bodies_are_not_slow_heads() {
         let request = "GET /silent HTTP/1.1\r\nhost: a\r\n\r\n";
         let (closed, text) = closed_after(router(), &[(0, request)]).await;
         assert_eq!((closed, text.matches("piece").count()), (200 + 75, 2), "{text}");

@@ -67,7 +67,7 @@ mod tests {
 
     /// Expired sessions may contain personal data, and are removed even without requests.
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_left_after_thirty_days_without_a_request() {
+    async fn idle_sessions_are_removed_after_thirty_days() {
         let memory = MemoryStore::new().with_clock(clock::tests::paused());
         let folder = Folder::new("thirty-days");
         let file = FileStore::open(folder.file())

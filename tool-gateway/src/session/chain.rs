@@ -518,7 +518,7 @@ mod tests {
 
     /// Otherwise the second of these requests would receive the answer to the first.
     #[test]
-    fn contexts_depend_on_what_this_program_cannot_read() {
+    fn contexts_depend_on_unknown_fields() {
         let key = ChainKey::new([7; 32]);
         let context = |fields: &str| {
             let body = format!(r#"{{"messages":[],{fields}}}"#);

@@ -70,7 +70,7 @@ impl FileDatabase {
     /// Returns the size of the file.
     pub(super) fn bytes(&self) -> Result<u64, StoreError> {
         let file = fs::metadata(&self.path);
-        Ok(file.map_err(|error| named(&self.path, &error))?.len())
+        Ok(file.map_err(|error| store_error(&self.path, &error))?.len())
     }
 
     /// Runs `work` with the database. An error contains the name of the file.
@@ -85,9 +85,9 @@ impl FileDatabase {
             // redb may panic on pages that another program has changed.
             match catch_unwind(AssertUnwindSafe(|| work(database))) {
                 Ok(Ok(done)) => return Ok(done),
-                Ok(Err(Failed::Store(StoreError(error)))) => return Err(named(&self.path, &error)),
-                Ok(Err(Failed::File(error))) => (named(&self.path, &error), opened),
-                Err(_) => (named(&self.path, &CORRUPTED), opened),
+                Ok(Err(Failed::Store(StoreError(error)))) => return Err(store_error(&self.path, &error)),
+                Ok(Err(Failed::File(error))) => (store_error(&self.path, &error), opened),
+                Err(_) => (store_error(&self.path, &CORRUPTED), opened),
             }
         };
         self.close(opened, &error);
@@ -142,12 +142,13 @@ impl FileDatabase {
 
 const CORRUPTED: &str = "the file is corrupted; name another file, or restore it from a backup";
 
-fn named(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
+/// Builds an error that names the file.
+fn store_error(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
     StoreError(format!("{}: {error}", path.display()))
 }
 
 fn open(path: &Path, open_storage: OpenStorage, creates: bool) -> Result<Database, StoreError> {
-    let failed = |error: &dyn std::fmt::Display| named(path, error);
+    let failed = |error: &dyn std::fmt::Display| store_error(path, error);
     let file = if creates {
         create(path, sync_folder)
     } else {

@@ -175,7 +175,7 @@ async fn look_up(
     ignore_context: Option<IsDeclared<'_>>,
 ) -> Result<Lookup, StoreError> {
     let groups = &recognized.groups;
-    let named = named(key, store, client).await?;
+    let named = session_of_keys(key, store, client).await?;
     let minted = minted(key, store, client, request, groups).await?;
     // Session with the highest priority, if it occurs in the history.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
@@ -584,7 +584,7 @@ async fn minted(
 }
 
 /// Finds the session of the client's session keys.
-async fn named(
+async fn session_of_keys(
     key: &ChainKey,
     store: &dyn SessionStore,
     client: &Client,

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_whole_names() {
+    fn patterns_match_complete_names() {
         for (pattern, name, is_match) in [
             ("TodoWrite", "TodoWrite", true),
             ("TodoWrite", "TodoWriter", false),

@@ -7,17 +7,16 @@ use std::time::Duration;
 use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
 
-/// A whole number within a range.
-struct WholeNumber(RangeInclusive<u64>);
+/// Inclusive range of an integer setting.
+struct IntegerRange(RangeInclusive<u64>);
 
-impl Visitor<'_> for WholeNumber {
+impl Visitor<'_> for IntegerRange {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from {}", self.0.start())?;
         match *self.0.end() {
-            u64::MAX => Ok(()),
-            end => write!(f, " to {end}"),
+            u64::MAX => write!(f, "an integer of at least {}", self.0.start()),
+            end => write!(f, "an integer from {} to {end}", self.0.start()),
         }
     }
 
@@ -39,32 +38,32 @@ impl Visitor<'_> for WholeNumber {
 /// Reads seconds, at least one.
 pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     deserializer
-        .deserialize_u64(WholeNumber(1..=u64::MAX))
+        .deserialize_u64(IntegerRange(1..=u64::MAX))
         .map(Duration::from_secs)
 }
 
 /// Reads seconds, at least zero.
 pub(super) fn seconds_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     deserializer
-        .deserialize_u64(WholeNumber(0..=u64::MAX))
+        .deserialize_u64(IntegerRange(0..=u64::MAX))
         .map(Duration::from_secs)
 }
 
 /// Reads hours, at least one.
 pub(super) fn hours<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let hours = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    let hours = deserializer.deserialize_u64(IntegerRange(1..=u64::MAX))?;
     Ok(Duration::from_secs(hours.saturating_mul(3600)))
 }
 
 /// Reads a number of MiB, and returns bytes.
 pub(super) fn mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    let mebibytes = deserializer.deserialize_u64(IntegerRange(1..=u64::MAX))?;
     Ok(saturated(mebibytes.saturating_mul(1 << 20)))
 }
 
 /// Reads a number of MiB, and returns bytes.
 pub(super) fn mebibytes_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let mebibytes = deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))?;
+    let mebibytes = deserializer.deserialize_u64(IntegerRange(1..=u64::MAX))?;
     Ok(mebibytes.saturating_mul(1 << 20))
 }
 
@@ -76,19 +75,19 @@ pub(super) fn some_mebibytes<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
 /// Reads a count, at least one.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     deserializer
-        .deserialize_u64(WholeNumber(1..=u64::MAX))
+        .deserialize_u64(IntegerRange(1..=u64::MAX))
         .map(saturated)
 }
 
 /// Reads a count, at least one.
 pub(super) fn count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    deserializer.deserialize_u64(WholeNumber(1..=u64::MAX))
+    deserializer.deserialize_u64(IntegerRange(1..=u64::MAX))
 }
 
 /// Reads a count, at least zero.
 pub(super) fn count_from_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     deserializer
-        .deserialize_u64(WholeNumber(0..=u64::MAX))
+        .deserialize_u64(IntegerRange(0..=u64::MAX))
         .map(saturated)
 }
 
@@ -104,7 +103,7 @@ pub(super) fn some_count_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
 
 /// Reads an optional limit of 32 bits, at least one.
 pub(super) fn some_count_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let count = deserializer.deserialize_u64(WholeNumber(1..=u64::from(u32::MAX)))?;
+    let count = deserializer.deserialize_u64(IntegerRange(1..=u64::from(u32::MAX)))?;
     Ok(u32::try_from(count).ok())
 }
 

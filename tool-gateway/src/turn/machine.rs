@@ -652,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn later_messages_and_empty_ones_are_written_anew() {
+    fn later_and_empty_messages_are_written_again() {
         let mut machine = started();
         let call = json!({ "type": "tool_use", "id": "t", "name": "Internal", "input": {} });
         let start = StreamEvent::MessageStart(ObjectText::new("{}").unwrap());
@@ -689,7 +689,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_was_cut_off_runs_nothing() {
+    fn truncated_message_runs_no_calls() {
         let mut machine = started();
         let events = [
             json!({ "type": "message_start", "message": { "usage": { "input_tokens": 1 } } }),

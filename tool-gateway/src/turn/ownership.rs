@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_with_another_schema_is_the_clients() {
+    fn tool_with_another_schema_is_external() {
         let other = json!([{ "name": "Note", "description": "Mine.", "input_schema": { "type": "object", "properties": { "x": {} } } }]);
         let (internal, sent) = classified(&other, Offer::Declared, &Ownership::by_schema());
         assert_eq!((internal, sent), (vec![], other.clone()));

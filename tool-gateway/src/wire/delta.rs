@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_came_together_leave_as_they_came_or_with_another_index() {
+    fn events_of_one_read_keep_their_bytes_except_the_index() {
         let event = |index: usize, text: &str| {
             format!("{EVENT}{index},\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n")
         };
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn events_in_another_form_are_none_that_stay_as_they_came() {
+    fn events_in_another_form_are_not_text_events() {
         let event = |rest: &str| format!("{EVENT}{rest}");
         for other in [
             event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\r\n\r\n"),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_with_other_fields_are_kept_whole() {
+    fn keeps_deltas_with_other_fields() {
         for delta in [
             json!({ "type": "text_delta" }),
             json!({ "type": "text_delta", "text": null }),

@@ -303,7 +303,7 @@ mod tests {
 
     /// Otherwise a short object with a repeated field would become long.
     #[test]
-    fn a_repeated_field_is_changed_once() {
+    fn changes_a_repeated_field_once() {
         let text = format!(r#"{{{}"a":1,"b":2}}"#, r#""\u0061":0,"#.repeat(100_000));
         let mut asked = Vec::new();
         let mut out = String::new();

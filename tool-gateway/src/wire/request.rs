@@ -245,7 +245,7 @@ mod tests {
 
     /// Otherwise the upstream request would have a copy of all messages for each repetition of a short field.
     #[test]
-    fn of_a_repeated_field_the_last_is_sent() {
+    fn sends_the_last_of_a_repeated_field() {
         let many = 20_000;
         let messages = r#""messages":0,"#.repeat(many);
         let tools = r#""tools":[],"#.repeat(many);

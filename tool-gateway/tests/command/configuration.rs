@@ -295,7 +295,7 @@ decision = "deny"
         "gateway.toml:12: tools.external: `TodoWrite` is in `internal`, too; leave it out of one of the two",
         "gateway.toml:13: tools.alias.list: there is no tool `TodoRead`; the tools are TodoWrite",
         "gateway.toml:17: upstream.script: only for `kind = \"script\"`; leave one of the two out",
-        "gateway.toml:20: limits.rounds: invalid value 0; expected a whole number from 1",
+        "gateway.toml:20: limits.rounds: invalid value 0; expected an integer of at least 1",
         "gateway.toml:24: clients.key_env: the key of the client `ada` is not set: put it into the environment as ",
         "gateway.toml:25: clients.key_sha256: expected the 64 hexadecimal digits that `printf %s \"$KEY\" | sha256sum` prints",
         "gateway.toml:29: clients.key_env: the key of the client `bob` is not set: put it into the environment as ",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::program::{command, run};
 
 #[test]
-fn startup_errors_say_what_to_do() {
+fn startup_errors_state_the_solution() {
     for (arguments, wanted) in [
         (
             &["serve", "--listen", "0.0.0.0:0"][..],
@@ -340,7 +340,7 @@ fn ends_in_order_as_soon_as_it_listens() {
 /// A build that sends no spans reports that a configured collector receives none.
 #[test]
 #[cfg(not(feature = "otlp"))]
-fn says_that_spans_are_not_sent() {
+fn logs_that_spans_are_not_sent() {
     let mut server = command(&["serve", "--listen", "127.0.0.1:0", "--upstream-kind", "script"])
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
         .stderr(std::process::Stdio::piped())

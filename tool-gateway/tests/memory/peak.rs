@@ -136,7 +136,7 @@ fn smallest_blocks_take_a_bounded_amount() {
 }
 
 #[test]
-fn request_with_too_many_parts_is_refused() {
+fn rejects_a_request_with_too_many_parts() {
     let _alone = alone();
     let user = r#"{"role":"user","content":"a"}"#;
     let tools = |tools: &str| format!(r#"{{"model":"m","messages":[{user}],"tools":{tools}}}"#);

@@ -97,7 +97,7 @@ fn javascript_sdk_sees_a_conversation_without_the_gateways_calls() {
 /// conversation.
 #[cfg(unix)]
 #[test]
-fn python_sdk_goes_on_after_the_gateway_was_killed() {
+fn python_sdk_continues_after_the_gateway_was_killed() {
     let Some(program) = python() else { return };
     let milliseconds: &[u64] = if std::env::var_os("GATEWAY_LONG").is_some() {
         &[0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 35, 40, 50]

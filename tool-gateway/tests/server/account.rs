@@ -163,7 +163,7 @@ async fn uploads_have_a_size_limit() {
 
 /// The script, like other upstreams without streaming, receives the complete body.
 #[tokio::test]
-async fn upstreams_without_streams_get_whole_bodies() {
+async fn upstreams_without_streams_get_complete_bodies() {
     let lab = Lab::new(json!([{ "content": [] }]));
     lab.send(post("/v1/files", "a file", &[])).await;
     assert_eq!(&lab.script.requests()[0].body[..], b"a file");

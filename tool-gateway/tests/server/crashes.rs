@@ -131,7 +131,7 @@ fn retry(processes: &mut Processes, chat: &Chat) -> Reply {
 }
 
 #[test]
-fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
+fn retry_continues_after_any_crash_and_no_call_runs_again() {
     // The first request takes about 40 ms and the second about 30 ms, plus the writes to the file.
     for step in 0..16 {
         let mut processes = Processes::new(&format!("crash-{step}"));
@@ -180,7 +180,7 @@ fn after_a_crash_at_any_moment_a_retry_goes_on_and_no_call_runs_twice() {
 }
 
 #[test]
-fn an_answer_that_was_complete_is_given_again_without_asking() {
+fn repeats_a_complete_answer_without_a_request() {
     let mut processes = Processes::new("complete");
     let mut chat = Chat::new(true);
     chat.messages().push(user("go"));

@@ -406,7 +406,7 @@ async fn only_the_credential_of_the_gateway_is_removed() {
 }
 
 #[tokio::test]
-async fn a_loop_of_gateways_ends() {
+async fn detects_a_loop_of_gateways() {
     let lab = lab();
     let mut chat = Chat::new(false);
     chat.messages().push(user("go"));
@@ -723,7 +723,7 @@ async fn headers_are_read_with_all_their_values() {
 }
 
 #[tokio::test]
-async fn limits_and_the_end_hold_for_whatever_the_upstream_answers() {
+async fn limits_hold_for_every_upstream_response() {
     let mut chat = Chat::new(false);
     chat.messages().push(user("go"));
     let script = json!({ "turns": [says(&[text("Done.")])] });

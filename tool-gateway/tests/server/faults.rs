@@ -22,7 +22,7 @@ use crate::lab::{
     Chat, Lab, Runs, assistant, call, post, registry, result, says, schema, slow_call, text, user,
 };
 #[cfg(target_os = "linux")]
-use crate::own_process::{on_a_small_disk, told_to};
+use crate::own_process::{child_directory, on_a_small_disk};
 use crate::reply::{Reply, until_broken};
 use crate::test_script::TestScript;
 
@@ -980,7 +980,7 @@ async fn store_in_memory_fails() {
 async fn disk_is_full() {
     const TEST: &str = "faults::disk_is_full";
     let row = row("disk_is_full");
-    let Some(directory) = told_to() else {
+    let Some(directory) = child_directory() else {
         return on_a_small_disk(TEST, "size=8m");
     };
     for is_stream in [false, true] {
@@ -1013,7 +1013,7 @@ async fn disk_is_full() {
 async fn disk_is_read_only() {
     const TEST: &str = "faults::disk_is_read_only";
     let row = row("disk_is_read_only");
-    let Some(directory) = told_to() else {
+    let Some(directory) = child_directory() else {
         return on_a_small_disk(TEST, "size=8m,ro");
     };
     let error = FileStore::open(directory.join("sessions.redb")).unwrap_err();

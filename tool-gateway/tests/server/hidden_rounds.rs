@@ -113,7 +113,7 @@ async fn equal_ids_become_unique() {
 
 /// Code execution of the upstream is pending, and continues only in its container.
 #[tokio::test]
-async fn the_container_of_a_response_is_that_of_the_next_round() {
+async fn next_round_uses_the_container_of_the_response() {
     for is_streamed in [true, false] {
         for (sent, expected) in [
             (json!(null), json!("container_2")),
@@ -200,7 +200,7 @@ async fn events_out_of_order_are_an_error() {
 }
 
 #[tokio::test]
-async fn the_oracle_accepts_what_goes_up() {
+async fn oracle_accepts_every_upstream_request() {
     let blank = says(&[text(" \n"), call("lookup", "a"), call("lookup", "a")]);
     let lab = crate::lab::Lab::in_order(json!([blank.clone(), blank, says(&[text("Done.")])]));
     let mut chat = Chat::new(true);

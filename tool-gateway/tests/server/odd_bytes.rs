@@ -85,7 +85,7 @@ async fn halves_and_invalid_bytes_do_not_end_a_turn_with_a_call() {
 
 /// Client libraries join texts, and Python's cannot join halves.
 #[tokio::test]
-async fn a_character_in_two_pieces_arrives_in_one() {
+async fn joins_a_character_of_two_pieces() {
     let (pieces, _) = TEXTS[0];
     let upstream = Raw::new([stream(&text_events(0, pieces), false)]);
     let lab = upstream.lab(|gateway| gateway);

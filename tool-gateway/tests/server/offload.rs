@@ -205,7 +205,7 @@ async fn the_tool_is_offered_in_every_request_and_is_the_same_in_each() {
 ///
 /// R-GW-22
 #[tokio::test]
-async fn results_stay_whole_if_the_client_declares_the_tool() {
+async fn results_are_complete_if_the_client_declares_the_tool() {
     let own = json!({ "name": "ReadOffloaded", "description": "Mine.", "input_schema": { "type": "object", "required": ["path"] } });
     let turns = || json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
     let (declares, external) = (Folder::new("declares"), Folder::new("external"));
@@ -286,7 +286,7 @@ async fn invalid_offload_settings_are_errors_at_startup() {
 
 /// R-GW-20
 #[tokio::test]
-async fn results_are_sent_whole_if_writing_fails() {
+async fn results_are_complete_if_writing_fails() {
     let folder = Folder::new("cannot-write");
     fs::write(&folder.0, "a file").unwrap();
     let turns = json!([says(&[call("long", "a")]), says(&[text("Done.")])]);
@@ -434,7 +434,7 @@ async fn files_go_with_their_session() {
 
 /// R-GW-23
 #[tokio::test(start_paused = true)]
-async fn a_sweep_at_the_start_removes_what_a_process_before_has_left() {
+async fn sweep_at_start_removes_files_of_earlier_processes() {
     let folder = Folder::new("start");
     let (old, new) = (DAY * 2, DAY / 2);
     let id = |letter: &str| format!("ses_{}", letter.repeat(22));

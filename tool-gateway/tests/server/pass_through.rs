@@ -94,7 +94,7 @@ async fn requests_and_responses_are_unchanged() {
 
 /// The client's next request is recognized, and a retry may request the other form.
 #[tokio::test]
-async fn whole_messages_without_calls_are_unchanged_though_tools_are_offered() {
+async fn messages_without_calls_are_unchanged_with_internal_tools() {
     let body = |is_stream: bool, more: &str| {
         format!(
             r#"{{"messages":[{{"role":"user","content":"a"}}{more}],"tools":[{{"name":"lookup"}}],"stream":{is_stream}}}"#
@@ -193,7 +193,7 @@ impl Upstream for Breaking {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_at_any_byte_comes_out_byte_for_byte() {
+async fn stream_cut_at_any_byte_passes_byte_for_byte() {
     let body = BODIES[0].replace("STREAM", "true");
     let bytes = reply::bytes(direct(&full(), &body).await.into_body()).await;
     for cut in 0..=bytes.len() {
@@ -214,7 +214,7 @@ async fn a_stream_that_breaks_at_any_byte_comes_out_byte_for_byte() {
 
 /// Over a connection, since a server drops unwritten data when a body fails.
 #[tokio::test]
-async fn what_came_before_a_break_arrives() {
+async fn bytes_before_a_disconnect_arrive() {
     let bytes = Bytes::from_static(b"event: ping\ndata: {\"type\": \"ping\"}\n\n");
     let upstream = Breaking {
         cut: bytes.len(),

@@ -107,7 +107,7 @@ const WORDINGS: [&str; 9] = [
 ];
 
 #[tokio::test]
-async fn every_wording_is_asked_once_more_without_thinking() {
+async fn every_rejection_text_is_retried_once_without_thinking() {
     for wording in WORDINGS {
         for is_stream in [true, false] {
             let turns = json!([
@@ -130,7 +130,7 @@ async fn every_wording_is_asked_once_more_without_thinking() {
 }
 
 #[tokio::test]
-async fn calls_without_thinking_are_asked_once_more_with_thinking_off() {
+async fn calls_without_thinking_are_retried_once_with_thinking_disabled() {
     let turns = json!([says(&[call("lookup", "a")]), says(&[text("Done.")])]);
     let (lab, upstream) = lab(&turns, "unused");
     let reply = thinking_chat(true).say(&lab, "go").await;
@@ -166,7 +166,7 @@ async fn thinking_is_off_until_the_next_text_of_the_user() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_something_else_reaches_the_client() {
+async fn other_rejections_reach_the_client() {
     let turns = json!([says(&[thinking("old"), call("lookup", "a")])]);
     let (lab, upstream) = lab(
         &turns,

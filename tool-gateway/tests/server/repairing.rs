@@ -177,7 +177,7 @@ async fn requests_and_responses_pass_byte_for_byte_without_repair() {
 
 /// The upstream, not the gateway, rejects a request that is not UTF-8.
 #[tokio::test]
-async fn requests_pass_whatever_their_bytes() {
+async fn requests_with_any_bytes_pass() {
     for path in [CHAT, RESPONSES] {
         let answers = Answers::json("{}");
         let sent = b"{\"a\": \"\xff\"}";
@@ -189,7 +189,7 @@ async fn requests_pass_whatever_their_bytes() {
 }
 
 #[tokio::test]
-async fn streams_are_repaired_as_the_repairer_does_it_whatever_the_pieces() {
+async fn streams_are_repaired_equally_in_pieces_of_any_size() {
     for stream in recorded() {
         for size in [1, 7, 100, stream.bytes.len()] {
             let pieces = stream.bytes.chunks(size).map(Bytes::copy_from_slice);
@@ -239,7 +239,7 @@ async fn a_stream_that_breaks_off_loses_nothing() {
 
 /// Over a connection, since a server may drop unsent data when a body fails.
 #[tokio::test]
-async fn what_was_held_arrives_before_the_connection_breaks() {
+async fn held_bytes_arrive_before_the_disconnect() {
     let event = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"TodoWrite","arguments":"{'a': 1"}}]}}]}"#;
     let mut answers = Answers::new(STREAM, [format!("{event}\n\ndata: half")]);
     answers.is_broken = true;
@@ -366,7 +366,7 @@ async fn whole_responses_keep_every_byte_but_repaired_arguments() {
 
 /// Without a repair, the bytes and their length are unchanged.
 #[tokio::test]
-async fn what_is_not_repaired_passes_with_its_length() {
+async fn response_without_repair_passes_with_its_length() {
     let valid =
         r#"{"choices":[{"message":{"tool_calls":[{"function":{"name":"TodoWrite","arguments":"{ }"}}]}}]}"#;
     for text in [
@@ -421,7 +421,7 @@ async fn errors_other_types_and_compressed_responses_pass_untouched() {
 }
 
 #[tokio::test]
-async fn a_whole_response_that_breaks_off_breaks_off_after_what_came() {
+async fn truncated_response_is_truncated_after_the_received_bytes() {
     let mut answers = Answers::new(JSON, [&WHOLE_CHAT[..200], &WHOLE_CHAT[200..900]]);
     answers.is_broken = true;
     answers
@@ -551,7 +551,7 @@ impl<S: Subscriber> Layer<S> for Lines {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_never_came_has_no_line() {
+async fn missing_response_has_no_log_line() {
     struct Silent;
 
     impl Upstream for Silent {
@@ -578,7 +578,7 @@ async fn a_response_that_never_came_has_no_line() {
 
 /// The path does not belong to the Responses API.
 #[tokio::test]
-async fn a_script_answers_in_its_own_words() {
+async fn script_responses_pass_unchanged() {
     let script = TestScript::embedded();
     let app = Gateway::new(ToolRegistry::new(), script).router();
     let response = app.oneshot(post(RESPONSES, "{}", &[])).await.unwrap();

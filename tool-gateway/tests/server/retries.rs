@@ -147,7 +147,7 @@ async fn different_requests_are_not_retries() {
 }
 
 #[tokio::test]
-async fn after_an_error_of_the_upstream_a_retry_goes_on_after_the_last_round() {
+async fn retry_continues_after_the_last_round_of_a_failed_upstream() {
     for is_stream in [false, true] {
         for marked in [false, true] {
             // The gateway does not wait for more than 30 s.
@@ -182,7 +182,7 @@ async fn after_an_error_of_the_upstream_a_retry_goes_on_after_the_last_round() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_are_kept() {
+async fn disconnect_of_the_last_client_stops_only_read_only_calls() {
     let lab = Lab::in_order(json!([
         says(&[text("Zero."), call("write", "z")]),
         says(&[
@@ -216,7 +216,7 @@ async fn when_the_last_client_goes_away_reading_calls_stop_and_others_end_and_ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_comes_back_later_finds_what_was_done() {
+async fn returning_client_gets_the_stored_results() {
     let lab = Lab::in_order(json!([
         says(&[text("Zero."), call("write", "z")]),
         says(&[
@@ -280,7 +280,7 @@ async fn unread_answers_are_repeated() {
 }
 
 #[tokio::test]
-async fn todos_are_those_of_the_parent_turn() {
+async fn todos_come_from_the_parent_turn() {
     let write = |id: &str, task: &str| {
         let todos = json!([{ "content": task, "status": "pending", "activeForm": task }]);
         json!({ "type": "tool_use", "id": id, "name": "TodoWrite", "input": { "todos": todos } })
@@ -547,7 +547,7 @@ impl Upstream for Busy {
 }
 
 #[tokio::test]
-async fn answers_that_clients_have_are_forgotten_before_what_a_retry_needs() {
+async fn delivered_answers_are_removed_before_answers_for_retries() {
     let runs = Runs::default();
     let app = Gateway::new(registry(&runs), Busy).router();
     let ask = async |text: &str| {

@@ -139,7 +139,7 @@ async fn two_sessions_never_share_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_share_state_run_in_order_and_others_beside_them() {
+async fn calls_that_share_state_run_in_order_and_others_concurrently() {
     let round = says(&[
         slow_call("note", "a", 60),
         slow_call("lookup", "x", 5),

@@ -318,7 +318,7 @@ async fn a_key_of_the_client_may_change_its_text_but_not_its_name() {
 }
 
 #[tokio::test]
-async fn an_edited_answer_goes_up_as_it_was_sent() {
+async fn edited_answer_is_forwarded_unchanged() {
     let lab = Lab::new(json!([
         says(&[text("One."), call("lookup", "a")]),
         says(&[text("Two.")]),
@@ -392,7 +392,7 @@ async fn an_edit_between_a_known_turn_and_a_suspended_one_loses_neither_results_
 }
 
 #[tokio::test]
-async fn an_edited_suspended_turn_goes_up_as_it_was_sent() {
+async fn edited_suspended_turn_is_forwarded_unchanged() {
     let lab = Lab::new(json!([
         says(&[text("One."), call("lookup", "a"), call("weather", "b")]),
         says(&[text("Two.")])
@@ -751,7 +751,7 @@ async fn cache_control_on_system_prompt_and_tools_is_ignored() {
 
 /// R-GW-3
 #[tokio::test]
-async fn an_unknown_history_goes_up_as_it_was_sent() {
+async fn unknown_history_is_forwarded_unchanged() {
     let lab = Lab::new(json!([
         says(&[text("no")]),
         says(&[text("no")]),

@@ -192,7 +192,7 @@ async fn results_that_come_while_others_are_stored_are_stored_at_once() {
 
 /// A read-only call may run again, so its result is not worth a write of the whole turn.
 #[tokio::test(start_paused = true)]
-async fn results_of_what_only_reads_are_stored_with_the_round() {
+async fn results_of_read_only_calls_are_stored_with_the_round() {
     let written = bytes_of_a_long_round(true, |call| 100 * call).await;
     assert!(written < 2 * CALLS * LENGTH, "{written} bytes");
     let each = bytes_of_a_long_round(false, |call| 100 * call).await;

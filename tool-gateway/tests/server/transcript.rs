@@ -66,7 +66,7 @@ async fn an_unchanged_conversation_has_one_prefix_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn thinking_comes_back_with_its_signature_also_when_the_client_drops_it() {
+async fn thinking_is_restored_with_its_signature_if_the_client_drops_it() {
     for is_stream in [false, true] {
         let lab = Lab::new(long_script());
         let mut chat = Chat::new(is_stream);
@@ -238,7 +238,7 @@ async fn rounds_are_one_message_with_the_usage_of_all() {
 
 /// R-GW-15
 #[tokio::test(start_paused = true)]
-async fn text_goes_out_live_while_tools_run() {
+async fn text_is_streamed_while_tools_run() {
     use axum::body::HttpBody as _;
     let lab = Lab::new(json!([
         says(&[text("One."), crate::lab::slow_call("lookup", "a", 300)]),
@@ -275,7 +275,7 @@ async fn a_visible_message_without_blocks_gets_one_text() {
 }
 
 #[tokio::test]
-async fn the_stop_reason_is_that_of_the_last_round() {
+async fn stop_reason_is_from_the_last_round() {
     for is_stream in [false, true] {
         for reason in [
             "end_turn",
@@ -364,7 +364,7 @@ async fn a_system_message_between_messages_of_the_user_stays_there() {
 }
 
 #[tokio::test]
-async fn refused_thinking_is_asked_for_once_more_without_and_not_again_later() {
+async fn rejected_thinking_is_retried_once_without_thinking() {
     let refusal = |message: &str| json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
     for message in [
         "messages.1.content.0: Invalid `signature` in `thinking` block",
@@ -401,7 +401,7 @@ async fn refused_thinking_is_asked_for_once_more_without_and_not_again_later() {
 }
 
 #[tokio::test]
-async fn refused_thinking_stays_out_of_the_later_rounds_of_a_turn() {
+async fn rejected_thinking_is_omitted_from_later_rounds() {
     let message = "messages.1.content.0: Invalid `signature` in `thinking` block";
     let refusal = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
     let lab = Lab::in_order(json!([
@@ -420,7 +420,7 @@ async fn refused_thinking_stays_out_of_the_later_rounds_of_a_turn() {
 }
 
 #[tokio::test]
-async fn thinking_refused_after_an_internal_round_stays_out_of_what_is_stored() {
+async fn thinking_rejected_after_an_internal_round_is_not_stored() {
     let message = "messages.3.content.0: Invalid `signature` in `thinking` block";
     let refusal = json!({ "error": { "status": 400, "body": { "type": "error", "error": { "type": "invalid_request_error", "message": message } } } });
     let lab = Lab::in_order(json!([
@@ -456,7 +456,7 @@ async fn thinking_refused_after_an_internal_round_stays_out_of_what_is_stored() 
 
 /// Otherwise a retry would send thinking again, and remove the thinking of later rounds, too.
 #[tokio::test]
-async fn refused_thinking_stays_out_of_a_turn_that_goes_on_after_a_failure() {
+async fn rejected_thinking_is_omitted_after_a_failure() {
     let error = |status: u16, message: &str| json!({ "error": { "status": status, "body": { "type": "error", "error": { "type": "api_error", "message": message } } } });
     let lab = |store: &FailingStore, turns: Value| {
         let script = json!({ "order": "requests", "turns": turns });

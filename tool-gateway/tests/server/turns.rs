@@ -56,7 +56,7 @@ async fn calls_of_the_gateway_run_and_all_results_are_one_user_message_in_call_o
 
 /// R-GW-14
 #[tokio::test]
-async fn a_call_that_fails_is_an_error_result_and_the_conversation_goes_on() {
+async fn failed_call_is_an_error_result() {
     let mut wrong = call("TodoWrite", "a");
     wrong["input"] = json!({ "todos": "none" });
     let lab = Lab::new(json!([
@@ -122,7 +122,7 @@ async fn ownership_by_name_ignores_the_schema() {
 
 /// R-GW-17
 #[tokio::test]
-async fn the_ownership_table_settles_single_names() {
+async fn ownership_table_decides_single_names() {
     let script =
         json!({ "turns": [says(&[call("find", "a"), call("lookup", "b")]), says(&[text("Done.")])] });
     let ownership = Ownership::by_schema()
@@ -194,7 +194,7 @@ async fn offer_always_adds_the_gateways_tools() {
 
 /// R-GW-6
 #[tokio::test]
-async fn a_clients_tool_without_description_and_schema_gets_empty_ones() {
+async fn external_tool_without_description_and_schema_gets_empty_values() {
     let lab = Lab::new(json!([says(&[text("Done.")])]));
     let mut chat = Chat::new(false);
     chat.body["tools"] = json!([{ "name": "lookup" }, { "name": "bare" }, { "type": "web_search_20250305", "name": "web_search" }]);
@@ -254,7 +254,7 @@ async fn max_tokens_inside_a_call_runs_nothing() {
 }
 
 #[tokio::test]
-async fn max_tokens_with_nothing_but_a_call_of_the_gateway_leaves_a_conversation_that_goes_on() {
+async fn conversation_continues_after_max_tokens_with_only_an_internal_call() {
     for is_stream in [false, true] {
         let mut cut = says(&[call("write", "a")]);
         cut["stop_reason"] = "max_tokens".into();
@@ -268,7 +268,7 @@ async fn max_tokens_with_nothing_but_a_call_of_the_gateway_leaves_a_conversation
 }
 
 #[tokio::test]
-async fn an_empty_message_after_results_leaves_a_conversation_that_goes_on() {
+async fn conversation_continues_after_an_empty_message() {
     for is_stream in [false, true] {
         let lab = Lab::in_order(json!([
             says(&[call("lookup", "a")]),
@@ -378,7 +378,7 @@ async fn other_choices_are_not_changed() {
 
 /// R-TURN-4
 #[tokio::test]
-async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
+async fn round_limit_ends_with_pause_turn_and_can_continue() {
     for is_stream in [false, true] {
         let rounds: Vec<_> = (0..4)
             .map(|n| says(&[text(&format!("Step {n}.")), call("write", &format!("k{n}"))]))
@@ -417,7 +417,7 @@ async fn over_the_cap_of_rounds_the_client_gets_pause_turn_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_pause_without_visible_text_names_what_ran_and_goes_on() {
+async fn pause_without_visible_text_lists_the_calls_that_ran() {
     let lab = Lab::with(
         json!({ "turns": [says(&[call("write", "a")]), says(&[text("Done.")])] }),
         |gateway| gateway.with_max_rounds(1),
@@ -748,7 +748,7 @@ async fn a_deferred_call_runs_at_once_when_the_client_has_none() {
 
 /// R-TURN-7
 #[tokio::test]
-async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays() {
+async fn rejects_a_resume_with_wrong_ids_like_the_api() {
     for is_stream in [false, true] {
         let lab = Lab::new(json!([
             says(&[
@@ -805,7 +805,7 @@ async fn a_resume_with_wrong_ids_is_refused_in_the_apis_words_and_the_turn_stays
 }
 
 #[tokio::test]
-async fn the_place_in_an_error_is_that_of_the_clients_message() {
+async fn path_in_an_error_refers_to_the_client_message() {
     let lab = Lab::new(json!([says(&[call("weather", "a")]), says(&[text("Done.")])]));
     let mut chat = Chat::new(false);
     chat.messages()
@@ -924,7 +924,7 @@ async fn caps_beyond_the_range_of_the_clock_are_none() {
 
 /// Models may write the name of a tool in another case.
 #[tokio::test]
-async fn a_name_in_other_letters_is_the_tool_of_the_gateway_and_stays_in_the_transcript() {
+async fn name_with_other_case_is_internal_and_kept_in_the_transcript() {
     for is_stream in [false, true] {
         let lab = Lab::in_order(json!([
             says(&[call("LookUp", "a"), call("LATER", "b"), call("weather", "c")]),
@@ -956,7 +956,7 @@ async fn a_name_in_other_letters_is_the_tool_of_the_gateway_and_stays_in_the_tra
 }
 
 #[tokio::test]
-async fn a_tool_that_the_client_declares_in_other_letters_is_its_own() {
+async fn tool_declared_with_other_case_is_external() {
     let lab = Lab::new(json!([says(&[call("LOOKUP", "a"), call("Lookup", "b")])]));
     let mut chat = Chat::new(true);
     let own = json!({ "name": "LOOKUP", "description": "Mine.", "input_schema": { "type": "object" } });

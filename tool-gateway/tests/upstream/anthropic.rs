@@ -147,7 +147,7 @@ async fn headers_of_one_connection_are_not_sent() {
 }
 
 #[tokio::test]
-async fn own_key_replaces_those_of_the_client() {
+async fn configured_key_replaces_client_keys() {
     let server = Server::start(ok).await;
     let headers = [
         ("x-api-key", "client-1"),

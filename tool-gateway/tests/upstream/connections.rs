@@ -250,7 +250,7 @@ impl Wake for Counted {
 }
 
 #[tokio::test]
-async fn what_has_arrived_is_read_without_waiting() {
+async fn reads_available_bytes_without_waiting() {
     const PIECES: usize = 50;
     let (listener, upstream) = listen().await;
     let server = tokio::spawn(async move {
@@ -360,7 +360,7 @@ async fn idle_connection_is_closed_when_the_server_closes_it() {
 }
 
 #[tokio::test]
-async fn only_so_many_idle_connections_are_kept() {
+async fn limits_the_number_of_idle_connections() {
     const KEPT: usize = 256;
     const ABOVE: usize = 4;
     let (listener, upstream) = listen().await;

@@ -86,7 +86,7 @@ fn errors_name_file_line_column_and_fix() {
 
 /// Fields of earlier versions are reported with an alternative.
 #[test]
-fn fields_of_test_scripts_are_refused() {
+fn rejects_fields_of_test_scripts() {
     for (turn, expected) in [
         (
             r#""content": [], "expect": {}"#,

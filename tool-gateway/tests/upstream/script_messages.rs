@@ -213,7 +213,7 @@ async fn errors_have_status_body_and_headers() {
 }
 
 #[tokio::test]
-async fn error_with_content_comes_in_the_stream() {
+async fn error_with_content_is_sent_in_the_stream() {
     let script = ScriptUpstream::from_json(
         r#"{"turns": [{"content": [{"type": "text", "text": "I"}], "error": {"status": 529}}]}"#,
     )

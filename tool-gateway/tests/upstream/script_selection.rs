@@ -47,7 +47,7 @@ async fn number_of_assistant_messages_selects_the_turn() {
 }
 
 #[tokio::test]
-async fn in_the_order_of_requests_the_last_turn_is_the_end() {
+async fn order_of_requests_ends_with_the_last_turn() {
     let script = turns("requests");
     for expected in ["one", "two", "three"] {
         assert_eq!(answer(&script.clone(), 5).await, expected);
@@ -65,7 +65,7 @@ async fn in_the_order_of_requests_the_last_turn_is_the_end() {
 }
 
 #[tokio::test]
-async fn records_what_it_receives() {
+async fn records_received_requests() {
     let script = TestScript::from_json(r#"{"turns": [{"content": []}]}"#).unwrap();
     let clone = script.clone();
     let mut request = post("/v1/messages?beta=true", "{\"messages\" : []}");

@@ -138,7 +138,7 @@ fn amount() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn correct_responses_arrive_whole() {
+async fn correct_responses_arrive_completely() {
     let server = Server::start(Manners::Correct).await;
     let upstream = Arc::new(server.upstream());
     let asking = Arc::clone(&upstream);
@@ -154,7 +154,7 @@ async fn correct_responses_arrive_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn faulty_responses_are_errors_or_whole() {
+async fn faulty_responses_are_errors_or_complete() {
     let server = Server::start(Manners::Faulty).await;
     let upstream = Arc::new(server.upstream());
     let asking = Arc::clone(&upstream);
@@ -175,7 +175,7 @@ async fn faulty_responses_are_errors_or_whole() {
 
 /// The turn machine reads some responses; the others pass.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whole_responses_come_through_a_gateway() {
+async fn complete_responses_pass_a_gateway() {
     for has_tools in [true, false] {
         for manners in [Manners::Correct, Manners::Faulty] {
             let server = Server::start(manners).await;

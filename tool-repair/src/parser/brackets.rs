@@ -28,22 +28,22 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     // Bytes that were already emitted cannot change.
     let place = edit.at.checked_sub(deviation.at)?;
     let mut edited = rest.to_owned();
-    let (code, what) = if edit.inserts {
+    let (code, kind, action) = if edit.inserts {
         edited.insert(place, edit.bracket);
-        (FixCode::MissingBracket, "was inserted")
+        (FixCode::MissingBracket, "missing", "inserted")
     } else {
         edited.remove(place);
-        (FixCode::ExtraClosers, "too many was removed")
+        (FixCode::ExtraClosers, "redundant", "removed")
     };
-    let slip = Some((code, place));
-    let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, slip).ok()?;
+    let bracket_fix = Some((code, place));
+    let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, bracket_fix).ok()?;
     // A string over several lines may also lack its closing quote.
     let over_lines = |(code, _)| code == FixCode::ControlCharacter;
     if repaired.fixes.counts().any(over_lines) {
         return None;
     }
     repaired.fixes.shift(edit.at, edit.inserts);
-    let message = format!("`{}` {what}", edit.bracket);
+    let message = format!("{kind} `{}` was {action}", edit.bracket);
     repaired.fixes.add_with_message(code, edit.at, message);
     Some(repaired)
 }

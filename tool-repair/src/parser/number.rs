@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn borrows_what_is_json() {
+    fn borrows_valid_json() {
         let long = "9".repeat(5_000);
         for text in [
             "0", "-0", "17", "-0.0", "1e300", "1e-400", "1E+05", "0.10e-7", "0e0", &long,

@@ -32,7 +32,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             let message = "a name and a colon before the value, which may be a part of an object";
             return name.map_or(Ok(Before { len: at, code, tool }), |at| Err((at, message)));
         }
-        let said = if len > 0 {
+        let label_text = if len > 0 {
             // Thoughts do not describe the value, and neither does the name of a tool, `<function=report_error>`.
             let tag = rest.split_at(len).0.split('>').next().unwrap_or_default();
             let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
@@ -61,8 +61,8 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             code = if is_label { code } else { FixCode::TextBefore };
             if is_label { line } else { "" }
         };
-        if has_word(said, BROKEN) {
-            return Err((at, "packaging which says that what it holds is broken"));
+        if has_word(label_text, BROKEN) {
+            return Err((at, "packaging with a label for invalid content"));
         }
         rest = rest.get(len..).unwrap_or_default();
     }

@@ -286,7 +286,7 @@ fn coerce_object<'a>(
     let mut coercer = Coercer {
         compiled,
         keeps_unknown,
-        gives: false,
+        for_type: false,
         report: &mut report,
         cache: &mut Cache::default(),
         budget: &mut budget,
@@ -357,15 +357,15 @@ fn invalid(
     let format = compiled.format_at(steps.iter().copied());
     let wanted = format.map(|(schema, format)| or_null(schema, format.to_string()));
     // A type's message may repeat the value.
-    let said = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
+    let error_text = escape_and_truncate(error.message(), MAX_TYPE_ERROR);
     let path = error.path(&pointer::join("", name));
     let mut issue = match sent {
         _ if error.is_of_key() => {
             let key = || error.steps().last().unwrap_or_default();
-            messages::invalid_key_of_type(coerced_keys.sent(&path).unwrap_or_else(key), &said)
+            messages::invalid_key_of_type(coerced_keys.sent(&path).unwrap_or_else(key), &error_text)
         }
-        Some(sent) => messages::invalid_value(sent, &said, wanted.as_deref()),
-        None => Issue::error(Code::InvalidValue, "", said.into_owned()),
+        Some(sent) => messages::invalid_value(sent, &error_text, wanted.as_deref()),
+        None => Issue::error(Code::InvalidValue, "", error_text.into_owned()),
     };
     issue.path = path;
     issue

@@ -150,9 +150,9 @@ impl<T: Parameter> Param<T> {
 /// There are two implementations, as in `source.rs`, so that an unsuitable type causes a single error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not support `default`, `values` or `example`",
-    label = "not `Serialize`, so they cannot be written into the schema",
-    note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, beside `Deserialize`",
-    note = "parameters that the host supplies have none of them, nor has a `Patch`: what is absent is `Keep`"
+    label = "not `Serialize`, so the value cannot be written into the schema",
+    note = "a type of your own needs `tool_runtime::serde::Serialize` in its `#[derive(..)]`, in addition to `Deserialize`",
+    note = "`default`, `values` and `example` are unsupported for a value that the host supplies, and for a `Patch`, where a missing value is `Keep`"
 )]
 pub trait ToJson<By>: Parameter {
     /// Type of the value, always `Self`.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[diagnostic::on_unimplemented(
     message = "mismatched types: `{Self}` cannot be converted into a parameter of type `{T}`",
     label = "expected `{T}`",
-    note = "write a value of that type: `1.0` for a float, `\"..\"` for a string, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for much else"
+    note = "write a value of that type: `1.0` for a float, `\"..\"` for a string, `Name::Variant` for an enum, `[a, b]` for a list, `Type::from(..)` for many other types"
 )]
 pub trait IntoParam<T> {
     /// Converts the value into the parameter's type.

@@ -23,12 +23,12 @@ use crate::param::patch::Patch;
 /// Source of a parameter. A type without a source has no [`Param`](Self::Param), so it causes no further errors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
-    label = "the model supplies what is `Deserialize`, `JsonSchema` and `Send`; the host supplies a `State<..>`",
+    label = "expected a type that is `Deserialize`, `JsonSchema` and `Send` for a value from the model, or `State<..>` for a value from the host",
     note = "for a value that the model supplies, a type of your own needs these lines above it, each once:\n#[derive(tool_runtime::serde::Deserialize, tool_runtime::schemars::JsonSchema)]\n#[serde(crate = \"tool_runtime::serde\")]\n#[schemars(crate = \"tool_runtime::schemars\")]",
     note = "if your crate depends on serde 1 and schemars 1 (not 0.8), `#[derive(serde::Deserialize, schemars::JsonSchema)]` is enough",
     note = "a type of chrono, url or uuid needs that crate's feature `serde` and the feature of `tool-runtime` with that crate's name; an `Arc` needs serde's feature `rc`",
-    note = "for a value that the host supplies, write `State<{Self}>`, if it is `Send` and `Sync`, and give the registry one: `.with_state(..)`",
-    note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
+    note = "for a value that the host supplies, write `State<{Self}>`, if the type is `Send` and `Sync`, and add the value to the registry: `.with_state(..)`",
+    note = "for a value of each session, write `SessionState<{Self}>`, if the type is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait ParamSource<By>: Sized {
     /// The parameter type [`Param<Self>`].
@@ -69,8 +69,8 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     message = "this parameter has no description",
     label = "missing description: the model relies on it",
     note = "for a value that the model supplies, write a doc comment (`/// ..`) above the parameter, or `#[arg(description = \"..\")]`",
-    note = "for a value that the host supplies, write `State<{Self}>`, if it is `Send` and `Sync`, and give the registry one: `.with_state(..)`",
-    note = "for a value of each session, write `SessionState<{Self}>`, if it is `Default`, `Serialize`, `Deserialize` and `Send`"
+    note = "for a value that the host supplies, write `State<{Self}>`, if the type is `Send` and `Sync`, and add the value to the registry: `.with_state(..)`",
+    note = "for a value of each session, write `SessionState<{Self}>`, if the type is `Default`, `Serialize`, `Deserialize` and `Send`"
 )]
 pub trait FromHost<P>: Sized {
     /// Returns the parameter unchanged: `P` is [`Param<Self>`].
@@ -179,9 +179,9 @@ impl<T> Unwrapped<T> for Param<T> {
 
 /// Types that a [`State`] may contain.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a state: concurrent calls share it",
+    message = "`{Self}` cannot be a state, which concurrent calls share",
     label = "not `Send`, `Sync` and `'static`",
-    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`",
+    note = "keep mutable data in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`",
     note = "an unsized state goes into a box: `State<Box<dyn Trait + Send + Sync>>`"
 )]
 pub trait StateType<P>: Sized {
@@ -205,10 +205,10 @@ impl<T: Never> StateType<Infallible> for T {
 
 /// Types that a [`SessionState`] may contain.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a session state: it is kept for the session, as JSON",
+    message = "`{Self}` cannot be a session state, which is stored as JSON",
     label = "not `Default`, `Serialize`, `Deserialize`, `Send` and `'static`",
     note = "a type of your own needs these lines above it, each once:\n#[derive(Default, tool_runtime::serde::Serialize, tool_runtime::serde::Deserialize)]\n#[serde(crate = \"tool_runtime::serde\")]",
-    note = "what all sessions share is a `State<..>`, what belongs to one call an `Extension<..>`"
+    note = "a value that all sessions share is a `State<..>`, a value of one call is an `Extension<..>`"
 )]
 pub trait SessionStateType<P>: Sized {
     /// Returns the parameter unchanged: `P` is the [`Param`] of a [`SessionState<Self>`].
@@ -234,9 +234,9 @@ impl<T: Never> SessionStateType<Infallible> for T {
 
 /// Types that an [`Extension`] may contain.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an extension: each call gets a clone of it",
+    message = "`{Self}` cannot be an extension, which is cloned for each call",
     label = "not `Clone`, `Send`, `Sync` and `'static`",
-    note = "put `#[derive(Clone)]` on a type of your own, or the value into an `Arc`: `Extension<Arc<..>>`"
+    note = "put `#[derive(Clone)]` on a type of your own, or wrap the value in an `Arc`: `Extension<Arc<..>>`"
 )]
 pub trait ExtensionType<P>: Sized {
     /// Returns the parameter unchanged: `P` is the [`Param`] of an [`Extension<Self>`].

@@ -194,9 +194,9 @@ impl<T> WithOutputSchema for DeclaredOf<T> {
 
 /// Value that concurrent calls share: the `self` of methods, or a state.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot have tools: concurrent calls share it",
+    message = "`{Self}` cannot have tools, since concurrent calls share the value",
     label = "not `Send`, `Sync` and `'static`",
-    note = "keep what changes in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
+    note = "keep mutable data in a `std::sync::Mutex` or an atomic instead of a `Cell` or `RefCell`, and `Arc` instead of `Rc`"
 )]
 pub trait Shared: Send + Sync + 'static {}
 

@@ -73,9 +73,9 @@ impl Project {
         let mut bash = process::Command::new("bash");
         self.surround(bash.args(["-c", &script]));
         let output = bash.output().expect("bash runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command} failed:\n{said}");
-        let seconds = said
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command} failed:\n{stderr}");
+        let seconds = stderr
             .split_whitespace()
             .map(|it| it.parse::<f64>().expect("seconds"));
         seconds.sum()

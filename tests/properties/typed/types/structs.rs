@@ -68,12 +68,12 @@ fn three() -> i16 {
 /// Only a null that was sent is `Some(None)`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Patch {
-    #[serde(default, deserialize_with = "whatever_was_sent")]
+    #[serde(default, deserialize_with = "deserialize_or_default")]
     value: Option<Option<i64>>,
     plain: Option<Option<String>>,
 }
 
-fn whatever_was_sent<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+fn deserialize_or_default<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)

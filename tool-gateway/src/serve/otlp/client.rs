@@ -23,7 +23,7 @@ pub(super) struct OtlpClient {
 }
 
 /// Maximum size of a collector's response in bytes.
-const MAX_ANSWER: usize = 4 << 20;
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
 impl OtlpClient {
     pub(super) fn new(runtime: Handle, timeout: Duration) -> Result<Self, rustls::Error> {
@@ -48,13 +48,13 @@ impl HttpClient for OtlpClient {
         let (client, timeout) = (self.client.clone(), self.timeout);
         let exchange = async move {
             let (head, body) = client.request(request.map(Full::new)).await?.into_parts();
-            let body = Limited::new(body, MAX_ANSWER).collect().await?.to_bytes();
+            let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await?.to_bytes();
             Ok(Response::from_parts(head, body))
         };
         let sent = async move {
             let sent: Result<_, HttpError> = match tokio::time::timeout(timeout, exchange).await {
                 Ok(sent) => sent,
-                Err(_) => Err(format!("no answer within {} s", timeout.as_secs_f64()).into()),
+                Err(_) => Err(format!("no response within {} s", timeout.as_secs_f64()).into()),
             };
             // The exporter logs only that an export failed, but not the cause.
             if let Err(error) = &sent {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn one_known_encoding_is_taken() {
+    fn accepts_one_known_encoding() {
         for (values, expected) in [
             (&[][..], Ok(None)),
             (&["identity"], Ok(None)),

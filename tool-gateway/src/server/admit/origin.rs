@@ -55,7 +55,7 @@ mod tests {
     use super::is_loopback;
 
     #[test]
-    fn only_loopback_addresses_are_this_machine() {
+    fn accepts_only_loopback_addresses() {
         for host in [
             "localhost",
             "localhost:8080",

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_piece_has_the_whole_time() {
+    async fn each_piece_has_the_full_timeout() {
         let mut body = wrapped(&[0, 9, 9, 0, 9, 1, 9]);
         let began = Instant::now();
         for _ in 0..7 {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_piece_has_it_too() {
+    async fn first_piece_has_the_full_timeout() {
         let mut body = wrapped(&[11]);
         assert!(body.frame().await.unwrap().is_err());
     }

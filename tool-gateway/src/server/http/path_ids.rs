@@ -65,7 +65,7 @@ mod tests {
     const PREFIX: &str = "/v1/models/";
 
     #[test]
-    fn ids_are_decoded_once_and_encoded_anew() {
+    fn ids_are_decoded_once_and_encoded_again() {
         let longest = "x".repeat(MAX_ID);
         for (id, expected) in [
             ("claude-sonnet-4-5", "claude-sonnet-4-5"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_could_be_another_path_are_refused() {
+    fn rejects_ids_that_could_be_another_path() {
         for id in [
             "",
             ".",

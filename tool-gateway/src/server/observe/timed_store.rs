@@ -41,7 +41,7 @@ impl TimedStore {
 
 /// Returns the result of an operation, or an error after [`LIMIT`].
 async fn in_time<T>(done: StoreFuture<'_, T>) -> Result<T, StoreError> {
-    let late = |_| Err(StoreError(format!("no answer within {} s", LIMIT.as_secs())));
+    let late = |_| Err(StoreError(format!("no response within {} s", LIMIT.as_secs())));
     tokio::time::timeout(LIMIT, done).await.unwrap_or_else(late)
 }
 

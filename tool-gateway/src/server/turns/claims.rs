@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_too_many_turns_the_oldest_are_forgotten() {
+    async fn removes_the_oldest_turns_over_the_limit() {
         let claims = Claims::default();
         keep(&claims, "bob", turn("bob", 1)).await;
         for number in 0..KEPT_PER_CLIENT + 2 {

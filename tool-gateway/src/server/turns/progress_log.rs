@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_have_each_checkpoint_and_only_what_is_new() {
+    fn segments_store_each_checkpoint_as_its_new_messages() {
         let (mut log, mut segments) = (log(), Vec::new());
         for (at, checkpoint) in checkpoints(3, 5).iter().enumerate() {
             let progress = log.next(checkpoint).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn log_begins_anew_after_a_failure() {
+    fn log_starts_again_after_a_failure() {
         let mut log = log();
         let checkpoints = checkpoints(1, 3);
         for checkpoint in &checkpoints {

@@ -153,7 +153,7 @@ fn turn_is_saved_in_time_independent_of_the_length_of_its_session() {
 }
 
 #[test]
-fn file_of_another_version_is_refused() {
+fn rejects_a_file_of_another_version() {
     let look = Look::new("versions");
     look.save("a", std::iter::once("point".to_owned()));
     let write = |version: Option<u32>| {
@@ -283,7 +283,7 @@ async fn concurrent_saves_share_the_syncs_of_a_transaction() {
 
 /// The failure of a write does not fail other writes in the transaction.
 #[tokio::test]
-async fn rejected_write_leaves_the_others_of_its_transaction() {
+async fn rejected_write_keeps_the_other_writes_of_its_transaction() {
     let folder = Folder::new("rejected");
     let store = FileStore::open(folder.file()).unwrap();
     let progress = |request: &str, at: u64| Progress {

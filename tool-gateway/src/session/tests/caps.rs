@@ -116,7 +116,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
 
 /// Suspended turns of a client do not displace the turns of others.
 #[tokio::test]
-async fn what_is_saved_has_space_beside_suspended_turns() {
+async fn saved_turns_have_space_beside_suspended_turns() {
     let folder = Folder::new("suspended-space");
     let file = FileStore::open(folder.file()).unwrap().with_max_bytes(6_000);
     let memory = MemoryStore::new().with_max_turns(4);

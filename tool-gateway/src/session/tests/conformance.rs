@@ -13,14 +13,14 @@ use crate::wire::block::Block;
 
 /// R-GW-11
 #[tokio::test]
-async fn the_store_in_memory_conforms() {
+async fn memory_store_conforms() {
     conforms(&MemoryStore::new()).await;
     bounds_equal_histories(&MemoryStore::new(), 10_000).await;
 }
 
 /// R-GW-12
 #[tokio::test(start_paused = true)]
-async fn the_store_in_memory_expires_sessions_whole() {
+async fn memory_store_expires_complete_sessions() {
     let store = MemoryStore::new()
         .with_ttl(TTL)
         .with_clock(clock::tests::paused());
@@ -29,14 +29,14 @@ async fn the_store_in_memory_expires_sessions_whole() {
 
 /// R-GW-12
 #[tokio::test]
-async fn the_store_in_a_file_expires_sessions_whole() {
+async fn file_store_expires_complete_sessions() {
     let folder = Folder::new("conforms-expiry");
     let store = FileStore::open(folder.file()).unwrap().with_ttl(TTL);
     expires(&store, tokio::time::sleep).await;
 }
 
 #[tokio::test]
-async fn the_store_in_a_file_conforms_and_outlives_the_process() {
+async fn file_store_conforms_and_survives_the_process() {
     let folder = Folder::new("conforms");
     let store = FileStore::open(folder.file()).unwrap();
     conforms(&store).await;
@@ -197,7 +197,7 @@ async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
 }
 
 #[tokio::test]
-async fn no_store_lets_a_client_displace_what_others_need() {
+async fn stores_keep_turns_of_other_clients() {
     let folder = Folder::new("conforms-clients");
     let memory = MemoryStore::new()
         .with_max_bytes(60_000)

@@ -8,7 +8,7 @@ use crate::session::memory::MemoryStore;
 use crate::session::store::SessionStore as _;
 
 #[tokio::test]
-async fn sessions_in_a_file_expire_whole_and_make_room() {
+async fn complete_sessions_in_a_file_expire_and_free_space() {
     let folder = Folder::new("expiry");
     let store = FileStore::open(folder.file())
         .unwrap()

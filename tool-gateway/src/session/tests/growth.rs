@@ -58,7 +58,7 @@ async fn time_of_answers(answers: usize) -> Duration {
 }
 
 #[tokio::test]
-async fn a_point_of_many_conversations_is_looked_up_in_time_independent_of_their_length() {
+async fn lookup_time_is_independent_of_conversation_length() {
     let store = MemoryStore::new();
     for other in 0..=MAX_TURNS_OF_POINT {
         for session in ["short", "long", "other"] {
@@ -108,7 +108,7 @@ async fn ten_thousand_suspended_turns_are_in_a_file() {
 
 /// Runs only with `GATEWAY_LONG`, since this test takes minutes.
 #[tokio::test]
-async fn a_look_up_among_a_hundred_thousand_sessions_takes_as_long_as_among_a_thousand() {
+async fn lookup_time_is_independent_of_session_count() {
     if !is_long() {
         return;
     }

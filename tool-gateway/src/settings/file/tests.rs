@@ -126,19 +126,19 @@ fn mistakes_in_values_name_line_key_and_expectation() {
         ),
         (
             "limits.rounds = \"many\"",
-            &["1: limits.rounds: invalid value \"many\"; expected a whole number from 1"],
+            &["1: limits.rounds: invalid value \"many\"; expected an integer of at least 1"],
         ),
         (
             "[limits]\nclient_idle_seconds = 0\nshutdown_seconds = -1\nclient_requests_per_minute = 5_000_000_000",
             &[
-                "2: limits.client_idle_seconds: invalid value 0; expected a whole number from 1",
-                "3: limits.shutdown_seconds: invalid value -1; expected a whole number from 0",
-                "4: limits.client_requests_per_minute: invalid value 5000000000; expected a whole number from 1 to 4294967295",
+                "2: limits.client_idle_seconds: invalid value 0; expected an integer of at least 1",
+                "3: limits.shutdown_seconds: invalid value -1; expected an integer of at least 0",
+                "4: limits.client_requests_per_minute: invalid value 5000000000; expected an integer from 1 to 4294967295",
             ],
         ),
         (
             "[sessions]\nhours = 1.5",
-            &["2: sessions.hours: invalid value 1.5; expected a whole number from 1"],
+            &["2: sessions.hours: invalid value 1.5; expected an integer of at least 1"],
         ),
         (
             "\n[clients]\nname = \"ada\"",
@@ -223,7 +223,7 @@ fn mistakes_of_sections_name_their_lines() {
             "listen = \nlimits.rounds = 0\nstore = \"memory\"\nstore = \"memory\"\n",
             &[
                 "1: invalid TOML: string values must be quoted, expected literal string",
-                "2: limits.rounds: invalid value 0; expected a whole number from 1",
+                "2: limits.rounds: invalid value 0; expected an integer of at least 1",
                 "4: invalid TOML: duplicate key",
             ],
         ),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_keys_are_refused_without_their_text() {
+    fn rejects_invalid_keys_without_their_text() {
         for key in ["", "secret\n", "secret\u{1}"] {
             let error = ApiKey::new(&key.into()).map(drop).unwrap_err();
             let (shown, debug) = (error.to_string(), format!("{error:?}"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_account_goes_up_with_its_own_key_only() {
+    fn client_account_is_forwarded_only_with_its_key() {
         let sent = |key: Option<&str>, path: &str| {
             let mut headers = HeaderMap::new();
             for name in OPENAI_ACCOUNT {

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_base_urls_are_refused_without_their_credentials() {
+    fn rejects_invalid_base_urls_without_their_credentials() {
         for (base, expected) in [
             (
                 "localhost:8000",

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn removes_what_connection_names() {
+    fn removes_fields_that_connection_names() {
         let fields = [
             ("connection", "close, X-One"),
             ("connection", "x-two , ,?"),

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_types_are_compared_whole_and_without_case() {
+    fn media_types_are_compared_completely_and_without_case() {
         for (sent, expected) in [
             ("application/json", true),
             ("application/json; charset=utf-8", true),

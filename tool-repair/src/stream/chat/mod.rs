@@ -196,7 +196,7 @@ impl Chat {
             return;
         };
         let both = entry.call.id.as_deref().zip(delta.id.as_deref());
-        if entry.call.waits() && both.is_some_and(|(own, said)| own != said) {
+        if entry.call.waits() && both.is_some_and(|(own, received)| own != received) {
             return entry.needs_id();
         }
         let mut old = self.calls.remove(at);

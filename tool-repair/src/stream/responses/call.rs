@@ -64,9 +64,9 @@ impl ResponsesCall {
 
     /// Returns whether an item has one of the names of this call, and not another call's `call_id`.
     pub(crate) fn matches_item(&self, item: &Item<'_>) -> bool {
-        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
+        let same = |own: Option<&str>, received: Option<&str>| own.is_some() && own == received;
         let both = self.call.id.as_deref().zip(item.call_id.as_deref());
-        if !matches!(self.stop, CallEnd::Open) && both.is_some_and(|(own, said)| own != said) {
+        if !matches!(self.stop, CallEnd::Open) && both.is_some_and(|(own, received)| own != received) {
             return false;
         }
         same(self.id.as_deref(), item.id.as_deref())

@@ -240,11 +240,12 @@ impl Responses {
     /// Finds the call of an item: by the item's id, by the call's id, or by its position in the output. Some servers
     /// send the call's id as the item's id.
     fn find(&self, item: &Item<'_>) -> Option<usize> {
-        let known = |names: &HashMap<String, usize>, said: Option<&str>| names.get(said?).copied();
+        let known = |names: &HashMap<String, usize>, received: Option<&str>| names.get(received?).copied();
         let (id, call_id) = (item.id.as_deref(), item.call_id.as_deref());
-        let same = |own: Option<&str>, said: Option<&str>| own.is_some() && own == said;
-        let other =
-            |own: Option<&str>, said: Option<&str>| own.zip(said).is_some_and(|(own, said)| own != said);
+        let same = |own: Option<&str>, received: Option<&str>| own.is_some() && own == received;
+        let other = |own: Option<&str>, received: Option<&str>| {
+            own.zip(received).is_some_and(|(own, received)| own != received)
+        };
         let is_another = |entry: &ResponsesCall| {
             let ids = other(entry.call.id.as_deref(), call_id) && other(entry.id.as_deref(), id);
             ids || other(entry.output_index.as_deref(), item.output_index)

@@ -32,7 +32,7 @@ impl<'a> Coercer<'_, 'a, '_> {
                 .or(Some(id)),
             ..context
         };
-        if !self.report.is_trial || self.gives {
+        if !self.report.is_trial || self.for_type {
             return self.parts(node, parts, at, context);
         }
         let key = (node.address(), Trial::Schema(id), context);

@@ -158,7 +158,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             self.report.refuse(at, || {
                 let sent = Node::List(Rc::new(items.to_vec()));
                 let limit = if list.is_tuple() {
-                    format!("an array like {}: {limit}", Example(self.compiled, list))
+                    format!("an array like {} with {limit}", Example(self.compiled, list))
                 } else {
                     limit
                 };

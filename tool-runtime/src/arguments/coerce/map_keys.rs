@@ -240,7 +240,7 @@ fn wanted_keys(compiled: &CompiledSchema, sent: &str, object: &Object) -> String
             let words = patterns.iter().map(|(regex, _)| match regex.as_str() {
                 INTEGERS if sent == "-0" => "an integer, written `0`".to_owned(),
                 INTEGERS => "an integer".to_owned(),
-                r"^\d+$" => "an integer from 0".to_owned(),
+                r"^\d+$" => "an integer of at least 0".to_owned(),
                 _ => limits::matching(None, regex),
             });
             words.collect::<Vec<_>>().join(", or ")

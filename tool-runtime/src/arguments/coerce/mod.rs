@@ -50,7 +50,7 @@ pub(crate) struct Coercer<'s, 'a, 'c> {
     /// might know some of them (`#[schemars(skip)]`, `#[serde(alias)]`).
     pub(crate) keeps_unknown: bool,
     /// Whether this is a trial of the value that a type gets.
-    pub(crate) gives: bool,
+    pub(crate) for_type: bool,
     pub(crate) report: &'c mut Report,
     pub(crate) cache: &'c mut Cache<'a>,
     pub(crate) budget: &'c mut Budget,
@@ -100,7 +100,7 @@ const WORK_PER_VALUE: usize = 16;
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Reads a value in a trial, which counts issues and keeps none.
     fn in_trial(&mut self, read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>) -> Outcome<'a> {
-        self.trial(self.gives, read)
+        self.trial(self.for_type, read)
     }
 
     /// Coerces in a trial to the value that a type gets.
@@ -113,14 +113,14 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     fn trial(
         &mut self,
-        gives: bool,
+        for_type: bool,
         read: impl FnOnce(&mut Coercer<'s, 'a, '_>) -> Option<Node<'a>>,
     ) -> Outcome<'a> {
         let mut report = Report::for_trial();
         let value = read(&mut Coercer {
             compiled: self.compiled,
-            keeps_unknown: !gives, // alternatives are distinguished by them
-            gives,
+            keeps_unknown: !for_type, // alternatives are distinguished by them
+            for_type,
             report: &mut report,
             cache: self.cache,
             budget: self.budget,
@@ -136,7 +136,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         read(&mut Coercer {
             compiled: self.compiled,
             keeps_unknown: self.keeps_unknown,
-            gives: self.gives,
+            for_type: self.for_type,
             report: self.report,
             cache: &mut Cache::default(),
             budget: self.budget,
@@ -528,7 +528,7 @@ mod tests {
             let mut coercer = Coercer {
                 compiled: &compiled,
                 keeps_unknown: true,
-                gives: false,
+                for_type: false,
                 report: &mut report,
                 cache: &mut Cache::default(),
                 budget: &mut budget,
@@ -572,7 +572,7 @@ mod tests {
             let mut coercer = Coercer {
                 compiled: &compiled,
                 keeps_unknown: true,
-                gives: false,
+                for_type: false,
                 report: &mut Report::default(),
                 cache: &mut Cache::default(),
                 budget: &mut budget,

@@ -463,10 +463,10 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 value: None,
             };
         }
-        let gives = std::mem::take(&mut self.gives);
+        let for_type = std::mem::take(&mut self.for_type);
         let outer = std::mem::take(&mut self.budget.reached);
         let outcome = self.in_trial(|this| this.attempt(node, trial, at, context));
-        self.gives = gives;
+        self.for_type = for_type;
         let known = self.cache.outcomes.entry(key).or_default();
         known.add(outcome.clone(), at, outer, self.budget);
         outcome
@@ -480,7 +480,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         at: &Path<'_>,
         context: CoercionContext,
     ) -> Option<Node<'a>> {
-        if !self.report.is_trial || self.gives {
+        if !self.report.is_trial || self.for_type {
             return self.attempt(node, trial, at, context);
         }
         let Outcome { counts, value } = self.outcome(node, trial, at, context);

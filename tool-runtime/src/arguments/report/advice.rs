@@ -11,6 +11,7 @@ pub(in crate::arguments) fn add(compiled: &CompiledSchema, issues: &mut [Issue])
         let steps: Vec<String> = issue.path.split('/').skip(1).map(unescaped).collect();
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         let words = match compiled.is_required_at(&steps) {
+            Some(false) if ends_with_count(&issue.message) => "; send a valid value or leave it out",
             Some(false) => ", or leave it out",
             Some(true) if issue.code != Code::NullNotAllowed && reads_as_null(issue) => {
                 if steps.len() == 1 {
@@ -48,6 +49,12 @@ fn is_about_value(issue: &Issue) -> bool {
     let is_advised = ADVICE.into_iter().any(ends_with);
     // A branch of a condition may require an optional property.
     is_of_value && !issue.is_conditional() && !is_advised
+}
+
+/// Returns whether a message ends with a count that was received: `expected at least 2 items, got 1`.
+fn ends_with_count(message: &str) -> bool {
+    let count = message.rsplit_once(", got ").map(|(_, count)| count);
+    count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn reads_as_null(issue: &Issue) -> bool {

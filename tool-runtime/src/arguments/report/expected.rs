@@ -167,27 +167,34 @@ pub(crate) fn with_null(types: Types, words: String) -> String {
     match types {
         Types::NULL => words,
         _ if !types.has(Types::NULL) => words,
+        // `null` comes first, so that the count that was received ends the sentence.
+        _ if words.contains(", got ") => format!("null or {words}"),
         _ if words.contains(", ") => words + ", or null",
         _ => words + " or null",
     }
 }
 
-/// Displays ` from 1 to 100` if there are limits.
+/// Displays ` from 1 to 100` or ` of at least 1` if there are limits.
 pub(crate) struct Range<'a>(pub(crate) &'a NumberLimits);
 
 impl Display for Range<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(min), Some(max)) = (&self.0.min, &self.0.max)
+        let limits = self.0;
+        if let (Some(min), Some(max)) = (&limits.min, &limits.max)
             && min.value() == max.value()
         {
             return write!(f, " equal to {}", min.text);
         }
+        let (from, to) = match (&limits.min, &limits.max) {
+            (Some(_), Some(_)) => (" from ", " to "),
+            _ => (" of at least ", " of at most "),
+        };
         let bounds = [
-            (" from ", &self.0.min),
-            (" greater than ", &self.0.exclusive_min),
-            (if self.0.min.is_some() { " to " } else { " up to " }, &self.0.max),
-            (" less than ", &self.0.exclusive_max),
-            (" that is a multiple of ", &self.0.multiple_of),
+            (from, &limits.min),
+            (" greater than ", &limits.exclusive_min),
+            (to, &limits.max),
+            (" less than ", &limits.exclusive_max),
+            (" that is a multiple of ", &limits.multiple_of),
         ];
         for (word, bound) in bounds {
             if let Some(bound) = bound {
@@ -270,7 +277,7 @@ mod tests {
 
     /// Returns the description in the error for a missing value.
     fn missing(x: &Value) -> String {
-        said(&whole(x, &json!({})))
+        message(&whole(x, &json!({})))
     }
 
     fn whole(x: &Value, definitions: &Value) -> CompiledSchema {
@@ -279,7 +286,7 @@ mod tests {
         CompiledSchema::compile(&schema).unwrap().0
     }
 
-    fn said(compiled: &CompiledSchema) -> String {
+    fn message(compiled: &CompiledSchema) -> String {
         let coerced = coerce(
             ArgumentReader::new(compiled, Policy::Lenient),
             &mut RawArguments::from("{}"),
@@ -287,10 +294,10 @@ mod tests {
         let [issue] = coerced.issues.as_slice() else {
             panic!("{:?}", coerced.issues);
         };
-        let said = issue
+        let message = issue
             .message
             .strip_prefix("missing required parameter; expected ");
-        said.unwrap_or(&issue.message).to_owned()
+        message.unwrap_or(&issue.message).to_owned()
     }
 
     #[test]
@@ -312,9 +319,9 @@ mod tests {
             let compiled = whole(&json!({ "$ref": "#/$defs/d0_0" }), &definitions.into());
             // Without its cache, this test takes minutes.
             let begun = Instant::now();
-            let said = said(&compiled);
+            let message = message(&compiled);
             assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-            assert!(said.contains("a string") && said.len() < 200, "{said}");
+            assert!(message.contains("a string") && message.len() < 200, "{message}");
         }
     }
 
@@ -323,11 +330,14 @@ mod tests {
         let inner =
             json!({ "anyOf": [{ "enum": ["a", "b"] }, { "type": "array", "items": { "type": "integer" } }] });
         let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, inner] });
-        let expected = r#"an integer from 1, or one of "a", "b", or an array like [<an integer>, …]"#;
+        let expected = r#"an integer of at least 1, or one of "a", "b", or an array like [<an integer>, …]"#;
         assert_eq!(missing(&outer), expected);
         let long: Vec<_> = (0..20).map(|n| format!("a rather long value {n}")).collect();
         let outer = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "anyOf": [{ "enum": long }, { "type": "array" }] }] });
-        assert_eq!(missing(&outer), "an integer from 1, or a string or an array");
+        assert_eq!(
+            missing(&outer),
+            "an integer of at least 1, or a string or an array"
+        );
     }
 
     #[test]

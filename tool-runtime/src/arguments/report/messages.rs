@@ -118,14 +118,14 @@ pub(crate) fn unlike_assertions() -> Issue {
     Issue::error(
         Code::ConstraintViolated,
         "",
-        "invalid value; expected one that the schema allows",
+        "invalid value; expected a value that the schema allows",
     )
 }
 
 /// Rejects a value whose coerced form would not be accepted unchanged.
 pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
     let message = format!(
-        "ambiguous value {}: its coerced value would be read differently; expected a value that is valid without coercion",
+        "ambiguous value {}: coercion has more than one possible result; expected a value that is valid without coercion",
         shown(sent)
     );
     refused(Code::AmbiguousValue, sent, message)
@@ -133,10 +133,10 @@ pub(crate) fn conflicting_parts(sent: &Node<'_>) -> Issue {
 
 /// Rejects a value that the schema allows and its type does not. The message quotes the error of the type, and the
 /// `format` if there is one.
-pub(crate) fn invalid_value(sent: &Node<'_>, said: &str, wanted: Option<&str>) -> Issue {
+pub(crate) fn invalid_value(sent: &Node<'_>, error: &str, wanted: Option<&str>) -> Issue {
     let message = match wanted {
-        Some(wanted) => format!("invalid value {}: {said}; expected {wanted}", shown(sent)),
-        None => format!("invalid value {}: {said}", shown(sent)),
+        Some(wanted) => format!("invalid value {}: {error}; expected {wanted}", shown(sent)),
+        None => format!("invalid value {}: {error}", shown(sent)),
     };
     refused(Code::InvalidValue, sent, message)
 }
@@ -201,16 +201,16 @@ pub(crate) fn invalid_key(sent: &str, wanted: impl Display) -> Issue {
 }
 
 /// Rejects a map key that the schema allows and the key type does not.
-pub(crate) fn invalid_key_of_type(sent: &str, said: &str) -> Issue {
-    let break_before = if said.starts_with("expected ") { ';' } else { ':' };
-    let message = format!("invalid map key `{}`{break_before} {said}", excerpt(sent));
+pub(crate) fn invalid_key_of_type(sent: &str, error: &str) -> Issue {
+    let break_before = if error.starts_with("expected ") { ';' } else { ':' };
+    let message = format!("invalid map key `{}`{break_before} {error}", excerpt(sent));
     Issue::error(Code::InvalidMapKey, "", message).about(sent)
 }
 
 /// Rejects one of two keys that are read as the same key.
 pub(crate) fn same_key(sent: &str, name: &str) -> Issue {
     let message = format!(
-        "duplicate map key: `{}` is read as `{}`, which another key is as well; expected that key once",
+        "duplicate map key: `{}` and another key are both read as `{}`; expected each key once",
         excerpt(sent),
         excerpt(name)
     );

@@ -242,10 +242,10 @@ impl Report {
         for issue in self.since(mark).iter().filter(|issue| issue.is_error()) {
             refused.insert((issue.path.clone(), issue.code));
         }
-        let mut said = HashSet::new();
+        let mut findings = HashSet::new();
         self.retain(mark, |issue| {
             let finding = (issue.path.clone(), issue.code);
-            (issue.is_error() || !refused.contains(&finding)) && said.insert(finding)
+            (issue.is_error() || !refused.contains(&finding)) && findings.insert(finding)
         });
     }
 

@@ -56,16 +56,20 @@ pub(super) fn or_null(schema: &Subschema, words: String) -> String {
     }
 }
 
-/// Describes the limit of `contains` that a number of items violates.
+/// Describes the limit of `contains` that a number of items violates, and the number.
 pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> String {
     let (word, limit) = if count < limits.min {
         ("at least", limits.min)
     } else {
         ("at most", limits.max.unwrap_or_default())
     };
-    let noun = if limit == 1 { "item" } else { "items" };
-    let kind = kind.map_or(String::new(), |kind| format!(" like this: {kind}"));
-    format!("{word} {limit} {noun}{kind}")
+    let (noun, verb) = if limit == 1 {
+        ("item", "is")
+    } else {
+        ("items", "are each")
+    };
+    let kind = kind.map_or(String::new(), |kind| format!(" that {verb} {kind}"));
+    format!("{word} {limit} {noun}{kind}, got {count}")
 }
 
 /// Describes a schema. Limits without a type apply only to numbers or texts.
@@ -107,7 +111,7 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
         return violates(sent, other);
     }
     match described(schema, wanted) {
-        Some(kind) => violates(sent, format_args!("a value that is not this: {kind}")),
+        Some(kind) => violates(sent, format_args!("a value that is not {kind}")),
         None => match reasons(schema, sent).as_slice() {
             reasons if reasons.is_empty() || !matches!(sent, Node::Object(_)) => {
                 violates(sent, "a value that does not match the `not` of the schema")
@@ -130,15 +134,9 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
 /// Describes the other types, if a `not` schema only restricts texts or lists values.
 fn another(schema: &Subschema) -> Option<String> {
     if let Some(values) = &schema.values {
-        let count = values.texts.len() + values.others.len();
-        let words = if count == 1 {
-            "anything but"
-        } else {
-            "anything but these:"
-        };
         let listed = Listed(values).to_string();
         return Some(format!(
-            "{words} {}",
+            "any value except {}",
             listed.strip_prefix("one of ").unwrap_or(&listed)
         ));
     }

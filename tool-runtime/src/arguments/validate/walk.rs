@@ -247,7 +247,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             let wanted = messages::described(self.validation.subschema(contains.schema), wanted);
             self.report(at, || {
                 let expected = messages::or_null(schema, messages::contained(contains, count, wanted));
-                reported::violates(&messages::list(items), format_args!("{expected}; got {count}"))
+                reported::violates(&messages::list(items), expected)
             });
         }
     }

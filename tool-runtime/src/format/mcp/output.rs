@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_is_missing() {
+    fn errors_name_missing_parts() {
         let error = |result: Value| output(&result).unwrap_err().to_string();
         assert_eq!(
             error(json!(null)),

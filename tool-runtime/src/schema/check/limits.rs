@@ -32,7 +32,7 @@ pub(crate) fn text(keywords: &Map<String, Value>, patterns: &Patterns) -> Option
 /// Parses the limits of strings, with the `format` if it can be enforced.
 pub(crate) fn text_with_format(keywords: &Map<String, Value>, patterns: &Patterns) -> Option<TextLimits> {
     let format = keywords.get("format").and_then(Value::as_str);
-    match format.and_then(TextFormat::named) {
+    match format.and_then(TextFormat::from_name) {
         None => text(keywords, patterns),
         format => Some(TextLimits {
             format,
@@ -168,13 +168,13 @@ pub(crate) fn key_patterns<'k>(
     keywords: &'k Map<String, Value>,
     patterns: &Patterns,
 ) -> Vec<(Option<Pattern>, &'k Value)> {
-    named(keywords, "patternProperties")
+    schemas_by_name(keywords, "patternProperties")
         .map(|(pattern, schema)| (patterns.compile(pattern).ok(), schema))
         .collect()
 }
 
 /// Returns the schemas of a keyword that maps names to schemas.
-pub(crate) fn named<'k>(
+pub(crate) fn schemas_by_name<'k>(
     keywords: &'k Map<String, Value>,
     keyword: &str,
 ) -> impl Iterator<Item = (&'k String, &'k Value)> {

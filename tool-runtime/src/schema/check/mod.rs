@@ -332,7 +332,7 @@ fn check_limit(
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
             (value.is_number(), "write a number")
         }
-        _ => (limits::count(value).is_some(), "write a whole number, at least 0"),
+        _ => (limits::count(value).is_some(), "write an integer of at least 0"),
     };
     if is_valid {
         Ok(())

@@ -243,7 +243,7 @@ impl Compiler<'_> {
             types,
             format: format
                 .filter(|_| types.has(Types::STRING))
-                .and_then(Format::named),
+                .and_then(Format::from_name),
             kind: if has_constraints {
                 Kind::Plain(Box::new(plain))
             } else {
@@ -298,7 +298,7 @@ impl Compiler<'_> {
             max: limits::count_limit(keywords, "maxProperties"),
             ..Object::default()
         };
-        for (name, schema) in limits::named(keywords, "properties") {
+        for (name, schema) in limits::schemas_by_name(keywords, "properties") {
             let has_default = object.is_enum_map
                 || schema.get("default").is_some()
                 || schema.get(marks::DEFAULT) == Some(&Value::Bool(true));

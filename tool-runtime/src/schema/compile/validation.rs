@@ -178,7 +178,7 @@ impl<'s> Builder<'s> {
             text: text.map(Box::new),
             format: format
                 .filter(|_| self.enforces_formats)
-                .and_then(TextFormat::named),
+                .and_then(TextFormat::from_name),
             number: limits::number(keywords).map(Box::new),
             list: self.list(&at, keywords),
             object,
@@ -225,25 +225,25 @@ impl<'s> Builder<'s> {
             required: names(keywords.get("required")),
             min: limits::count_limit(keywords, "minProperties"),
             max: limits::count_limit(keywords, "maxProperties"),
-            dependent_schemas: self.named(at, keywords, "dependentSchemas"),
+            dependent_schemas: self.named_schemas(at, keywords, "dependentSchemas"),
             unevaluated: self.at(at, keywords, "unevaluatedProperties"),
             ..ObjectKeywords::default()
         };
-        for (name, schema) in self.named(at, keywords, "properties") {
+        for (name, schema) in self.named_schemas(at, keywords, "properties") {
             object.declared.push(name.clone());
             object.properties.insert(name, schema);
         }
-        for (pattern, schema) in self.named(at, keywords, "patternProperties") {
+        for (pattern, schema) in self.named_schemas(at, keywords, "patternProperties") {
             object
                 .patterns
                 .push((self.patterns.compile(&pattern).ok(), schema));
         }
-        for (name, needed) in limits::named(keywords, "dependentRequired") {
+        for (name, needed) in limits::schemas_by_name(keywords, "dependentRequired") {
             object
                 .dependent_required
                 .push((name.as_str().into(), names(Some(needed))));
         }
-        for (name, dependency) in limits::named(keywords, "dependencies") {
+        for (name, dependency) in limits::schemas_by_name(keywords, "dependencies") {
             if dependency.is_array() {
                 object
                     .dependent_required
@@ -304,13 +304,13 @@ impl<'s> Builder<'s> {
     }
 
     /// Compiles the named schemas of a keyword.
-    fn named(
+    fn named_schemas(
         &mut self,
         at: &str,
         keywords: &'s Map<String, Value>,
         keyword: &str,
     ) -> Vec<(Box<str>, SubschemaId)> {
-        let named = limits::named(keywords, keyword);
+        let named = limits::schemas_by_name(keywords, keyword);
         named
             .map(|(name, schema)| {
                 let pointer = pointer::join(&format!("{at}/{keyword}"), name);

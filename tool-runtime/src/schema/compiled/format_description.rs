@@ -26,13 +26,13 @@ impl Format {
     }
 
     /// Returns the format with this name in JSON Schema.
-    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+    pub(crate) fn from_name(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
     /// Returns whether a text is certainly not of this format.
     pub(crate) fn excludes(&self, text: &str) -> bool {
-        TextFormat::named(self.name).is_some_and(|format| !format.matches(text))
+        TextFormat::from_name(self.name).is_some_and(|format| !format.matches(text))
     }
 }
 
@@ -67,7 +67,7 @@ const FORMATS: &[Format] = &[
     Format::new("hostname", "a host name", "www.example.org"),
     Format::new("ipv4", "an IPv4 address", "192.0.2.1"),
     Format::new("ipv6", "an IPv6 address", "2001:db8::1"),
-    Format::new("uri", "a whole URL", "https://example.org/path"),
+    Format::new("uri", "an absolute URL", "https://example.org/path"),
     Format::new("uri-reference", "a URL or a part of one", "/path"),
     Format {
         // Models take an example of an id for an existing one.
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn examples_have_their_format() {
-        let is_checked = |format: &&super::Format| TextFormat::named(format.name).is_some();
+        let is_checked = |format: &&super::Format| TextFormat::from_name(format.name).is_some();
         assert_eq!(FORMATS.iter().filter(is_checked).count(), 8);
         for format in FORMATS {
             assert!(!format.excludes(format.example), "{format}");

@@ -23,7 +23,7 @@ impl Types {
     pub(crate) const ALL: Self = Self(127);
 
     /// Returns the type with this name in JSON Schema.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
             .find(|(known, _)| *known == name)
@@ -127,7 +127,7 @@ pub(crate) const NAMES: [(&str, Types); 7] = [
 
 /// Returns the types of the keyword `type`.
 pub(crate) fn declared_types(keywords: &Map<String, Value>) -> Types {
-    let type_named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+    let type_named = |name: &Value| name.as_str().and_then(Types::from_name).unwrap_or(Types::NONE);
     match keywords.get("type") {
         None => Types::ALL,
         Some(Value::Array(names)) => names

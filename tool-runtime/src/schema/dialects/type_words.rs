@@ -41,7 +41,7 @@ fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {
         return read_nested(class, nesting);
     }
     let Some(open) = word.find(['<', '[']) else {
-        return named(&last_segment(word).to_ascii_lowercase());
+        return keywords_of_type(&last_segment(word).to_ascii_lowercase());
     };
     let (name, arguments) = word.split_at(open);
     let arguments = [('<', '>'), ('[', ']')]
@@ -57,7 +57,7 @@ fn last_segment(name: &str) -> &str {
 }
 
 /// Returns the keywords for a type without arguments, in lower case.
-fn named(name: &str) -> Option<Map<String, Value>> {
+fn keywords_of_type(name: &str) -> Option<Map<String, Value>> {
     if NAMES.iter().any(|(known, _)| *known == name) {
         return Some(typed(name));
     }
@@ -92,7 +92,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
         "array" => "list",
         "optional" | "option" | "nullable" => "optional",
         "union" => "union",
-        _ => match named(name)?.get("type")?.as_str()? {
+        _ => match keywords_of_type(name)?.get("type")?.as_str()? {
             "array" if name != "tuple" => "list",
             "array" => return Some(typed("array")),
             "object" => "map",

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_is_smaller_in_definitions() {
+    fn keeps_smaller_schemas_in_definitions() {
         let root = json!({
             "properties": { "a": { "$ref": "#/$defs/Long" }, "b": { "$ref": "#/$defs/Long" }, "c": { "$ref": "#/$defs/Short" },
                 "d": { "$ref": "#/$defs/Short" }, "e": { "$ref": "#/$defs/Once" } },

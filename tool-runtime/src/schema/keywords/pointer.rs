@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_compares_whole_steps() {
+    fn overlap_compares_complete_steps() {
         for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
             assert!(overlap(one, other) && overlap(other, one), "{one} {other}");
         }

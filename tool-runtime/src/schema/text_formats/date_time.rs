@@ -1,6 +1,6 @@
 //! `full-date`, `full-time` and `date-time` of RFC 3339.
 
-/// Returns whether a text is a `full-date`: a day of the calendar, such as `2025-01-31`.
+/// Returns whether a text is a `full-date`: a valid calendar date, such as `2025-01-31`.
 pub(super) fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
         return false;
@@ -85,7 +85,7 @@ mod tests {
     use super::{is_date, is_date_time, is_time};
 
     #[test]
-    fn days_of_a_month_are_those_of_the_calendar() {
+    fn accepts_only_valid_calendar_dates() {
         for date in [
             "2024-02-29",
             "2000-02-29",

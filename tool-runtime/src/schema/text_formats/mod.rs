@@ -45,7 +45,7 @@ pub(crate) enum TextFormat {
 
 impl TextFormat {
     /// Returns the format with this name in JSON Schema.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "date" => Self::Date,
             "time" => Self::Time,
@@ -62,14 +62,14 @@ impl TextFormat {
     /// Returns the description of the expected text, for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
-            Self::Date => "a date of the calendar, for example 2025-01-31",
+            Self::Date => "a valid calendar date, for example 2025-01-31",
             Self::Time => "a time with its offset, for example 13:45:00Z",
             Self::DateTime => "a date and time with its offset, for example 2025-01-31T13:45:00Z",
             Self::Uuid => "a UUID, for example 123e4567-e89b-12d3-a456-426614174000",
             Self::Email => "an email address, for example name@example.org",
             Self::Ipv4 => "an IPv4 address, for example 192.0.2.1",
             Self::Ipv6 => "an IPv6 address, for example 2001:db8::1",
-            Self::Uri => "a whole URL, for example https://example.org/path",
+            Self::Uri => "an absolute URL, for example https://example.org/path",
         }
     }
 
@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn examples_in_descriptions_have_their_format() {
         for name in NAMES {
-            let format = TextFormat::named(name).unwrap();
+            let format = TextFormat::from_name(name).unwrap();
             let (_, example) = format.description().rsplit_once(", for example ").unwrap();
             assert!(format.matches(example), "{name}: {example}");
             assert!(!format.matches("") && !format.matches("x"), "{name}");
             assert!(!format.matches(&format!(" {example}")) && !format.matches(&format!("{example} ")));
         }
-        assert_eq!(TextFormat::named("hostname"), None);
+        assert_eq!(TextFormat::from_name("hostname"), None);
     }
 }

@@ -44,9 +44,9 @@ use crate::wire::result::{Blocks, Content, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return type of a tool",
     label = "neither `Serialize` nor a `Structured<T>` whose `T` is `Serialize` and `JsonSchema`",
-    note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` are with serde's feature `rc`), `Structured<T>`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
+    note = "return a `String`, anything that is `Serialize` (`Rc` and `Arc` need serde's feature `rc`), `Structured<T>`, `Blocks` or `ToolOutput`, or a `Result` of one of these",
     note = "a type of your own that becomes JSON needs these lines above it, each once:\n#[derive(tool_runtime::serde::Serialize)]\n#[serde(crate = \"tool_runtime::serde\")]",
-    note = "inside of a `Structured<T>` it also needs `tool_runtime::schemars::JsonSchema` in its `#[derive(..)]`, and `#[schemars(crate = \"tool_runtime::schemars\")]`"
+    note = "inside of a `Structured<T>`, the type also needs `tool_runtime::schemars::JsonSchema` in its `#[derive(..)]`, and `#[schemars(crate = \"tool_runtime::schemars\")]`"
 )]
 pub trait IntoToolOutput {
     /// Converts the value into the output. A serialization error becomes an error output.

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_generic_types_and_struct_variants_apart() {
+    fn distinguishes_generic_types_and_struct_variants() {
         assert_eq!(
             values_of::<Pair<Letter, Deep>>(),
             [["ypsilon", "X"], ["Two", "One"]]

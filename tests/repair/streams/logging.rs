@@ -13,9 +13,9 @@ use super::sent::send;
 
 /// Collects the level and the fields of every event.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<(Level, String)>>>);
+struct Logged(Arc<Mutex<Vec<(Level, String)>>>);
 
-impl<S: Subscriber> Layer<S> for Told {
+impl<S: Subscriber> Layer<S> for Logged {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line(String::new());
         event.record(&mut line);
@@ -31,15 +31,16 @@ impl Visit for Line {
     }
 }
 
-fn told(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
+/// Returns the log events of calls with these arguments.
+fn logged(fixing: &FormatFixing, arguments: &[&str]) -> Vec<(Level, String)> {
     let arguments = arguments.iter().map(|text| serde_json::to_string(text).unwrap());
-    told_of(fixing, &arguments.collect::<Vec<_>>())
+    logged_for(fixing, &arguments.collect::<Vec<_>>())
 }
 
-/// Returns the events of calls with these arguments, in the spelling of the stream.
-fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> {
-    let told = Told::default();
-    let subscriber = tracing_subscriber::registry().with(told.clone());
+/// Returns the log events of calls with these arguments, as JSON strings of the stream.
+fn logged_for(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> {
+    let logged = Logged::default();
+    let subscriber = tracing_subscriber::registry().with(logged.clone());
     let stream: String = arguments
         .iter()
         .enumerate()
@@ -60,7 +61,7 @@ fn told_of(fixing: &FormatFixing, arguments: &[String]) -> Vec<(Level, String)> 
         };
         send(Dialect::ChatCompletions, fixing, limits, [stream.as_bytes()]);
     });
-    let all = told.0.lock().unwrap();
+    let all = logged.0.lock().unwrap();
     all.clone()
 }
 
@@ -72,16 +73,16 @@ const ARGUMENTS: [&str; 4] = [
 ];
 
 #[test]
-fn each_call_that_was_not_simply_json_is_told_once() {
-    let told = told(&FormatFixing::default(), &ARGUMENTS);
-    let levels: Vec<Level> = told.iter().map(|(level, _)| *level).collect();
-    assert_eq!(levels, [Level::INFO, Level::WARN, Level::WARN], "{told:?}");
+fn logs_each_call_with_invalid_json_once() {
+    let logged = logged(&FormatFixing::default(), &ARGUMENTS);
+    let levels: Vec<Level> = logged.iter().map(|(level, _)| *level).collect();
+    assert_eq!(levels, [Level::INFO, Level::WARN, Level::WARN], "{logged:?}");
     for (at, words) in [
         (1, "were repaired"),
         (2, "were cut off"),
         (3, "could not be repaired"),
     ] {
-        let (_, line) = &told[at - 1];
+        let (_, line) = &logged[at - 1];
         assert!(line.contains(words) && line.contains("TodoWrite"), "{line}");
         assert!(
             line.contains(&format!("call=\"call_{at}\" choice=2 index={at} ")),
@@ -89,21 +90,21 @@ fn each_call_that_was_not_simply_json_is_told_once() {
         );
     }
     assert!(
-        told[0]
+        logged[0]
             .1
             .contains("fixes=single_quotes×1 python_literal×1 offset=1 validated=true "),
-        "{told:?}"
+        "{logged:?}"
     );
-    assert!(told[1].1.contains(" offset=8 "), "{told:?}");
-    assert!(told[2].1.contains(" offset=11 "), "{told:?}");
+    assert!(logged[1].1.contains(" offset=8 "), "{logged:?}");
+    assert!(logged[2].1.contains(" offset=11 "), "{logged:?}");
 }
 
 #[test]
-fn arguments_that_are_an_object_are_told() {
+fn logs_arguments_that_are_an_object() {
     let objects = [r#"{"secret": 1}"#.to_owned()];
-    let told = told_of(&FormatFixing::default(), &objects);
-    assert_eq!(told.len(), 1, "{told:?}");
-    let (level, line) = &told[0];
+    let logged = logged_for(&FormatFixing::default(), &objects);
+    assert_eq!(logged.len(), 1, "{logged:?}");
+    let (level, line) = &logged[0];
     assert_eq!(*level, Level::INFO);
     assert!(
         line.contains("arguments that were an object were sent as a string"),
@@ -118,24 +119,24 @@ fn arguments_that_are_an_object_are_told() {
 
 /// Fixes are logged in the order in which they are made, so text before the object is last.
 #[test]
-fn the_first_place_is_the_first_in_the_text() {
-    let told = told(&FormatFixing::default(), &["Here is the call:\n{'secret': 1}"]);
-    assert!(told[0].1.contains("text_before×1 offset=0 "), "{told:?}");
+fn logs_the_first_position_in_the_text() {
+    let logged = logged(&FormatFixing::default(), &["Here is the call:\n{'secret': 1}"]);
+    assert!(logged[0].1.contains("text_before×1 offset=0 "), "{logged:?}");
 }
 
 #[test]
-fn with_debug_logging_each_fix_is_told_with_its_place() {
+fn logs_each_fix_with_its_position_at_level_debug() {
     let fixing = FormatFixing {
         debug_logging: true,
         ..FormatFixing::default()
     };
-    let told = told(&fixing, &ARGUMENTS);
-    let fixes: Vec<&String> = told
+    let logged = logged(&fixing, &ARGUMENTS);
+    let fixes: Vec<&String> = logged
         .iter()
         .filter(|(level, _)| *level == Level::DEBUG)
         .map(|(_, line)| line)
         .collect();
-    assert_eq!(fixes.len(), 2, "{told:?}");
+    assert_eq!(fixes.len(), 2, "{logged:?}");
     assert!(
         fixes[0].contains("single_quotes") && fixes[0].contains("offset=1 "),
         "{}",
@@ -149,24 +150,24 @@ fn with_debug_logging_each_fix_is_told_with_its_place() {
 }
 
 #[test]
-fn the_arguments_themselves_are_never_told() {
+fn never_logs_the_arguments() {
     let fixing = FormatFixing {
         debug_logging: true,
         ..FormatFixing::default()
     };
-    for (_, line) in told(&fixing, &ARGUMENTS) {
+    for (_, line) in logged(&fixing, &ARGUMENTS) {
         assert!(!line.contains("secret"), "{line}");
     }
 }
 
 #[test]
-fn giving_up_on_the_rest_of_a_stream_is_told_once() {
-    let told = told(&FormatFixing::default(), &[r#"{"a": 1"#; 8]);
-    let given_up: Vec<&(Level, String)> = told
+fn logs_a_bailout_once() {
+    let logged = logged(&FormatFixing::default(), &[r#"{"a": 1"#; 8]);
+    let given_up: Vec<&(Level, String)> = logged
         .iter()
         .filter(|(_, line)| line.contains("the rest of a stream passes untouched"))
         .collect();
-    assert_eq!(given_up.len(), 1, "{told:?}");
+    assert_eq!(given_up.len(), 1, "{logged:?}");
     assert_eq!(given_up[0].0, Level::WARN);
-    assert!(given_up[0].1.contains("more than 4 calls at once"), "{told:?}");
+    assert!(given_up[0].1.contains("more than 4 calls at once"), "{logged:?}");
 }

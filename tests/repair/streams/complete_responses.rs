@@ -12,10 +12,10 @@ use tool_runtime::repair::repair;
 use tool_runtime::repair::stream::Dialect;
 use tool_runtime::{ToolCall, ToolOutput, ToolResult};
 
-use super::heard::blocks;
+use super::client_events::blocks;
+use super::irregular;
 use super::mutated::mutate;
 use super::recorded::{folder, recorded};
-use super::wild;
 
 /// A response in the terms that all APIs share.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) ->
 
 /// `UPDATE_GOLDEN=1` updates the file.
 #[test]
-fn recorded_streams_become_what_the_file_says() {
+fn assembles_recorded_streams_to_the_expected_responses() {
     let mut text = String::new();
     for stream in recorded() {
         let _ = writeln!(text, "{}", stream.name);
@@ -82,7 +82,7 @@ fn recorded_streams_become_what_the_file_says() {
 }
 
 #[test]
-fn pieces_make_no_difference_to_a_response() {
+fn response_does_not_depend_on_the_pieces() {
     let alike = |dialect, stream: &[u8], name: &str, sizes: &[usize]| {
         let whole = format!("{:?}", read(dialect, [stream]));
         for size in sizes {
@@ -95,7 +95,7 @@ fn pieces_make_no_difference_to_a_response() {
     }
     let mut random = Random::new(15);
     for round in 0..if long() { 20_000 } else { 300 } {
-        let (dialect, stream, _) = wild::any_stream(&mut random);
+        let (dialect, stream, _) = irregular::any_stream(&mut random);
         let size = 1 + random.below(200);
         alike(dialect, stream.as_bytes(), &format!("round {round}"), &[size]);
     }
@@ -103,7 +103,7 @@ fn pieces_make_no_difference_to_a_response() {
 
 /// Lost, doubled or swapped events, and changed bytes: a response or an error, which does not depend on the pieces.
 #[test]
-fn mutated_streams_are_read_alike_whatever_the_pieces() {
+fn mutated_streams_do_not_depend_on_the_pieces() {
     let mut random = Random::new(17);
     let (mut read_whole, mut errors) = (0, 0);
     for stream in recorded() {
@@ -127,12 +127,12 @@ fn mutated_streams_are_read_alike_whatever_the_pieces() {
 
 /// The stream of a call never becomes another call: all arguments are read, or there is an error, or the text is one that no tool accepts.
 #[test]
-fn pieces_of_a_call_are_no_other_call() {
+fn never_splits_a_call_into_two() {
     let mut random = Random::new(16);
     let mut whole = 0;
     let rounds = if long() { 50_000 } else { 1_000 };
     for round in 0..rounds {
-        let (dialect, stream, arguments) = wild::any_stream(&mut random);
+        let (dialect, stream, arguments) = irregular::any_stream(&mut random);
         let start = json!({ "type": "message_start", "message": { "role": "assistant" } });
         let stream = match dialect {
             Dialect::Anthropic => format!("data: {start}\n\n{stream}"),
@@ -158,10 +158,10 @@ fn pieces_of_a_call_are_no_other_call() {
 
 /// Parsed events have the results of their bytes.
 #[test]
-fn events_of_another_reader_can_be_pushed() {
+fn accepts_events_of_another_sse_decoder() {
     let bytes = chat_stream(&["{'a': ", "1}"], "tool_calls");
     let mut reader = chat::ResponseReader::new();
-    for event in super::heard::events(bytes.as_bytes()) {
+    for event in super::client_events::events(bytes.as_bytes()) {
         reader.push_event(&event).unwrap();
     }
     let pushed = reader.finish().unwrap();
@@ -171,7 +171,7 @@ fn events_of_another_reader_can_be_pushed() {
 }
 
 #[test]
-fn a_stream_that_ends_early_says_what_is_missing() {
+fn truncated_stream_reports_the_missing_part() {
     for (name, dialect, last, missing) in [
         (
             "anthropic_python_dict",
@@ -230,7 +230,7 @@ fn a_stream_that_ends_early_says_what_is_missing() {
 
 /// Every response that was read can be sent back, with a result for each call, to a strict server.
 #[test]
-fn every_response_can_be_sent_back() {
+fn converts_every_response_to_a_request() {
     let mut sent = 0;
     for stream in recorded() {
         let Ok(read) = read(stream.dialect, [&*stream.bytes]) else {
@@ -311,7 +311,7 @@ fn chat_read(stream: &str) -> Result<chat::Response, StreamError> {
 }
 
 #[test]
-fn text_reasoning_and_usage_of_a_chat_are_kept() {
+fn keeps_text_reasoning_and_usage_of_a_chat() {
     let stream = chat_deltas(
         &[
             json!({ "role": "assistant", "content": "" }),
@@ -341,7 +341,7 @@ fn text_reasoning_and_usage_of_a_chat_are_kept() {
 
 /// Irregular pieces of calls from servers of Chat Completions.
 #[test]
-fn calls_of_odd_chats_are_told_apart() {
+fn distinguishes_calls_of_unusual_chats() {
     let call = |id: &str, name: &str, arguments: &str| {
         let function = json!({ "name": name, "arguments": arguments });
         json!({ "id": id, "type": "function", "function": function })
@@ -440,7 +440,7 @@ fn calls_of_odd_chats_are_told_apart() {
 }
 
 #[test]
-fn a_call_that_was_cut_off_leaves_the_message() {
+fn message_omits_a_truncated_call() {
     let cut = chat_read(&chat_stream(&["{\"a\": [1, 2"], "length")).unwrap();
     assert!(cut.is_cut_off() && cut.calls.is_empty());
     assert_eq!(cut.message, json!({ "role": "assistant", "content": "" }));
@@ -455,7 +455,7 @@ fn a_call_that_was_cut_off_leaves_the_message() {
 }
 
 #[test]
-fn errors_in_streams_are_errors() {
+fn reports_errors_in_streams() {
     let chat = "data: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n";
     let error = chat_read(chat).unwrap_err();
     assert_eq!(
@@ -482,7 +482,7 @@ fn errors_in_streams_are_errors() {
 
 /// A body and its stream are equal responses.
 #[test]
-fn whole_bodies_are_split_like_streams() {
+fn reads_complete_bodies_like_streams() {
     let streamed = chat_read(&chat_stream(&["{\"a\": 1}"], "tool_calls")).unwrap();
     let choice = json!({ "index": 0, "message": streamed.message, "finish_reason": "tool_calls" });
     let body = json!({ "id": "c", "model": "m", "choices": [choice], "usage": { "total_tokens": 7 } });

@@ -7,7 +7,7 @@ use tests::random::Random;
 use tool_runtime::repair::stream::Dialect;
 use tool_runtime::repair::{FormatFixing, TargetTools, repair};
 
-use super::heard::events;
+use super::client_events::events;
 use super::sent::send_whole;
 
 /// Pieces of arguments that look like complete arguments.
@@ -17,7 +17,7 @@ const MISLEADING: [&str; 16] = [
 ];
 
 #[test]
-fn what_is_json_as_a_whole_leaves_as_it_came() {
+fn keeps_valid_arguments_unchanged() {
     let mut random = Random::new(11);
     for round in 0..rounds() {
         let arguments = json!({"k": value(&mut random, 0), "l": value(&mut random, 0)}).to_string();
@@ -35,7 +35,7 @@ fn what_is_json_as_a_whole_leaves_as_it_came() {
 }
 
 #[test]
-fn what_is_not_json_leaves_as_it_came_or_repaired_as_a_whole() {
+fn sends_invalid_arguments_unchanged_or_completely_repaired() {
     let mut random = Random::new(12);
     let mut repaired = 0;
     for round in 0..rounds() {
@@ -50,11 +50,11 @@ fn what_is_not_json_leaves_as_it_came_or_repaired_as_a_whole() {
                 .clone(),
             ..FormatFixing::default()
         };
-        let heard = together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
-        repaired += usize::from(heard != arguments);
+        let received = together(&send_whole(dialect, &fixing, stream.as_bytes()).bytes);
+        repaired += usize::from(received != arguments);
         assert!(
-            heard == arguments || heard == repair(&arguments).text,
-            "round {round}, {:?}: {arguments}\nbecame {heard}\nin\n{stream}",
+            received == arguments || received == repair(&arguments).text,
+            "round {round}, {:?}: {arguments}\nbecame {received}\nin\n{stream}",
             fixing.target_tools
         );
     }

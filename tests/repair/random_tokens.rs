@@ -2,7 +2,7 @@
 
 use tests::random::Random;
 
-use crate::spelt::document;
+use crate::json_spellings::document;
 
 /// Generates any text.
 pub fn any(random: &mut Random) -> String {

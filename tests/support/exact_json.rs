@@ -1,111 +1,111 @@
-//! An exact parser of JSON texts, which keeps order, duplicate keys, texts of numbers and lone surrogates. Two texts have equal trees only
+//! An exact parser of JSON texts, which keeps order, duplicate keys, texts of numbers and lone surrogates. Two texts have equal values only
 //! if they contain the same information. The parser is strict, and independent of the tested one.
 
 /// A value with its exact text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tree {
+pub enum JsonValue {
     Null,
     Bool(bool),
     /// Text of the number.
     Number(String),
     /// UTF-16, since JSON can contain unpaired surrogates.
-    Text(Vec<u16>),
-    List(Vec<Tree>),
+    String(Vec<u16>),
+    Array(Vec<JsonValue>),
     /// Fields in order, with duplicate keys.
-    Map(Vec<(Vec<u16>, Tree)>),
+    Object(Vec<(Vec<u16>, JsonValue)>),
 }
 
-impl Tree {
-    pub fn text(text: &str) -> Self {
-        Self::Text(text.encode_utf16().collect())
+impl JsonValue {
+    pub fn string(text: &str) -> Self {
+        Self::String(text.encode_utf16().collect())
     }
 
     pub fn number(text: &str) -> Self {
         Self::Number(text.to_owned())
     }
 
-    pub fn map<const N: usize>(entries: [(&str, Self); N]) -> Self {
+    pub fn object<const N: usize>(entries: [(&str, Self); N]) -> Self {
         let entries = entries.map(|(key, value)| (key.encode_utf16().collect(), value));
-        Self::Map(entries.into())
+        Self::Object(entries.into())
     }
 }
 
 /// Parses a text; `None` if it is not JSON (RFC 8259).
-pub fn read_json(text: &str) -> Option<Tree> {
-    let mut reader = Reader { rest: text };
-    let tree = reader.value()?;
-    reader.space();
-    reader.rest.is_empty().then_some(tree)
+pub fn parse_json(text: &str) -> Option<JsonValue> {
+    let mut parser = Parser { rest: text };
+    let value = parser.value()?;
+    parser.space();
+    parser.rest.is_empty().then_some(value)
 }
 
-struct Reader<'a> {
+struct Parser<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     fn space(&mut self) {
         self.rest = self.rest.trim_start_matches([' ', '\n', '\r', '\t']);
     }
 
     /// Consumes the character if it is next after white space.
-    fn takes(&mut self, character: char) -> bool {
+    fn consume(&mut self, character: char) -> bool {
         self.space();
         let rest = self.rest.strip_prefix(character);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    fn value(&mut self) -> Option<Tree> {
-        for (word, tree) in [
-            ("null", Tree::Null),
-            ("true", Tree::Bool(true)),
-            ("false", Tree::Bool(false)),
+    fn value(&mut self) -> Option<JsonValue> {
+        for (word, value) in [
+            ("null", JsonValue::Null),
+            ("true", JsonValue::Bool(true)),
+            ("false", JsonValue::Bool(false)),
         ] {
             self.space();
             if let Some(rest) = self.rest.strip_prefix(word) {
                 self.rest = rest;
-                return Some(tree);
+                return Some(value);
             }
         }
-        if self.takes('"') {
-            self.string().map(Tree::Text)
-        } else if self.takes('[') {
-            self.list()
-        } else if self.takes('{') {
-            self.map()
+        if self.consume('"') {
+            self.string().map(JsonValue::String)
+        } else if self.consume('[') {
+            self.array()
+        } else if self.consume('{') {
+            self.object()
         } else {
             self.number()
         }
     }
 
-    fn list(&mut self) -> Option<Tree> {
+    fn array(&mut self) -> Option<JsonValue> {
         let mut items = Vec::new();
-        if self.takes(']') {
-            return Some(Tree::List(items));
+        if self.consume(']') {
+            return Some(JsonValue::Array(items));
         }
         loop {
             items.push(self.value()?);
-            if self.takes(']') {
-                return Some(Tree::List(items));
+            if self.consume(']') {
+                return Some(JsonValue::Array(items));
             }
-            self.takes(',').then_some(())?;
+            self.consume(',').then_some(())?;
         }
     }
 
-    fn map(&mut self) -> Option<Tree> {
+    fn object(&mut self) -> Option<JsonValue> {
         let mut entries = Vec::new();
-        if self.takes('}') {
-            return Some(Tree::Map(entries));
+        if self.consume('}') {
+            return Some(JsonValue::Object(entries));
         }
         loop {
-            self.takes('"').then_some(())?;
+            self.consume('"').then_some(())?;
             let key = self.string()?;
-            self.takes(':').then_some(())?;
+            self.consume(':').then_some(())?;
             entries.push((key, self.value()?));
-            if self.takes('}') {
-                return Some(Tree::Map(entries));
+            if self.consume('}') {
+                return Some(JsonValue::Object(entries));
             }
-            self.takes(',').then_some(())?;
+            self.consume(',').then_some(())?;
         }
     }
 
@@ -142,13 +142,13 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Option<Tree> {
+    fn number(&mut self) -> Option<JsonValue> {
         let end = self
             .rest
             .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
         let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
-        is_number(text).then(|| Tree::number(text))
+        is_number(text).then(|| JsonValue::number(text))
     }
 }
 
@@ -171,7 +171,7 @@ pub fn is_number(text: &str) -> bool {
 }
 
 #[test]
-fn the_judge_reads_what_serde_json_reads() {
+fn accepts_the_texts_that_serde_json_accepts() {
     for text in [
         "{}",
         " [ ] ",
@@ -201,7 +201,7 @@ fn the_judge_reads_what_serde_json_reads() {
         "\u{a0}1",
     ] {
         let other = serde_json::from_str::<serde_json::Value>(text).is_ok();
-        assert_eq!(read_json(text).is_some(), other, "{text}");
+        assert_eq!(parse_json(text).is_some(), other, "{text}");
     }
-    assert_eq!(read_json(r#""\ud83d\ude00""#), Some(Tree::text("😀")));
+    assert_eq!(parse_json(r#""\ud83d\ude00""#), Some(JsonValue::string("😀")));
 }

@@ -8,7 +8,7 @@ use tests::random::Random;
 use tool_runtime::repair::stream::Dialect;
 use tool_runtime::repair::{FormatFixing, repair};
 
-use super::heard::events;
+use super::client_events::events;
 use super::sent::send_whole;
 
 const ARGUMENTS: [&str; 9] = [
@@ -32,7 +32,7 @@ struct Made {
 }
 
 #[test]
-fn what_comes_for_one_index_never_leaves_for_another() {
+fn arguments_of_an_index_are_never_sent_for_another() {
     let mut random = Random::new(13);
     let rounds = if std::env::var_os("REPAIR_LONG").is_some() {
         100_000
@@ -50,15 +50,15 @@ fn what_comes_for_one_index_never_leaves_for_another() {
         let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         for fixing in [FormatFixing::default(), FormatFixing::for_every_tool()] {
             let sent = send_whole(dialect, &fixing, stream.as_bytes());
-            let heard = by_index(&sent.bytes);
+            let received = by_index(&sent.bytes);
             for (index, call) in made.iter().enumerate() {
                 let target = call.tool == "TodoWrite" || fixing == FormatFixing::for_every_tool();
-                let heard = heard.get(&index).map(String::as_str).unwrap_or_default();
+                let received = received.get(&index).map(String::as_str).unwrap_or_default();
                 let whole = repair(call.arguments).text;
-                repaired += usize::from(heard != call.arguments);
+                repaired += usize::from(received != call.arguments);
                 assert!(
-                    heard == call.arguments || (target && heard == whole),
-                    "round {round}, {:?}, {index}: {}\nbecame {heard}\nin\n{stream}",
+                    received == call.arguments || (target && received == whole),
+                    "round {round}, {:?}, {index}: {}\nbecame {received}\nin\n{stream}",
                     fixing.target_tools,
                     call.arguments
                 );
@@ -150,7 +150,7 @@ fn anthropic(made: &mut [Made], random: &mut Random) -> Vec<Value> {
 }
 
 fn by_index(stream: &[u8]) -> BTreeMap<usize, String> {
-    let mut heard: BTreeMap<usize, String> = BTreeMap::new();
+    let mut received: BTreeMap<usize, String> = BTreeMap::new();
     for event in events(stream) {
         let call = &event["choices"][0]["delta"]["tool_calls"][0];
         for (index, piece) in [
@@ -158,12 +158,12 @@ fn by_index(stream: &[u8]) -> BTreeMap<usize, String> {
             (&event["index"], &event["delta"]["partial_json"]),
         ] {
             if let (Some(index), Some(piece)) = (index.as_u64(), piece.as_str()) {
-                heard
+                received
                     .entry(usize::try_from(index).unwrap())
                     .or_default()
                     .push_str(piece);
             }
         }
     }
-    heard
+    received
 }
