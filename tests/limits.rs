@@ -129,7 +129,7 @@ fn garbled(random: &mut Random, text: &str) -> Vec<u8> {
 /// Maximum stack for any arguments, in KiB, as stated in SECURITY.md.
 const STACK: usize = if cfg!(debug_assertions) { 1024 } else { 512 };
 
-/// Schemas and values of the allowed depth, and deeper ones, in every form of recursion.
+/// Schemas and values of the allowed depth, and deeper values, in every form of recursion.
 #[test]
 fn recursive_schemas_do_not_overflow_the_stack() {
     on_a_stack_of(STACK, || {
@@ -373,7 +373,7 @@ fn wrapped_values_count_as_depth() {
     }
 }
 
-/// The values in a JSON string count as depth, wherever the string is.
+/// The values in a JSON string count as depth, at any position of the string.
 #[test]
 fn decoded_strings_count_as_depth() {
     let registry = registry(&json!({ "type": "object", "properties": {
@@ -399,7 +399,7 @@ fn decoded_strings_count_as_depth() {
     }
 }
 
-/// A list of strings cannot contain lists, so such a text is one item, whatever its depth.
+/// A list of strings cannot contain lists, so a text of any depth is one item.
 #[test]
 fn deep_text_is_an_item_of_a_list_of_strings() {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
@@ -809,7 +809,7 @@ fn enum_values_take_linear_time() {
 /// Builds arguments of a size.
 type Shape = fn(usize) -> String;
 
-/// Number of parts in the smaller arguments. Unoptimized code takes the resolution of the clock for an eighth of them.
+/// Number of parts in the smaller arguments. Unoptimized code takes the resolution of the clock for an eighth of the calls.
 const SIZE: usize = if cfg!(debug_assertions) { 250 } else { 2_000 };
 
 fn items(count: usize, item: &str) -> String {

@@ -1,4 +1,5 @@
-//! Keywords that are enforced after coercion. They never influence a coercion, and each has a message with the expected value.
+//! Keywords that are enforced after coercion. Assertions never influence a coercion, and each assertion has a message with the expected
+//! value.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::{self, POLICIES};

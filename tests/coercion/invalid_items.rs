@@ -1,4 +1,4 @@
-//! Invalid items of lists and sets. Each is an error at its original index.
+//! Invalid items of lists and sets. Each invalid item is an error at its original index.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Texts that mean a missing value, and errors that say whether a value is optional.
+//! Texts that mean a missing value, and errors that state whether a value is optional.
 
 use serde_json::{Value, json};
 use tests::dynamic_tool::POLICIES;

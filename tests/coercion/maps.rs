@@ -16,7 +16,7 @@ enum Colour {
     DarkGreen,
 }
 
-/// Not `Serialize`, so that schemars cannot write it as a default.
+/// Type without `Serialize`, so that schemars cannot write it as a default.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
 struct Settings {
     /// Depth of the value.
@@ -262,7 +262,7 @@ struct Span {
     to: u8,
 }
 
-/// A type whose part serde reads as a whole or not at all.
+/// A type with a part that serde reads completely or ignores.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Window {

@@ -48,7 +48,7 @@ pub struct Variants {
 
 impl Variants {
     pub fn new(table: &Table, policy: Policy) -> Self {
-        // The schemas in the table are those of the types, with marks, such as for the type of an integer.
+        // The schemas in the table are the types' schemas with marks, such as the mark for the type of an integer.
         let registry = ToolRegistry::new().with_policy(policy).with_marks_in_schemas();
         let (mut dynamic, mut nested) = (registry.clone(), registry);
         for (name, schema) in &table.schemas {

@@ -83,7 +83,7 @@ fn formats(definition: &ToolDefinition) -> [(&'static str, Value); 7] {
     ]
 }
 
-/// Writes the tool with its omitted parts, or the reason why there is none.
+/// Writes the tool with its omitted parts, or the reason why the tool cannot be written.
 fn strict(converted: Result<StrictTool, NotStrict>) -> Value {
     match converted {
         Ok(strict) => {

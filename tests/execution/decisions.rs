@@ -269,7 +269,7 @@ async fn numbers_that_are_equal_as_values_only_are_asked_about() {
 #[tokio::test]
 async fn rules_have_the_name_that_the_model_calls() {
     let user = User::default();
-    // Both names count: the name in the layers of the nested registry, and the name in the request.
+    // A call has two names: the name in the layers of the nested registry, and the name in the request.
     for rule in [
         (|request: &PermissionRequest| AllowRule::for_tool(&request.call.name)) as fn(&_) -> AllowRule,
         PermissionRequest::rule_for_tool,

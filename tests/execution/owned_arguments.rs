@@ -1,4 +1,4 @@
-//! Owned arguments: valid values are moved out of them, and issues equal those of borrowed arguments.
+//! Owned arguments: valid values are moved out of them, and their issues equal the issues of borrowed arguments.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};

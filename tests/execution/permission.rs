@@ -1,4 +1,4 @@
-//! `Permission`: the asked calls, the effects of decisions, and the time that they take.
+//! Layer `Permission`: the calls that need a decision, the effects of decisions, and the time that decisions take.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -227,7 +227,7 @@ impl Serialize for Slow {
     }
 }
 
-/// Otherwise a function that holds one value and asks for another would wait for a writer that waits for the function.
+/// Otherwise a function that holds one value and requests another would wait for a writer that waits for the function.
 #[test]
 fn values_can_be_read_while_others_are_written() {
     let values = SessionValues::new();

@@ -12,7 +12,7 @@ use tool_runtime::{Context, ToolCall};
 use crate::calls::{PanicsInDrop, brewing};
 use crate::rows::{learnt_from, row};
 
-/// At most 8 calls run at once, and 8 calls wait for each other. Waiting calls have neither a task nor a future.
+/// At most 8 calls run at once, and 8 calls wait for each other. Waiting calls have no task and no future.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls() {
     let row = row("batches::ten_thousand_calls");
@@ -51,7 +51,7 @@ async fn ten_thousand_calls() {
     row.model_reads::<&str>([]);
 }
 
-/// The registry cannot know which call is meant, so each call is run and answered, in order.
+/// The registry cannot determine the intended call, so each call is run and answered, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn duplicate_id() {
     let row = row("batches::duplicate_id");

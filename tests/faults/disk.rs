@@ -170,7 +170,7 @@ async fn missing_directory() {
     assert_eq!(everything_in(&directory), [directory.join("s"), file]);
 }
 
-/// Another process removes files while contents are written. Each call returns either a pointer to a complete file or its result.
+/// A concurrent process removes files while contents are written. Each call returns either a pointer to a complete file or its result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn directory_is_removed_during_writes() {
     let row = row("disk::directory_is_removed_during_writes");

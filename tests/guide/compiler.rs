@@ -42,7 +42,7 @@ fn cargo_expand_prints_the_output_of_the_macro() {
     );
 }
 
-/// Expands a program like `cargo expand`, but without cargo: the libraries are those of this test's build.
+/// Expands a program like `cargo expand`, but without cargo: the libraries come from this test's build.
 fn expand() -> String {
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
     let mut failure = format!("no tool_runtime in {}", libraries.display());

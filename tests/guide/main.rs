@@ -1,4 +1,5 @@
-//! The guide: links between its chapters, and the expansions in chapter 12, compared with the macro and the compiler.
+//! Tests of the guide: links between its chapters, and the expansions in chapter 12, compared with the macro and the
+//! compiler.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

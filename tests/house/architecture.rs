@@ -8,7 +8,7 @@ use crate::tokens;
 const DOCUMENT: &str = "ARCHITECTURE.md";
 const LONGEST: usize = 140;
 
-/// Questions that newcomers ask first. Each is the first cell of a row with an item.
+/// Most frequent questions of newcomers. Each question is the first cell of a row with an item.
 const QUESTIONS: [&str; 16] = [
     "a number in quotes becomes an integer",
     "a panic is caught",

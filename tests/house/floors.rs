@@ -1,13 +1,13 @@
 //! Floors: the `mod` lines of a file list dependencies first, and a module uses only modules that are declared before it.
 //!
-//! Only imports and paths are checked. Not checked are methods of a type whose `impl` blocks are in several files, trait objects, and
-//! expansions of macros.
+//! Only imports and paths are checked. Methods of a type whose `impl` blocks are in several files, trait objects, and expansions of macros
+//! are not checked.
 
 use crate::sources::{CRATES, Module, shown};
 use crate::tokens::{self, Reference};
 
 /// Folders with files that call each other, because their functions are mutually recursive: a list has items that are unions of objects.
-/// The `mod.rs` of each says so. The order of their `mod` lines has no meaning.
+/// The `mod.rs` of each folder states this. The order of their `mod` lines has no meaning.
 const MUTUALLY_RECURSIVE: [&str; 1] = ["tool-runtime/src/arguments/coerce/mod.rs"];
 
 #[test]

@@ -19,7 +19,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
     // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
-    // A connection's task alone counts, in its service and in its stream.
+    // Only a connection's task counts, in its service and in its stream.
     ("tool-gateway/src/serve/client_stream.rs", &["AtomicUsize"]),
     // One map, changed in one step. The wait for the last request makes tokio's `Notified` before it looks at their number.
     (
@@ -31,7 +31,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/access/byte_budget.rs",
         &["Mutex", "MutexGuard"],
     ),
-    // The reservation of one body, which its task alone uses.
+    // Reservation of one body, which only its task uses.
     ("tool-gateway/src/server/admit/request_body.rs", &["Mutex"]),
     // Slots of a tokio semaphore.
     ("tool-gateway/src/off_worker.rs", &["Semaphore"]),

@@ -59,7 +59,7 @@ fn functions_are_short() {
     for file in written() {
         let text = read(&file);
         let Ok(parsed) = text.parse() else {
-            continue; // a case of the macro's tests that is meant not to parse
+            continue; // a case of the macro's tests that intentionally does not parse
         };
         let lines: Vec<&str> = text.lines().collect();
         for function in tokens::functions(&parsed) {

@@ -143,7 +143,7 @@ fn depth(value: &Value) -> usize {
     1 + children(value).map(depth).max().unwrap_or(0)
 }
 
-/// Returns whether a condition holds for a value or a part of it.
+/// Returns whether a condition holds for a value or for one of its parts.
 fn anywhere(value: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
     holds(value) || children(value).any(|inner| anywhere(inner, holds))
 }

@@ -1,4 +1,4 @@
-//! `Policy::Strict`, compared with other implementations of JSON Schema: the crate `jsonschema` on random schemas, with the feature of
+//! Comparison of `Policy::Strict` with other implementations of JSON Schema: the crate `jsonschema` on random schemas, with the feature of
 //! that name, and the official suite.
 
 mod unchanged;

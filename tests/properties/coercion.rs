@@ -130,7 +130,7 @@ fn lenient_accepts_all_lossless_values_with_equal_results() {
 #[test]
 fn stricter_policies_accept_less_with_the_same_result() {
     let mut seen = 0;
-    // Without unions: if the stricter policy rejects one alternative, the other is no longer ambiguous.
+    // This holds without unions: if the stricter policy rejects one alternative, the other is no longer ambiguous.
     each(5, Kinds { unions: false }, |random, schema, tool| {
         let value = instances::object(random, schema);
         // `Strict` treats another spelling of a name as unknown, and accepts its value unread.

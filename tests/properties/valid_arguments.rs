@@ -1,4 +1,4 @@
-//! Valid arguments are unchanged, whatever the policy. The crate `jsonschema` tells which arguments are valid.
+//! Valid arguments are unchanged under every policy. The crate `jsonschema` decides which arguments are valid.
 
 use serde_json::Value;
 use tests::dynamic_tool::POLICIES;

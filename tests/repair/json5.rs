@@ -43,7 +43,7 @@ fn json5_is_repaired_as_by_its_reference_or_unchanged() {
     judged.are_read(JSON5_READ);
 }
 
-/// Minimum share of repaired texts, slightly below the current share, so that refusals alone do not pass.
+/// Minimum share of repaired texts, slightly below the current share, so that a repair that rejects every text fails.
 const JSON5_READ: f64 = 0.95;
 
 /// Returns a folder whose `node_modules` has `json5`. Returns `None`, with a message, if there is none.

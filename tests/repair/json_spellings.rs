@@ -93,7 +93,7 @@ fn number(random: &mut Random, text: &mut String) {
     }
 }
 
-/// Generates at least this many digits, and fewer than `more` additional ones.
+/// Generates at least this many digits, and fewer than `more` additional digits.
 fn digits(random: &mut Random, least: usize, more: usize, text: &mut String) {
     for _ in 0..least + random.below(more) {
         text.push_str(&random.below(10).to_string());

@@ -98,7 +98,7 @@ fn escaped(text: &str, quote: char) -> Vec<usize> {
     places
 }
 
-/// Removes one of these characters anywhere. Returns the position, too, or `None` if the text has none.
+/// Removes one of these characters anywhere. Returns the position, too; `None` for a text without such a position.
 pub fn without_one(text: &str, characters: &[u8], random: &mut Random) -> Option<(String, usize)> {
     let places: Vec<usize> = text
         .bytes()

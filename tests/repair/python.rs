@@ -69,7 +69,7 @@ fn literal_parser_agrees_with_python() {
     }
 }
 
-/// Minimum share of repaired literals, slightly below the current share, so that refusals alone do not pass.
+/// Minimum share of repaired literals, slightly below the current share, so that a repair that rejects every literal fails.
 const PRETTY_READ: f64 = 0.85;
 const LITERALS_READ: f64 = 0.95;
 const SLIPS_READ: f64 = 0.8;

@@ -261,7 +261,7 @@ fn raw_quotes(quote: char, values: fn(&mut Random) -> JsonValue) -> impl FnMut(&
     }
 }
 
-/// Returns whether a string splits into several strings without escapes: `', '` contains two empty ones.
+/// Returns whether a string splits into several strings without escapes: `', '` contains two empty strings.
 pub fn is_more_than_one(meant: &JsonValue, quote: char) -> bool {
     match meant {
         JsonValue::String(units) => {

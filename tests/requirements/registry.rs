@@ -1,4 +1,4 @@
-//! The registry: registration, lookup, and execution of handlers.
+//! Registry: registration, lookup, and execution of handlers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -19,7 +19,7 @@ pub fn check(sample: &Sample, before: &Reading, after: &Reading) -> Result<(), S
         });
     }
     if let Some(error) = &after.error {
-        // Interleaved calls of a chat cannot be read with strict tools, whatever their arguments.
+        // Interleaved calls of a chat cannot be read with strict tools, for any arguments.
         let mixed = sample.plan.mixed && way == "chat_strict";
         let unreadable = mixed || sample.calls.iter().any(|call| call.meant.is_none());
         return ensure(unreadable && before.error.is_some(), || {
@@ -71,7 +71,7 @@ fn done_calls_are_final(sample: &Sample, after: &Reading) -> Result<(), String> 
     Ok(())
 }
 
-/// Returns whether the arguments, as text or parsed, are the expected ones with the intended value.
+/// Returns whether the arguments, as text or parsed, are the expected arguments with the intended value.
 fn matches(read_call: &ReadCall, expected: &str, meant: Option<&Value>) -> bool {
     let text = read_call.arguments.as_deref().is_none_or(|text| text == expected);
     let read: Option<Value> = serde_json::from_str(expected).ok();

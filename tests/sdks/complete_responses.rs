@@ -1,5 +1,5 @@
-//! The runtime's own readers, compared with the official SDKs: a reader returns for the original stream what an SDK returns for the
-//! repaired stream.
+//! Comparison of the runtime's own readers with the official SDKs: a reader returns for the original stream the message that an SDK returns
+//! for the repaired stream.
 
 use serde_json::Value;
 use tool_runtime::ToolCall;

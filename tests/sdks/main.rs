@@ -80,7 +80,7 @@ fn read_repaired_streams(sdk: &Sdk) {
     );
 }
 
-/// Tests every kind of arguments in every dialect: alone, after and before another call, and interleaved with it.
+/// Tests every kind of arguments in every dialect: without another call, after and before another call, and interleaved with another call.
 fn every_plan() -> Vec<Sample> {
     let mut random = Random::new(30);
     let mut streams = Vec::new();

@@ -195,7 +195,7 @@ fn sdk_reads_the_written_messages() {
         let outcome = block_on(registry.call(ToolCall::new("1", name, input)));
         results.insert(name.to_owned(), mcp::result(&outcome.result).unwrap());
     }
-    // The result of a failed tool has no value, whatever its schema.
+    // The result of a failed tool has no value, for any schema.
     let mut failing = tools[0].clone();
     failing["name"] = "failing".into();
     tools.push(failing);

@@ -1,4 +1,4 @@
-//! [`AttemptLimit`]: asks the model to stop after repeated failures of a tool.
+//! [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -12,13 +12,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 /// A layer that counts the consecutive failed attempts of a tool: calls with invalid arguments, and calls that failed
-/// with [`ToolError::retry`](tool_runtime::ToolError::retry). At the limit, a note below the result asks the model to
-/// stop and report the problem, and a warning goes to [`tracing`]. The call itself is not stopped. Any other outcome
-/// resets the count.
+/// with [`ToolError::retry`](tool_runtime::ToolError::retry). At the limit, a note after the result asks the model to
+/// stop and report the problem, and a warning is logged with [`tracing`]. The call itself is not stopped. Any other
+/// outcome resets the count.
 ///
-/// Attempts are counted by [session](tool_runtime::Context::session) and by the tool's name for the model;
-/// calls without a session share one count. If there are more than 10,000 sessions, the one with the oldest failed
-/// attempt is dropped.
+/// Attempts are counted by [session](tool_runtime::Context::session) and by the tool's name for the model; calls
+/// without a session share one count. Above 10,000 sessions, the session with the oldest failed attempt is dropped.
 ///
 /// ```
 /// use tool_builtins::AttemptLimit;
@@ -99,7 +98,7 @@ struct Session {
 }
 
 impl Attempts {
-    /// Counts a failed attempt, and returns the number of consecutive ones.
+    /// Counts a failed attempt, and returns the number of consecutive failures.
     fn count(&mut self, session: &str, tool: &str, failed: bool) -> u32 {
         if !failed {
             self.succeed(session, tool);

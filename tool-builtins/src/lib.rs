@@ -3,7 +3,7 @@
 //! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example for writing tools.
 //! - [`offload`]: moves long results to files and leaves a pointer; as a function, as a tool, or around every call.
 //!   `ReadOffloaded` reads the files.
-//! - [`AttemptLimit`], a layer: asks the model to stop after repeated failures of a tool.
+//! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```
 //! use tool_builtins::offload::{OffloadLayer, OffloadOptions};

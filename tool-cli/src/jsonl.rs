@@ -67,7 +67,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Reads the next line that is not blank. All answers are flushed before a wait for input.
+    /// Reads the next line that is not blank. Answers are flushed before a wait for input.
     fn next(&mut self, line: &mut Vec<u8>, answers: &mut Answers) -> Result<bool, Failure> {
         loop {
             if !self.input.buffer().contains(&b'\n') {

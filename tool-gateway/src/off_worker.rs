@@ -63,7 +63,8 @@ impl Default for LargeRequests {
 }
 
 impl LargeRequests {
-    /// Runs a future about a text of this size: a large one on a thread that serves nothing else, as many at once as there are processors.
+    /// Runs a future that processes a text of this size. A large text is processed on a separate thread, with as many of these threads as
+    /// processors.
     ///
     /// A panic of the future is one of the caller.
     pub(crate) async fn run<F>(&self, bytes: usize, work: F) -> F::Output

@@ -1,7 +1,7 @@
 //! [`SelfWakes`]: hides the wakes that a future causes within its own poll from the future's task.
 //!
 //! The task of a connection both reads and consumes the body of a request, so its reader wakes the task that is already running. After such
-//! a wake, the runtime wakes another thread, which finds nothing to do; that costs more than the poll itself.
+//! a wake, the runtime wakes another thread, which has no work; the wake costs more than the poll.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,4 @@
-//! [`WrappedBody`]: a body inside another body. This module has the only implementation of `http_body::Body` in this crate.
+//! [`WrappedBody`]: a body inside another body. The crate has no other implementation of `http_body::Body`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

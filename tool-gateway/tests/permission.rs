@@ -151,7 +151,7 @@ async fn denies_the_call_if_the_client_did_not_declare_the_tool() {
     );
 }
 
-/// The client has answered the message, so no call of it can become external.
+/// The client has answered the message, so none of its calls can become external.
 #[tokio::test]
 async fn denies_a_deferred_call() {
     let script = SCRIPT.replace("look", "ask").replace("toolu_ask", "toolu_look");

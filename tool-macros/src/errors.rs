@@ -40,14 +40,14 @@ impl Errors {
         }
     }
 
-    /// Returns the number of errors so far.
+    /// Returns the number of recorded errors.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().as_ref().map_or(0, |collected| {
             collected.messages.len() + collected.left_to_rustc.len()
         })
     }
 
-    /// Returns whether there are no errors so far.
+    /// Returns whether no error was recorded.
     pub(crate) fn is_empty(&self) -> bool {
         self.count() == 0
     }

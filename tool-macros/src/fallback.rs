@@ -1,5 +1,4 @@
-//! Expands a rejected tool: emits the function and a stub, so that its mistakes cause no further errors, and editors
-//! still know the names.
+//! Expands a rejected tool to the function and a stub, so that its mistakes cause no further errors, and editors find the names.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};

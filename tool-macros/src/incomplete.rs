@@ -1,6 +1,5 @@
-//! Parses an incomplete function, as an editor passes it while the user types. As much of the signature as possible
-//! is parsed, so that the rest of the crate still knows the function. rustc reports the syntax error before it
-//! expands any macro.
+//! Parses an incomplete function, as an editor passes it while the user types. As much of the signature as possible is
+//! parsed, so that the rest of the crate can use the function.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote};

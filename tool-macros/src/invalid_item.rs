@@ -15,7 +15,7 @@ pub(crate) enum ItemKind {
     Function(Box<Function>),
     /// Another item, with its keyword.
     Other(Ident),
-    /// Not the start of an item.
+    /// Tokens that do not start an item.
     Unknown,
 }
 

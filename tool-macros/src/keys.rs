@@ -99,7 +99,7 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Parses the entries of an attribute and passes each to `take`; a mistake in one entry does not hide others. Returns
-/// whether a rejected entry may be meant as the description.
+/// whether a rejected entry may be a description without its key.
 pub(crate) fn parse_entries<K: Key>(
     input: ParseStream<'_>,
     errors: &Errors,

@@ -1,7 +1,7 @@
 //! Checks a literal `pattern` for common errors in regular expressions.
 //!
-//! Registration parses the whole pattern, and also rejects every pattern that is rejected here. Only registration
-//! knows whether `\p{…}` is supported, which depends on a feature of the runtime.
+//! Registration parses the whole pattern, and also rejects every pattern that is rejected here. Registration checks
+//! whether `\p{…}` is supported, which depends on a feature of the runtime.
 
 use std::str::Chars;
 

@@ -87,7 +87,7 @@ pub(crate) fn alternative(written: &str, of: &str) -> Option<&'static str> {
         .map(|(.., advice)| *advice)
 }
 
-/// Returns the known key that was probably meant.
+/// Returns the known key that is most similar.
 pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let synonym = SYNONYMS
         .iter()
@@ -96,7 +96,7 @@ pub(crate) fn closest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(word) = synonym {
         return Some(word);
     }
-    // A prefix: the key may be incomplete.
+    // A prefix counts, since the key may be incomplete.
     let is_prefix = |word: &&&str| written.len() >= 3 && word.starts_with(written);
     if let Some(word) = known.iter().find(is_prefix) {
         return Some(word);

@@ -1,4 +1,4 @@
-//! `#[tool]`: attr → raw → validate → expand.
+//! Attribute `#[tool]`: attr → raw → validate → expand.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! `#[tools]`: the same steps as `#[tool]`, for the methods of a type.
+//! Attribute `#[tools]`, with the steps of `#[tool]` for the methods of a type.
 
 use std::collections::HashSet;
 
@@ -161,7 +161,8 @@ fn other_item(item: &mut Item, errors: &Errors) {
     }
 }
 
-/// Reports macro calls in a block without a tool: they were probably meant to expand to tools, but are expanded later.
+/// Reports macro calls in a block without a tool: probably the author expects tools from them, but they are expanded
+/// later.
 fn report_macro_calls(block: &mut ImplBlock, errors: &Errors) {
     for item in &mut block.items {
         if let Item::Other(_, other) = item

@@ -76,7 +76,7 @@ impl From<Tool> for Parts {
     }
 }
 
-/// Validates a raw tool; `errors` are its errors so far.
+/// Validates a raw tool; `errors` has its earlier errors.
 pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Rejected>> {
     if let Some(span) = async_trait_span(&tool) {
         errors.at(
@@ -190,7 +190,7 @@ fn param(raw: RawParam, errors: &Errors) -> Option<Param> {
     })
 }
 
-/// Returns the output of a tool; `None` for an invalid output, and for a function that is neither `async` nor blocking.
+/// Returns the output of a tool; `None` for an invalid output, and for a function without `async` and `blocking`.
 fn output(tool: &RawTool, errors: &Errors) -> Option<Output> {
     let sig = &tool.function.sig;
     if sig.asyncness.is_none() && tool.blocking.is_none() {

@@ -1,8 +1,8 @@
 //! Equality of JSON texts by value: numbers by their amount, strings by their characters, objects in any order of
 //! their keys.
 //!
-//! Equal values get equal numbers, innermost first. Nothing recurses, and apart from sorting keys the time is linear.
-//! A hash of each value would be shorter, but different values can have equal hashes.
+//! Equal values get equal numbers, innermost first. The comparison is not recursive, and takes linear time except for
+//! the sorting of keys. A hash of each value would be shorter, but different values can have equal hashes.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// Numbers of all values so far and of the text itself; computed for the first copy with another spelling.
+    /// Numbers of all earlier values and of the text itself; computed for the first copy with another spelling.
     numbered: Option<(Values, usize)>,
 }
 
@@ -43,7 +43,7 @@ impl Original {
     }
 }
 
-/// All values so far, with their numbers.
+/// Earlier values, with their numbers.
 #[derive(Debug, Default)]
 struct Values(HashMap<Value, usize>);
 

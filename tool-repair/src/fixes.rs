@@ -5,7 +5,7 @@ use std::{error, fmt, slice};
 
 use crate::limits::TOO_DEEP;
 
-/// A change: its kind, its offset and a message.
+/// Change with its kind, its offset and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -185,7 +185,7 @@ impl error::Error for Reason {}
 /// Declares [`FixCode`] with the text and the message of each code.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $message:literal;)+) => {
-        /// Kinds of changes. Their texts are API.
+        /// Kinds of changes. The texts of codes are API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum FixCode {

@@ -22,8 +22,8 @@ pub struct FormatFixing {
     pub enabled: bool,
     /// Tools whose arguments are repaired. Calls of other tools pass unchanged.
     pub target_tools: TargetTools,
-    /// Whether the result of a repair is validated as JSON before it is sent. If off, the repair's record says that
-    /// it was not validated.
+    /// Whether the result of a repair is validated as JSON before it is sent. Without validation, the repair's record
+    /// states that the result was not validated.
     pub strict_validation: bool,
     /// Treatment of a call that cannot be repaired. If on, the original arguments are sent; if off, the stream ends
     /// with an error in its own form.
@@ -46,7 +46,7 @@ impl Default for FormatFixing {
 }
 
 impl FormatFixing {
-    /// Returns the defaults for every tool: the arguments of any call are repaired, whatever its name.
+    /// Returns the defaults for every tool: the arguments of any call are repaired.
     ///
     /// ```
     /// use tool_repair::{FormatFixing, TargetTools};
@@ -68,7 +68,7 @@ impl FormatFixing {
 /// Deserialized from a list of names, from a list that contains `"*"`, or from `"*"` alone; serialized as a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetTools {
-    /// Every tool, whatever its name.
+    /// Every tool.
     All,
     /// The tools with exactly these names.
     Named(Vec<String>),

@@ -1,7 +1,7 @@
 //! Repairs text that is almost JSON, if no guess is needed: a whole text, or the pieces of a model's stream.
 //!
-//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces
-//! of any size and passes valid JSON on at once. Neither has knowledge of tools.
+//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces of any size and passes
+//! valid JSON on at once. The repair has no knowledge of tools.
 //!
 //! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`.
 //!

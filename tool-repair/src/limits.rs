@@ -23,10 +23,10 @@ pub struct Limits {
     /// backslashes and control characters. A longer text is refused if its repair depends on dropped bytes. Defaults
     /// to 1 MiB.
     pub sent: usize,
-    /// Maximum number of bytes of white space that are held after a comma or a closing quote, which can no longer be
-    /// changed after more. Defaults to 1,024.
+    /// Maximum number of bytes of white space that are held after a comma or a closing quote. After more white space,
+    /// the comma or quote cannot be changed. Defaults to 1,024.
     pub space: usize,
-    /// Maximum number of held bytes of a number; a longer number can no longer be changed. Defaults to 64.
+    /// Maximum number of held bytes of a number. A longer number cannot be changed. Defaults to 64.
     pub number: usize,
 }
 

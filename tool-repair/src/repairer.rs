@@ -23,7 +23,7 @@ pub enum Status {
     Valid,
     /// The text was not JSON, and the result is.
     Repaired,
-    /// The text ended before its value, without an error so far. The result is unchanged: half a call must not be executed.
+    /// The text ended before its value, without an earlier error. The result is unchanged: half a call must not be executed.
     Truncated,
     /// The text could not be read without guessing. The result is unchanged.
     Refused,
@@ -322,7 +322,7 @@ impl Repairer {
         !matches!(self.state, RepairState::Scanning(_))
     }
 
-    /// Returns whether the text so far is JSON, and a complete object or list.
+    /// Returns whether the received text is JSON, and a complete object or list.
     #[cfg(feature = "stream")]
     pub(super) fn closed(&self) -> bool {
         matches!(&self.state, RepairState::Scanning(scanner) if scanner.closed())
@@ -451,7 +451,7 @@ fn continues_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Resul
 }
 
 impl Deviation {
-    /// Returns the reason why a text can no longer be repaired, if a limit was exceeded.
+    /// Returns the exceeded limit as the reason why a text cannot be repaired.
     fn too_late(&self, received: usize, limits: Limits) -> Option<Reason> {
         if let Some(limit) = self.over_limit {
             return Some(Reason::new(self.found, limit));

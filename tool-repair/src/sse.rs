@@ -49,7 +49,7 @@ pub struct SseDecoder {
     kind: FrameKind,
     /// Whether the previous line ended in a carriage return only.
     bare_return: bool,
-    /// Whether the current frame exceeds the limit, and a part of it was already returned.
+    /// Whether the current frame exceeds the limit, and a part of the frame was already returned.
     oversized: bool,
     begun: bool,
     finished: bool,
@@ -211,7 +211,7 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the current frame up to `end`: all of it, its last part, or an earlier part.
+    /// Returns the current frame up to `end`: the complete frame, its last part, or an earlier part.
     fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
         let complete = last && !self.oversized && end - self.start <= self.limit;
         if self.kind == FrameKind::Unknown {
@@ -254,7 +254,7 @@ impl Default for SseDecoder {
     }
 }
 
-/// An event. Its fields are parsed on demand.
+/// An event. The fields of the event are parsed on demand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     raw: &'a [u8],

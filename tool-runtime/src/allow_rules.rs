@@ -28,7 +28,7 @@ pub struct AllowRule {
     pub tool: String,
     /// Arguments after coercion, with the defaults of missing arguments. A call is allowed if all of its arguments
     /// equal the rule's. `None` allows every call.
-    // Required: a rule without its arguments would allow every call.
+    // The arguments are required: a rule without arguments would allow every call.
     #[serde(deserialize_with = "Option::deserialize")]
     pub arguments: Option<Map<String, Value>>,
 }

@@ -1,4 +1,4 @@
-//! Permission: a layer that asks before a call (`can_use_tool`).
+//! Layer that asks for permission before a call (`can_use_tool`).
 //!
 //! [`Permission::by_hints`] allows tools that only read, and asks about all others:
 //!
@@ -57,12 +57,12 @@ use crate::wire::definition::{Hints, ToolDefinition};
 use crate::wire::issue::Issue;
 use crate::wire::result::{Failure, ToolOutcome};
 
-/// A layer that asks before a call; see the [module](self).
+/// Layer that asks for permission before a call; see the [module](self).
 ///
-/// The time of a decision counts neither against the tool's timeout nor against the deadline of the call's
-/// [context](Context); cancelling the call stops the decision. Calls of one turn are decided concurrently. Calls of
-/// unknown tools and calls with invalid arguments are passed on without a decision: the registry rejects them. If the
-/// `decide` function panics, the call is not passed on.
+/// The time of a decision does not count for the tool's timeout and for the deadline of the call's [context](Context).
+/// Cancelling the call stops the decision. Calls of one turn are decided concurrently. Calls of unknown tools and calls
+/// with invalid arguments are passed on without a decision: the registry rejects them. If the `decide` function panics,
+/// the call is not passed on.
 ///
 /// The decision is about the call as this layer receives it. Layers that change calls belong outside, so add them
 /// later. A layer with a time limit that includes decisions belongs outside, too.
@@ -252,7 +252,7 @@ impl RulesOfSession<'_> {
     /// Adds a rule. If that fails, the next call is asked about, too.
     fn add(&self, mut rule: AllowRule) {
         let context = &self.call.context;
-        // The name that the layers of a nested registry know.
+        // Name in the layers of a nested registry.
         if rule.tool == self.call.name {
             self.call.qualified_name().clone_into(&mut rule.tool);
         }
@@ -307,7 +307,7 @@ async fn until_notified<T>(
     mut decision: Pin<&mut impl Future<Output = T>>,
     mut rule_added: Pin<&mut Notified<'_>>,
 ) -> Option<T> {
-    // The rule is polled first: a decision that is still queued must not ask.
+    // The rule is polled first: a decision that is still queued must not start.
     poll_fn(|cx| match rule_added.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(None),
         Poll::Pending => decision.as_mut().poll(cx).map(Some),
@@ -331,8 +331,8 @@ impl fmt::Debug for Permission {
 pub enum Decision {
     /// The call is passed on.
     Allow,
-    /// The call is passed on with these arguments, which replace all original arguments. They are coerced and
-    /// validated like any others. A [note](ToolOutcome::notes) after the result lists the changes for the model.
+    /// The call is passed on with these arguments, which replace all original arguments. Edited arguments are coerced
+    /// and validated like all others. A [note](ToolOutcome::notes) after the result lists the changes for the model.
     AllowWith(Map<String, Value>),
     /// The call is passed on, and the rule allows later calls of the session without asking: use
     /// [`PermissionRequest::rule_for_tool`] or [`rule_for_call`](PermissionRequest::rule_for_call). The session keeps
@@ -346,8 +346,8 @@ pub enum Decision {
     AllowAlways(AllowRule),
     /// The call fails with [`Failure::Denied`], and the model reads this text.
     Deny(String),
-    /// The call fails with [`Failure::Interrupted`], and the model reads that approval is needed. For decisions that
-    /// take longer than a call can wait: the host sees the failure, asks, and repeats the call.
+    /// The call fails with [`Failure::Interrupted`], and the model reads that approval is needed. Decisions that take
+    /// longer than a call can wait are possible: the host receives the failure, asks the user, and repeats the call.
     Interrupt,
 }
 
@@ -355,7 +355,7 @@ pub enum Decision {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PermissionRequest {
-    /// The call, with the arguments that the function would receive; it has no errors.
+    /// Valid call, with the arguments that the function would receive.
     pub call: ToolCallRequest,
     /// The context of the call, with its session.
     pub context: Context,

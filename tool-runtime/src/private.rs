@@ -14,7 +14,7 @@ pub use crate::tool::declaration::Declaration;
 pub use crate::tool::output::convert::{Output, Respond};
 pub use crate::tool::tool_trait::{DeclaredTool, OneToolsBlockPerType, Tool, WithOutputSchema};
 
-// Not used by the output, but part of signatures that the output uses.
+// The output does not name these items, but they are part of signatures that the output uses.
 pub use crate::host::state::States;
 pub use crate::host::{Host, HostError};
 pub use crate::param::constraints::{AsJson, HasLength, Limits, Numeric, StringType, ToJson};

@@ -1,4 +1,4 @@
-//! `#[tool]`, from annotated functions to what a registry makes of them.
+//! Registration of annotated functions: definitions and calls of their tools.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

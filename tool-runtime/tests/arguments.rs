@@ -144,7 +144,7 @@ async fn coerces_text_and_values_for_typed_and_dynamic_tools() {
     }
 }
 
-/// Columns: the input, the value that the function receives, the warnings.
+/// Columns of a case: the input, the value that the function receives, the warnings.
 fn rows() -> Vec<(Value, Value, Vec<&'static str>)> {
     vec![
         (json!({}), json!({ "defaulted": 7 }), vec![]),
@@ -203,7 +203,7 @@ async fn reports_all_errors_at_once() {
         "unknown_parameter /zzz",
     ];
     assert_eq!(call(&registry, "echo", sent.clone()).await.1, expected);
-    // Only the type knows what an address is.
+    // Only the type defines valid addresses.
     expected.remove(2);
     assert_eq!(call(&registry, "dynamic", sent).await.1, expected);
     let refused = call(&registry, "echo", json!({ "address": "nowhere" })).await.1;

@@ -1,4 +1,4 @@
-//! Arguments that conform to the schema as they are skip coercion: what is read is the same without that fast path.
+//! Arguments that conform to the schema skip coercion: their values are equal with and without the fast path.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -244,7 +244,7 @@ enum Kind {
     Of(u8),
 }
 
-/// Tells what is left.
+/// Returns the parsed values.
 #[tool]
 async fn lenient(
     /// A kind.

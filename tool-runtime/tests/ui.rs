@@ -1,19 +1,19 @@
-//! Mistakes, and what the compiler says about each: exactly one error, under the smallest guilty token.
+//! Mistakes and the compiler's message about each mistake: exactly one error, under the smallest faulty token.
 //!
 //! The comparison compiles all libraries again and each case after them, so it runs with `UI_TESTS=1` only, and with `TRYBUILD` set. The
-//! texts are those of one compiler, [`COMPILER`]; with another, the comparison is ignored, and says so. With `UI_TESTS=required` it fails
-//! instead: where that compiler is there on purpose. Then the cases are built, too: `cargo build` evaluates constants that `cargo check`
-//! does not, which must not add an error.
+//! texts are the output of one compiler, [`COMPILER`]; with another compiler, the comparison is skipped with a message. With
+//! `UI_TESTS=required` it fails instead: where that compiler is there on purpose. Then the cases are built, too: `cargo build` evaluates
+//! constants that `cargo check` does not, which must not add an error.
 //!
 //! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
-//! value and the `await`. A text of ours, `on_unimplemented` at a trait that stands for `Send`, would take their place. The advice
-//! is a comment after the bound: rustc shows that line.
+//! value and the `await`. A custom text, `on_unimplemented` at a trait that represents `Send`, would replace them. The advice is a comment
+//! after the bound: rustc shows that line.
 //!
-//! Exceptions: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since
-//! nothing tells the macro where the function stands; a tool written twice gets three. E0119 (`impl_block/two_blocks.rs`) takes no
-//! words of ours, but it shows the name of the trait.
+//! Exceptions: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since the macro has no
+//! information about the block; a duplicate tool gets three. E0119 (`impl_block/two_blocks.rs`) takes no words of ours, but it shows the
+//! name of the trait.
 //!
-//! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations anew.
+//! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations again.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -32,7 +32,7 @@ const COMPILER: &str = "rustc 1.95.";
 fn rejected_code_has_the_expected_messages() {
     let is_set = |name| std::env::var_os(name).is_some();
     if !is_set("UI_TESTS") && !is_set("TRYBUILD") {
-        // Straight to stderr: the harness hides what a passing test prints.
+        // The output goes directly to stderr, since the harness hides the output of a passing test.
         let ignored = "\nIGNORED: the compile-fail suite; set UI_TESTS=1 to run it\n";
         std::io::stderr().write_all(ignored.as_bytes()).unwrap();
         return;
@@ -41,7 +41,7 @@ fn rejected_code_has_the_expected_messages() {
     let version = Command::new(rustc).arg("--version").output().unwrap().stdout;
     let version = String::from_utf8(version).unwrap();
     if !version.starts_with(COMPILER) {
-        // Straight to stderr: the harness hides what a passing test prints.
+        // The output goes directly to stderr, since the harness hides the output of a passing test.
         let ignored = format!(
             "\nIGNORED: the compile-fail suite, whose texts are those of {COMPILER}x; this is {version}\n"
         );
@@ -120,7 +120,7 @@ fn one_mistake_gives_one_message() {
     assert!(cases >= 300, "only {cases} cases");
 }
 
-/// Every case has its expectation; without one, `trybuild` would only ask to write it.
+/// Every case has its expectation. Without an expectation, `trybuild` would only request to write it.
 #[test]
 fn every_case_has_its_expectation() {
     for path in files("rs") {
@@ -151,7 +151,7 @@ fn messages_follow_the_style_of_rustc() {
     for path in expectations() {
         for message in messages(&path) {
             let first = message.lines().next().unwrap_or_default();
-            // Those of rustc have a code.
+            // The errors of rustc have a code.
             let Some(text) = first.strip_prefix("error: ") else {
                 continue;
             };
@@ -163,7 +163,7 @@ fn messages_follow_the_style_of_rustc() {
     assert!(ours >= 150, "only {ours}");
 }
 
-/// The part of the source that an error's first carets stand under.
+/// Part of the source under an error's first carets.
 fn pointed_at(message: &str) -> Option<String> {
     let mut source = "";
     for line in message.lines() {

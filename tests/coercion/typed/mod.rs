@@ -63,7 +63,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::ToolRegistry;
 
-/// Registers all of them.
+/// Registers all typed tools.
 pub fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let families = [

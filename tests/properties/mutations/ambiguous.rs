@@ -1,4 +1,4 @@
-//! Variants of loose spellings with several readings or none. These are rejected at their path, without a guess.
+//! Variants of loose spellings with several readings or none. Ambiguous values are rejected at their path, without a guess.
 
 use serde_json::{Map, Value};
 use tests::dynamic_tool::prepare;
@@ -166,7 +166,7 @@ impl Spoiler<'_> {
         format!("{{{}}}", written.join(","))
     }
 
-    /// Adds two keys in similar spellings, neither of them the declared one. Does nothing if a name has only one other spelling.
+    /// Adds two keys in spellings that are similar to the declared key. Does nothing if a name has only one other spelling.
     fn twins(&mut self, name: &str, value: &Value) -> Vec<String> {
         let [kebab, bare] = [name.replace('_', "-"), name.replace('_', "")];
         if kebab == name || self.random.one_in(3) {
@@ -200,7 +200,7 @@ fn wrong(kind: &Kind, need: Option<Need>) -> Vec<(&'static str, Code)> {
             .iter()
             .map(|sent| (*sent, Code::UnsupportedObjectLiteral))
             .collect(),
-        // A value that is not a list may be meant as the only item of a list of lists.
+        // A value that is not a list may be the only item of a list of lists.
         Kind::List(_) if need.is_none() => return Vec::new(),
         Kind::List(item) => match &**item {
             Kind::List(_) | Kind::Pair(_) => LISTS_FOR_LISTS_OF_LISTS

@@ -1,5 +1,5 @@
-//! Rust types of every form, each as a parameter. Readings with and without the fast path are equal, and strict readings equal those of
-//! serde alone.
+//! Rust types of every form, each as a parameter. Values with and without the fast path are equal, and strict values equal the values of
+//! serde.
 //!
 //! `PROPERTIES_LONG=1` tests many more texts.
 
@@ -39,7 +39,7 @@ fn random_type_count() -> usize {
     3 * texts()
 }
 
-/// Texts for each of them.
+/// Texts for each type.
 const TEXTS: usize = 20;
 
 /// Arguments for a probe; one value in so many is not as it should be.

@@ -1,4 +1,5 @@
-//! A tool with one parameter, and the ways to read a text for it: with the fast path, without it, and with serde alone.
+//! Tool with one parameter, and three readings of a text for it: with the fast path, without the fast path, and with
+//! serde only.
 
 use std::fmt::Debug;
 
@@ -17,7 +18,7 @@ pub struct Probe {
     plain: Box<Plain>,
 }
 
-/// Reads a text with serde alone. Returns the value in its `Debug` form.
+/// Reads a text only with serde. Returns the value in its `Debug` form.
 type Plain = dyn Fn(&str) -> Result<String, String>;
 
 /// Result of reading a text.
@@ -96,7 +97,7 @@ impl Probe {
         }
     }
 
-    /// Reads a text with serde alone.
+    /// Reads a text only with serde.
     pub fn plain(&self, text: &str) -> Result<String, String> {
         (self.plain)(text)
     }

@@ -1,4 +1,4 @@
-//! `Policy::Strict` reads values like serde alone, except where its rules differ intentionally.
+//! Comparison of `Policy::Strict` with serde: values are equal, except where the rules differ intentionally.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ fn is_beyond_serde(probe: &Probe, text: &str) -> bool {
         "by_boolean" | "switches" => !text.is_ascii(),
         // For a string with escapes, `serde_json` has only a temporary copy. The tree can lend its own string.
         "borrowing" | "borrowings" | "borrowing_struct" => text.contains('\\'),
-        // The type asks for a string and accepts a number. `serde_json` follows the request, the tree follows the input.
+        // The type requests a string and accepts a number. `serde_json` follows the request, the tree follows the input.
         "hinted" => true,
         _ => false,
     }

@@ -244,7 +244,7 @@ impl<'a> Writer<'a> {
         self.between("{", &members, "}")
     }
 
-    /// Writes the entries of a map with different keys, or rarely with equal ones.
+    /// Writes the entries of a map with different keys, or rarely with equal keys.
     fn entries(
         &mut self,
         members: &mut Vec<String>,
@@ -308,7 +308,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Merges the properties of both schemas; other keywords come from the later one.
+/// Merges the properties of two schemas; other keywords come from the later schema.
 fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
     for (keyword, value) in part {
         match (whole.get_mut(&keyword), value) {

@@ -281,7 +281,7 @@ fn coerced_values_are_read_as_the_first_matching_variant() {
     );
 }
 
-/// Without the keys that are removed for one variant, the value would match an earlier variant, which does not know all other keys.
+/// Without the keys that are removed for one variant, the value would match an earlier variant, to which some other keys are unknown.
 #[test]
 fn dropped_keys_are_warned_of_or_ambiguous() {
     assert_read(

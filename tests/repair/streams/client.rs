@@ -23,14 +23,14 @@ pub struct Call {
     pub in_pieces: bool,
     legacy: bool,
     stopped: bool,
-    /// All arguments are those in the announcement of a Responses item, complete and valid JSON.
+    /// All arguments are equal to the arguments in the announcement of a Responses item, complete and valid JSON.
     announced: bool,
     /// Whether the stream reported during this call that its output was cut off.
     pub cut: bool,
 }
 
 impl Call {
-    /// Returns the arguments that the client executes, which are the last ones.
+    /// Returns the arguments that the client executes, which are the last arguments.
     pub fn last(&self) -> &str {
         self.copies.last().unwrap_or(&self.arguments)
     }

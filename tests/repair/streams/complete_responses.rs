@@ -125,7 +125,7 @@ fn mutated_streams_do_not_depend_on_the_pieces() {
     assert!(read_whole > 50 && errors > 50, "{read_whole} {errors}");
 }
 
-/// The stream of a call never becomes another call: all arguments are read, or there is an error, or the text is one that no tool accepts.
+/// The stream of a call never becomes another call: all arguments are read, or there is an error, or no tool accepts the text.
 #[test]
 fn never_splits_a_call_into_two() {
     let mut random = Random::new(16);

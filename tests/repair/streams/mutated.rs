@@ -78,7 +78,7 @@ fn client_receives_the_original_arguments_without_a_repair() {
     assert!(unrepaired > 100);
 }
 
-/// Returns whether a call was treated as complete and sent, possibly repaired, before the rest of it arrived.
+/// Returns whether a call was treated as complete and sent, possibly repaired, before its rest arrived.
 fn left_early(record: &RepairRecord) -> bool {
     let reason = record.reason.as_ref();
     reason.is_some_and(|reason| reason.message.starts_with("more arguments arrived"))

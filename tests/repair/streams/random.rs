@@ -74,7 +74,7 @@ fn expectation(made: &Made) -> String {
 }
 
 /// Expected calls of a chat. A call that ends like a complete object or list when a piece of another call arrives is treated as complete,
-/// as in clients; later pieces for it stay unchanged. This is checked when bytes are held, and again after twice as many bytes.
+/// as in clients; later pieces for it stay unchanged. The limit is checked when bytes are held, and again after twice as many bytes.
 fn chat_expectations(made: &[Made], stream: &str) -> Vec<String> {
     let mut expectations: Vec<String> = made.iter().map(expectation).collect();
     let mut came = vec![String::new(); made.len()];
@@ -220,7 +220,7 @@ fn event(value: &Value, random: &mut Random) -> String {
     format!("{ping}{name}data: {text}{end}{end}")
 }
 
-/// Encodes JSON in ASCII, so that a character may be two escapes, which can be cut apart.
+/// Encodes JSON in ASCII, so that a character may be two escapes, which a cut can separate.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! The message: only the content is replaced.
+//! Message of an offloaded result, of which only the content is replaced.
 
 use serde_json::{Value, json};
 use tool_builtins::offload::{MemoryWriter, OffloadOptions, offload_to_files};

@@ -1,4 +1,4 @@
-//! `TodoWrite`: accepted lists, results, and messages about invalid lists.
+//! Tool `TodoWrite`: accepted lists, results, and messages about invalid lists.
 
 use serde_json::{Value, json};
 use tool_runtime::testing::run_in;

@@ -78,7 +78,7 @@ mod tests {
     use super::super::reader::{FilePart, Reading};
     use super::*;
 
-    /// Returns a few bytes at a time, whatever the limit.
+    /// Returns a few bytes at a time, for any limit.
     struct Slow(Vec<u8>, usize);
 
     impl FileReader for Slow {

@@ -1,7 +1,7 @@
 //! Path of an offloaded content: always `<outputDir>/<sessionId>/<tool_use_id>.md`.
 //!
-//! R-OFF-21: the directory from the caller is trusted. The ids come from a model's API and become file names: an id
-//! that is not a plain name would choose the path.
+//! R-OFF-21: the directory from the caller is trusted. The ids come from a model's API and become file names: without
+//! this check, an id could choose the path.
 
 use std::path::{Path, PathBuf};
 

@@ -71,7 +71,7 @@ pub enum OffloadError {
     /// The `tool_result` has no id, which is the file's name.
     #[error("missing `tool_use_id` of the `tool_result` block; expected a string")]
     NoToolUseId,
-    /// The content is neither a string nor a list of blocks.
+    /// Content that is neither a string nor a list of blocks.
     #[error("invalid content of the result {tool_use_id:?}; expected a string or an array of content blocks")]
     NoContent {
         /// Id of the result.
@@ -156,7 +156,7 @@ pub(super) async fn put(
     }
 }
 
-/// Writes a content, keeping earlier ones with the same id, and returns the pointer.
+/// Writes a content without overwriting earlier contents with an equal id, and returns the pointer.
 pub(super) async fn put_beside(
     content: &str,
     tool_use_id: &str,

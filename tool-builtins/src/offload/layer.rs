@@ -27,17 +27,17 @@ use super::writer::{FileWriter, Writer};
 /// Files are in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options applies to calls without a session.
 ///
-/// If a content cannot be written, the result is returned unchanged, and a warning goes to [`tracing`]. This includes
-/// panics of the writer, and a writer that has not returned by the call's deadline or cancellation. Without a
-/// deadline the writer's time is not limited.
+/// A failed write leaves the result unchanged, and a warning is logged with [`tracing`]. A panic of the writer is a
+/// failed write, and so is a write that does not end before the call's deadline or cancellation. Without a deadline the
+/// writer's time is not limited.
 ///
 /// **No file is overwritten**: a file has the name of its `tool_use_id`, and a later result with the same id in the
 /// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first file. Some
 /// servers repeat ids in every turn. [`overwriting`](Self::overwriting) changes this.
 ///
 /// The model reads a file with [`read_offloaded`](super::read_offloaded()), if the registry has that tool, or with
-/// another tool. Never offloaded are results of `ReadOffloaded`, whatever its prefix, results of the tools in
-/// [`excluding`](Self::excluding), and results of calls with [`WithoutOffload`].
+/// another tool. Results of `ReadOffloaded` under any prefix, results of the tools in [`excluding`](Self::excluding),
+/// and results of calls with [`WithoutOffload`] are never offloaded.
 ///
 /// ```
 /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};

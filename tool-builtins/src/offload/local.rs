@@ -128,7 +128,7 @@ fn new_file(access: Access) -> OpenOptions {
 const TEMPORARY_START: &str = ".offload-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Returns whether a name belongs to a temporary file, of a running process or of one that has ended.
+/// Returns whether a name belongs to a temporary file of any process, running or ended.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_START) && name.ends_with(TEMPORARY_END)
 }
@@ -154,7 +154,7 @@ impl Temporary {
     fn create(directory: &Path, access: Access) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
-            // Short, whatever the id's length; results end in `.md`, so no result has this name.
+            // The name is short for any id; results end in `.md`, so no result has this name.
             let path = directory.join(format!(
                 "{TEMPORARY_START}{}-{number}{TEMPORARY_END}",
                 std::process::id()
@@ -189,7 +189,7 @@ impl Temporary {
         match link(&self.path, file) {
             Ok(()) => return Ok(true),
             Err(error) if is_taken(&error) => return Ok(false),
-            // Some disks have no links; the error differs between systems.
+            // Some disks have no links; their error depends on the system.
             Err(_) => {}
         }
         // Empty until the rename below replaces it.

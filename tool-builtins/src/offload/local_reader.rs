@@ -9,7 +9,7 @@ use super::threads::{ThreadError, on_thread};
 
 /// Reads the files of a [`LocalWriter`](super::LocalWriter). Needs a tokio runtime.
 ///
-/// Symbolic links are not followed, neither for a file nor for a session's directory.
+/// Symbolic links are never followed, as file or as directory of a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalReader;
 

@@ -8,9 +8,9 @@ use super::file_path;
 use super::local::is_temporary;
 
 /// Removes the files of a session below the output directory, including temporary files of processes that have ended,
-/// and then the session's directory. Blocks: call it in `tokio::task::spawn_blocking`.
+/// and then the session's directory. The function blocks, so call it in `tokio::task::spawn_blocking`.
 ///
-/// Links are not followed. Files that offloading did not write are kept, and the error says that the directory is not
+/// Links are not followed. Files that offloading did not write are kept, and the error states that the directory is not
 /// empty.
 ///
 /// ```

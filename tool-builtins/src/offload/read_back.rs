@@ -1,4 +1,4 @@
-//! `ReadOffloaded`: reads and searches offloaded results of the session, for the model.
+//! Tool `ReadOffloaded`, with which the model reads and searches offloaded results of the session.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Searches a file in windows, so that neither its size nor the pattern determines the time.
+//! Searches a file in windows, so that the time does not depend on the size or on the pattern.
 //!
 //! A single search takes time linear in the text and in the pattern, and both are limited. The total time of all
 //! searches is not limited in this way, so a time limit ends the search, and the result states the offset at which to
@@ -139,7 +139,7 @@ impl Search {
         }
     }
 
-    /// Skips at most `characters`, and returns the number of skipped ones.
+    /// Skips at most `characters`, and returns the number of skipped characters.
     fn skip(&mut self, characters: u64) -> u64 {
         let rest = self.text.get(self.from..).unwrap_or_default();
         let wanted = usize::try_from(characters).unwrap_or(usize::MAX);
@@ -186,8 +186,8 @@ impl Search {
                 continue;
             };
             let (start, end) = (found.start(), found.end());
-            // An empty match directly after another match is part of it, as in `Regex::find_iter`: `.*` matches a
-            // line once.
+            // An empty match directly after another match belongs to that match, as in `Regex::find_iter`: `.*` matches
+            // a line once.
             if start == end && start == self.from && self.last_end == Some(self.from_offset) {
                 let after = ceil(&self.text, end + 1);
                 if after > self.text.len() {
@@ -225,7 +225,7 @@ impl Search {
         self.time = self.time.saturating_sub(began.elapsed());
     }
 
-    /// Removes text that the search no longer needs.
+    /// Removes text that the search has finished.
     fn forget(&mut self) {
         let start = floor(&self.text, self.from.saturating_sub(LOOKBACK));
         self.text.drain(..start);

@@ -1,4 +1,4 @@
-//! `check --jsonl`: checks recorded calls against their schemas.
+//! Command `check --jsonl`, which checks recorded calls against their schemas.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

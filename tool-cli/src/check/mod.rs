@@ -1,4 +1,4 @@
-//! `check`: checks recorded calls against their schemas.
+//! Command `check`, which checks recorded calls against their schemas.
 
 // A module uses only modules that are declared before it.
 mod captured_warnings;

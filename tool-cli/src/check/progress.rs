@@ -26,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// Reports the number of lines and bytes read so far.
+    /// Reports the number of read lines and bytes.
     pub(crate) fn step(&mut self, lines: usize, bytes: u64) {
         self.steps = self.steps.wrapping_add(1);
         // Most inputs end before the first message, and to read the clock costs as much as to check a short line.

@@ -1,4 +1,4 @@
-//! `repair --jsonl`: repairs many texts, one in each line.
+//! Command `repair --jsonl`, which repairs many texts, one in each line.
 
 use std::collections::BTreeMap;
 

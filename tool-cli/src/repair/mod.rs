@@ -1,4 +1,4 @@
-//! `repair`: repairs one text, texts in JSON lines, or the calls in a stream.
+//! Command `repair`, which repairs one text, texts in JSON lines, or the calls in a stream.
 
 // A module uses only modules that are declared before it.
 mod line_column;

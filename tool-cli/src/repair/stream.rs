@@ -1,4 +1,4 @@
-//! `repair --sse`: repairs the tool calls of a stream.
+//! Command `repair --sse`, which repairs the tool calls of a stream.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read as _, Write as _};

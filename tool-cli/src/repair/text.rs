@@ -1,4 +1,4 @@
-//! `repair`: repairs one text.
+//! Command `repair` for one text.
 
 use std::io::{self, Write as _};
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::server::body::idle::{IdleTimeout, IdleTimer};
 
-/// A connection that fails if a client takes too long to send the head of a request, or reads nothing of a response.
+/// Connection that fails if a client takes too long to send the head of a request, or does not read a response.
 ///
 /// hyper limits the time between requests. hyper's timer for a head would also start at the end of the previous request.
 pub(super) struct ClientStream<S> {
@@ -25,7 +25,7 @@ pub(super) struct ClientStream<S> {
     write_timer: IdleTimer,
 }
 
-/// Number of the ends of heads and of the beginnings of responses: odd while a request is read.
+/// Number of ends of heads plus number of beginnings of responses; the number is odd while a request is read.
 #[derive(Debug, Default)]
 pub(super) struct Heads(AtomicUsize);
 

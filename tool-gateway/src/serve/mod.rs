@@ -188,8 +188,8 @@ impl Started {
     }
 }
 
-/// Serves until a signal. Then no more requests are admitted, and running ones have some time to end. The listener stays open for that time,
-/// so that a load balancer reads 503. A second signal ends the program at once.
+/// Serves until a signal. After the signal, requests are no longer admitted, and running requests have some time to end. The listener stays
+/// open for that time, so that a load balancer reads 503. A second signal ends the program at once.
 async fn serve_until_stopped(
     listener: TcpListener,
     router: Router,

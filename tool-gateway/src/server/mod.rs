@@ -1,4 +1,4 @@
-//! The server: passes bytes between client, upstream and tools. Decisions are made in `turn` and `session`. Requests enter in `http`.
+//! Server that passes bytes between client, upstream and tools. Decisions are made in `turn` and `session`. Requests enter in `http`.
 
 mod observe;
 pub(crate) mod access;

@@ -3,7 +3,7 @@
 //! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
 //! one text block. The arguments of calls stay whole: a null there is a value.
 //!
-//! It is written from the text of the values, field by field: a value of many small ones takes no memory for them.
+//! The form is written directly from the text, field by field, so that a value with many small parts needs no memory for the parts.
 
 use std::borrow::Cow;
 

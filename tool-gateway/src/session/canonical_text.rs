@@ -101,7 +101,7 @@ impl CanonicalText {
             self.push(b"\"");
             return;
         }
-        // The same escapes as those of RFC 8785. A text has a form in JSON.
+        // RFC 8785 has equal escapes. A text has a form in JSON.
         let json = serde_json::to_string(text).unwrap_or_default();
         self.push(json.as_bytes());
     }

@@ -139,7 +139,7 @@ impl ChainKey {
         Digest(*hasher.finalize().as_bytes())
     }
 
-    /// Computes the digest of a label and of a canonical form, which is written once more if it is long.
+    /// Computes the digest of a label and of a canonical form. A long form is written a second time, for the digest.
     pub(crate) fn canonical(&self, label: &[u8], write: impl Fn(&mut CanonicalText)) -> Digest {
         let mut text = CanonicalText::default();
         write(&mut text);
@@ -359,7 +359,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
     Groups { groups, begun }
 }
 
-/// Computes the digests of the chain with exact texts, after each group. These are the points in records of version 5, and parts of the
+/// Computes the digests of the chain with exact texts, after each group. Records of version 5 have these points, which are also part of the
 /// identities of requests.
 pub(crate) fn exact_chain(
     key: &ChainKey,

@@ -326,7 +326,7 @@ mod tests {
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         open().unwrap();
-        // Also a dangling link, whose target would be created.
+        // A dangling link is an error, too, since its target would be created.
         let target = root.join("target.redb");
         fs::rename(&path, &target).unwrap();
         symlink(&target, &path).unwrap();

@@ -463,7 +463,8 @@ impl Tables {
 
     /// Removes a turn of the client with the most turns or bytes, except the turn that was just saved. Returns whether a turn was removed.
     ///
-    /// If a client has the most bytes only because of that turn, it displaces others only while they are above the limit without this turn.
+    /// Limits the removal for a turn that gives its client the most bytes: turns of other clients are removed only until the limit holds
+    /// without this turn.
     fn remove_from_largest(&mut self, cap: Cap, is_over_without: bool, saved: &SessionId) -> bool {
         let ranks = match cap {
             Cap::Turns => &self.by_turns,

@@ -1,4 +1,4 @@
-//! Sessions: the conversations to which requests belong, and the transcripts that the model saw.
+//! Conversations to which requests belong, and transcripts that the model received.
 //!
 //! Names in the requirements (document 004 of `docs/requirements.md`) and in this crate:
 //!

@@ -218,7 +218,7 @@ pub(crate) struct Origin {
 pub(crate) struct Call {
     /// Id from the upstream.
     pub(crate) id: String,
-    /// Id that the client knows. Equal to `id` for internal calls.
+    /// Id of a call that the client knows. Equal to `id` for internal calls.
     pub(crate) visible_id: String,
     pub(crate) name: String,
     /// Arguments as JSON text.

@@ -150,7 +150,7 @@ pub struct Progress {
 pub struct StoreSize {
     /// Number of turns.
     pub turns: usize,
-    /// Size in bytes: an estimate in memory, or the size of the file.
+    /// Size in bytes: an estimate for a store in memory, or the size of the file.
     pub bytes: u64,
 }
 

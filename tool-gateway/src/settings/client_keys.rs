@@ -191,8 +191,8 @@ impl KeyTable {
     }
 }
 
-/// Returns whether a client can send this text as its key: the text must be a valid header value that neither HTTP nor [`credential`]
-/// changes.
+/// Returns whether a client can send this text as its key: the text must be a valid header value that HTTP and [`credential`] leave
+/// unchanged.
 fn can_be_sent(key: &str) -> bool {
     key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
 }

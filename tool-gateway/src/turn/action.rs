@@ -13,7 +13,8 @@ pub(crate) enum Action {
     Send(Sent),
     /// Run these internal calls concurrently. The index identifies a call.
     Run(Vec<(usize, Call)>),
-    /// Request the next message from the upstream. These messages of all rounds so far follow the messages of the request.
+    /// Request the next message from the upstream. The messages are appended to the messages of the request, and include all earlier
+    /// rounds.
     Ask(Vec<TrueMessage>),
     /// Store the turn, before any other action.
     Record(Answer),

@@ -83,7 +83,7 @@ pub(super) struct Complete {
 }
 
 impl Incoming {
-    /// Handles the start of the message: its usage so far, and fields that the end of a message may also have.
+    /// Handles the start of the message, which has the first usage and fields that the end of a message may repeat.
     pub(super) fn start(&mut self, message: &Object<'_>) {
         self.add_usage(message.get("usage"));
         let is_set = |name| message.get(name).filter(|value| *value != "null");

@@ -42,7 +42,7 @@ pub struct Ownership {
 
 impl Ownership {
     /// Makes a tool internal if the client declares it without a schema or with the gateway's schema, and external if the client declares
-    /// another schema. This rule is the default.
+    /// another schema. The default is this rule.
     pub fn by_schema() -> Self {
         Self::default()
     }

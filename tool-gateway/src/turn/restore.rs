@@ -1,4 +1,4 @@
-//! The true transcript: the earlier messages of a request as the upstream saw them, followed by the new messages.
+//! True transcript: the earlier messages of a request in the upstream's form, followed by the new messages.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -145,7 +145,7 @@ pub(crate) fn restore(
 enum GroupForm<'t> {
     /// The messages that the upstream saw in place of the group.
     Replaced(&'t Turn),
-    /// One message with the results of all calls of a suspended turn.
+    /// Message with the results of all calls of a suspended turn.
     Results(&'t Turn),
     AsSent,
 }
@@ -165,7 +165,7 @@ impl<'t> GroupForm<'t> {
     }
 }
 
-/// Messages that are restored so far.
+/// Restored messages.
 struct Transcript<'r> {
     recognized: &'r Recognized,
     request: &'r MessagesRequest,

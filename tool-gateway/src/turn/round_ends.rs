@@ -8,7 +8,7 @@ use crate::wire::fields::{ObjectText, RawFields};
 use crate::wire::object::{Object, set_field};
 use crate::wire::usage;
 
-/// Fields from the ends of all rounds so far.
+/// Fields from the ends of all earlier rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RoundEnds {

@@ -83,7 +83,7 @@ impl MessageEvent {
         Ok(Self(Part::Whole(message)))
     }
 
-    /// Creates an event without content, such as a comment in a stream. This event restarts the idle timeout of the upstream.
+    /// Creates an event without content, such as a comment in a stream. The event restarts the idle timeout of the upstream.
     pub fn keep_alive() -> Self {
         Self(Part::KeepAlive)
     }

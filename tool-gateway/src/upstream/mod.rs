@@ -1,4 +1,4 @@
-//! Upstreams of the gateway: an Anthropic-compatible server, or a script. Each upstream is a dialect over a transport. The entry is
+//! Upstreams of the gateway: an Anthropic-compatible server, or a script. An upstream is a dialect over a transport. The entry is
 //! [`Upstream`].
 
 // A module uses only modules that are declared before it.

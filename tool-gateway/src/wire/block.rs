@@ -100,7 +100,7 @@ impl<'b> BlockText<'b> {
         Kind::from_object(self.object())
     }
 
-    /// Whether the block counts among the visible ones: clients may leave out thinking and empty texts.
+    /// Whether the block is visible: clients may omit thinking and empty texts.
     pub(crate) fn is_counted(&self) -> bool {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }

@@ -9,7 +9,7 @@ use super::object::{Object, push_string};
 use super::surrogates::without_halves;
 use super::walk;
 
-/// A block of a stream: its start with all deltas so far. Values that no delta changes keep their text.
+/// Block of a stream: its start, with all received deltas. Values that no delta changes keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
     start: Block,
@@ -110,8 +110,8 @@ impl BlockBuilder {
     }
 }
 
-/// Appends a piece to a string. Both are JSON texts; if either is not a string, the piece replaces the value. The texts are not decoded, so
-/// that half a surrogate pair in each forms a character again.
+/// Appends a piece to a string. Value and piece are JSON texts; if one of them is not a string, the piece replaces the value. The texts are
+/// not decoded, so that half a surrogate pair in each forms a character again.
 fn append_to_string(value: &mut String, piece: &str) {
     match piece.strip_prefix('"') {
         Some(rest) if value.starts_with('"') => {
@@ -122,7 +122,7 @@ fn append_to_string(value: &mut String, piece: &str) {
     }
 }
 
-/// Appends an item to a list. Both are JSON texts; a value that is not a list is replaced by a list with this item.
+/// Appends an item to a list. Value and item are JSON texts; a value that is not a list is replaced by a list with this item.
 fn append_to_list(value: &mut String, item: &str) {
     if value.starts_with('[') {
         value.pop();

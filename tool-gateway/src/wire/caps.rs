@@ -1,4 +1,4 @@
-//! [`Caps`]: the maximum numbers of the parts of a request. They bound the work and the memory for a body of many small parts.
+//! [`Caps`]: the maximum numbers of the parts of a request. Caps bound the work and the memory for a body of many small parts.
 
 use axum::http::StatusCode;
 
@@ -6,7 +6,7 @@ use super::error::ApiError;
 use super::request::MessagesRequest;
 use super::walk;
 
-/// Maximum numbers of the parts of a request. Honest clients are far from all of them.
+/// Maximum numbers of the parts of a request. Typical clients send far less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Caps {
     /// JSON values: objects, lists, strings, numbers and so on.

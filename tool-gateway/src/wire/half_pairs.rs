@@ -20,7 +20,7 @@ struct FirstHalf {
 }
 
 impl FirstHalf {
-    /// Returns the event of a half whose other half does not come.
+    /// Returns the event with a half that no other half completes.
     fn event(&self) -> StreamEvent {
         StreamEvent::BlockDelta {
             index: self.index,
@@ -29,7 +29,7 @@ impl FirstHalf {
     }
 }
 
-/// An event, after the event of a half before it that stays alone.
+/// Event after the event of an earlier lone half.
 #[derive(Debug, PartialEq)]
 pub(crate) struct JoinedEvent {
     pub(crate) before: Option<StreamEvent>,
@@ -62,7 +62,7 @@ impl HalfPairs {
         }
     }
 
-    /// Returns the event of a half in the block with this index, if the half stays alone.
+    /// Returns the event of a lone half in the block with this index.
     pub(crate) fn take(&mut self, index: usize) -> Option<StreamEvent> {
         let first = self.first.take_if(|first| first.index == index)?;
         Some(first.event())
@@ -93,7 +93,7 @@ impl HalfPairs {
     }
 }
 
-/// Returns the piece of a text, in JSON's form, of a delta that has nothing else and that was not read, since it has halves.
+/// Returns the escaped text of a delta without other fields that was not parsed because of its halves.
 fn broken_text(delta: &ObjectText) -> Option<(TextField, &str)> {
     if !delta.as_str().contains("\\u") {
         return None;

@@ -96,7 +96,7 @@ pub(crate) struct Blocks<'b> {
 }
 
 impl<'b> Blocks<'b> {
-    /// Returns the blocks of a content that is known to be JSON; `None` if it is neither a string nor a list.
+    /// Returns the blocks of valid JSON content; `None` for a value that is not a string or a list.
     fn new(content: &'b str) -> Option<Self> {
         match content.as_bytes().first()? {
             b'"' => Some(Self {
@@ -131,7 +131,7 @@ impl<'b> Iterator for Blocks<'b> {
     }
 }
 
-/// Maximum number of blocks of a message that is not streamed: a turn keeps each of them.
+/// Maximum number of blocks of a complete message, all of which a turn keeps.
 const MAX_BLOCKS: usize = 100_000;
 
 /// An assistant message that is not streamed.

@@ -8,7 +8,7 @@ use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 
 use super::walk::{self, Field, has_escapes};
 
-/// A JSON object as text. Each look walks over the text, so that an object of many fields takes no memory.
+/// A JSON object as text. Each access to a field parses the text again, so that an object of many fields takes no memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object<'a>(&'a str);
 
@@ -45,7 +45,7 @@ impl<'a> Object<'a> {
         text.trim_ascii_start().starts_with('{').then_some(Self(text))
     }
 
-    /// Returns all fields in their order, repeated ones too.
+    /// Returns all fields in order, including repeated ones.
     pub(crate) fn fields(self) -> walk::Fields<'a> {
         walk::fields(self.0)
     }
@@ -71,8 +71,8 @@ impl<'a> Object<'a> {
         self.text(name).is_some_and(|text| text == value)
     }
 
-    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once. Each has the offset of
-    /// its name in the text.
+    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once. Fields have the
+    /// offset of their name in the text.
     pub(crate) fn last_of_each(self) -> impl Iterator<Item = (u32, Field<'a>)> {
         let few = self.few_fields().map(|fields| {
             let is_last = |index: usize, field: &Field<'a>| {

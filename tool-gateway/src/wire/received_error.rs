@@ -10,7 +10,7 @@ use super::object::Object;
 /// An error that a server sent in place of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReceivedError {
-    /// An error of the Messages API, as it was sent.
+    /// Error of the Messages API in its original form.
     Api(ObjectText),
     /// An error in the form of another API.
     Foreign(ForeignError),

@@ -9,9 +9,10 @@ use super::message::{Blocks, Message, TextRange};
 use super::object::{LARGE, Object, push_name, push_quoted_name};
 use super::walk;
 
-/// The body of a request. It owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
+/// The body of a request. The request owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
 ///
-/// All parts are ranges of the text, and parts of parts are read at each look: a body of many small values takes little more than its text.
+/// All parts are ranges of the text, and nested parts are parsed at each access: a body of many small values takes little more than its
+/// text.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,

@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-/// Returns a JSON text in which U+FFFD replaces each half of a surrogate pair that is alone. No reader of strings accepts such a half.
+/// Returns a JSON text in which U+FFFD replaces each lone surrogate. No reader of strings accepts such a half.
 pub(super) fn without_halves(json: &str) -> Cow<'_, str> {
     rewritten(json, false).text
 }
 
-/// The characters of a JSON text in which no half of a surrogate pair is alone.
+/// Characters of a JSON text without lone surrogates.
 pub(super) struct Rewritten<'t> {
     pub(super) text: Cow<'t, str>,
-    /// The first half of a pair at the end of the text, which is not part of it.
+    /// First half of a pair at the end of the text, which is not part of the text.
     pub(super) first_half: Option<&'t str>,
 }
 
-/// Replaces halves that are alone. With `holds_last`, a first half at the end is held back.
+/// Replaces lone surrogates. With `holds_last`, a first half at the end is held back.
 pub(super) fn rewritten(json: &str, holds_last: bool) -> Rewritten<'_> {
     let mut out = String::new();
     let mut is_changed = false;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::str::Chars;
 
-/// Returns the items of a list; none of another value.
+/// Returns the items of a list; no items for other values.
 pub(crate) fn items(json: &str) -> Items<'_> {
     Items {
         rest: json.trim_ascii_start().strip_prefix('[').unwrap_or_default(),
@@ -18,7 +18,7 @@ pub(crate) fn items_of(rest: &str) -> Items<'_> {
     Items { rest }
 }
 
-/// Returns the fields of an object, repeated ones too; none of another value.
+/// Returns the fields of an object, including repeated ones; no fields for other values.
 pub(crate) fn fields(json: &str) -> Fields<'_> {
     Fields {
         rest: json.trim_ascii_start().strip_prefix('{').unwrap_or_default(),
@@ -183,7 +183,7 @@ pub(super) fn has_more_values(json: &str, max: usize) -> bool {
         return false;
     }
     let text = json.as_bytes();
-    // Each comma is before a value, and each bracket that is not followed by the closing one.
+    // Counts each comma and each bracket that is not followed by its closing bracket, since each of them precedes a value.
     let (mut values, mut is_opened) = (1_usize, false);
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -282,7 +282,7 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
 
 /// Whether a string has characters that JSON writes as escapes.
 pub(crate) fn has_escapes(text: &str) -> bool {
-    // All bytes, without an early end: so many of them are looked at in one step.
+    // Tests all bytes without an early end, so that many of them are tested in one step.
     let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     text.bytes()
         .fold(0, |found, byte| found | u8::from(is_escape(byte)))

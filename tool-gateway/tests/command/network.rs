@@ -163,7 +163,7 @@ fn upstreams_are_reached_with_own_certificates_keys_and_proxies() {
             &[trusted, token, ("HTTPS_PROXY", &proxy), ("NO_PROXY", "localhost")],
             false,
         ),
-        // Not a server of HTTP.
+        // A server that does not speak HTTP.
         (&[trusted, token, ("HTTP_PROXY", &proxy)], false),
     ] {
         let gateway = Server::start(&arguments, variables);

@@ -118,7 +118,7 @@ const STREAM: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"
     event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"output_tokens\":4}}\n\n\
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
-/// The call never ends completely, so it must never run, whatever the stream contains.
+/// The call never ends completely, so it must never run, for any contents of the stream.
 #[test]
 fn malformed_streams_run_nothing_and_end_with_an_event_or_an_error() {
     let mut random = Random(2);

@@ -93,7 +93,7 @@ impl Upstream for Bytes {
     }
 }
 
-/// Asserts that the client's message ends or is an error, whatever the upstream answers. Returns the number of calls that ran.
+/// Asserts that the client's message ends or is an error, for any response of the upstream. Returns the number of calls that ran.
 pub(crate) fn upstream(bytes: &[u8], is_stream: bool, wants_stream: bool) -> usize {
     let counter = Arc::new(AtomicUsize::new(0));
     let gateway = Gateway::new(registry(&counter), Bytes(bytes.to_vec(), is_stream))

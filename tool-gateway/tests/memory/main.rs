@@ -21,7 +21,7 @@ mod beside;
 #[global_allocator]
 static ALLOCATED: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
-/// Returns the permission to run alone: `cargo test` runs tests as threads of one process.
+/// Returns a lock for a test that must run without other tests, since `cargo test` runs tests as threads of one process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

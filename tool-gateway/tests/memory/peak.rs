@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use crate::shapes::{Shape, gateway, list, message, send, size};
 use crate::{ALLOCATED, alone};
 
-/// Maximum peak of a request, as a multiple of the size of its body: the body, its copy for the upstream, and all that is made of them.
+/// Maximum peak of a request, as a multiple of the size of its body: the body, its copy for the upstream, and the parsed parts.
 const MAX_RATIO: f64 = 8.0;
 
 /// Returns the peak and the rest of a request with this body, as multiples of `size`.
@@ -47,8 +47,8 @@ fn ways() -> &'static [bool] {
     }
 }
 
-/// Returns the maximum peak for a shape. A turn keeps each block of an answer, and a request each of its messages: lists of the smallest ones
-/// take more, up to the caps on their numbers.
+/// Returns the maximum peak for a shape. A turn keeps each block of an answer, and a request each of its messages: lists of the smallest
+/// blocks take more, up to the caps on their numbers.
 fn max_ratio(name: &str) -> f64 {
     let is_kept = ["as begun answer", ": messages"]
         .iter()
@@ -76,7 +76,7 @@ fn assert_peaks(rows: &[(String, u16, f64, f64)]) {
     );
 }
 
-/// Blocks, messages and tools are capped: a body of more of them is refused, and takes as little.
+/// Blocks, messages and tools are capped: a body with too many of them is rejected, and takes no more memory.
 #[test]
 fn request_takes_a_small_multiple_of_its_body() {
     let _alone = alone();
@@ -117,7 +117,7 @@ fn response_takes_a_small_multiple_of_its_body() {
     assert_peaks(&rows);
 }
 
-/// The cap on blocks bounds the memory of the smallest ones, each of which a turn keeps.
+/// The cap on blocks bounds the memory of the smallest blocks, each of which a turn keeps.
 #[test]
 fn smallest_blocks_take_a_bounded_amount() {
     const MAX_BYTES: f64 = 64.0 * 1024.0 * 1024.0;

@@ -149,7 +149,7 @@ fn retry_continues_after_any_crash_and_no_call_runs_again() {
         let answer = answer.unwrap_or_else(|| retry(&mut processes, &chat));
         assert_eq!(answer.text(), "Four.\nDone.", "{step}");
 
-        // Only read-only calls are repeated. Each other call began once, or its result says that it was interrupted.
+        // Only read-only calls are repeated. Each other call began once, or its result states that the call was interrupted.
         let mut begun = processes.begun();
         begun.dedup_by(|one, other| one == other && one.starts_with("lookup"));
         let seen: Vec<_> = processes.ended.iter().flat_map(Lab::seen).collect();
@@ -170,7 +170,7 @@ fn retry_continues_after_any_crash_and_no_call_runs_again() {
             begun.iter().filter(|call| *call == "later d").count() <= 1,
             "{begun:?}"
         );
-        // Each of the five rounds once, and incomplete rounds again.
+        // Each of the five rounds was requested once, and incomplete rounds again.
         assert!(
             (5..=7).contains(&processes.asked()),
             "{step}: {}",

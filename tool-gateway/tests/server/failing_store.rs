@@ -19,7 +19,7 @@ pub(crate) struct FailingStore {
     progress: Arc<Mutex<HashMap<Digest, Vec<Vec<u8>>>>>,
     is_durable: bool,
     latency: Duration,
-    /// Operations so far.
+    /// Number of finished operations.
     operations: Arc<Mutex<Vec<&'static str>>>,
     fails: Arc<Mutex<Fails>>,
     hangs: Arc<Mutex<Fails>>,
@@ -33,7 +33,7 @@ struct Held {
     permits: Arc<Semaphore>,
 }
 
-/// Condition on the operations so far: whether the last one fails or hangs.
+/// Condition on the finished operations: whether the last operation fails or hangs.
 type Fails = Box<dyn Fn(&[&'static str]) -> bool + Send>;
 
 impl FailingStore {

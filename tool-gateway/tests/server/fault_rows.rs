@@ -130,8 +130,8 @@ impl Row {
     }
 }
 
-/// Waits until the gateway has removed expired sessions for the first time, so that a later failure of the store is not one of
-/// that removal, too.
+/// Waits until the gateway has removed expired sessions for the first time, so that a later failure of the store does not affect that
+/// removal.
 pub(crate) async fn first_sweep_ends(lab: &Lab) {
     let swept = "store_seconds_count{operation=\"remove_expired\"} 1";
     while !metrics(lab).await.contains(swept) {

@@ -6,7 +6,7 @@ use crate::lab::{Chat, call, says, text};
 use crate::raw::{self, Raw, block, end, lookup_block, message, start, text_block};
 use crate::reply::Reply;
 
-/// Returns the messages of the second request, after those of the first one.
+/// Returns the messages of the second request that follow the messages of the first request.
 fn hidden_round(upstream: &Raw) -> Vec<Value> {
     let body = upstream.seen().remove(1);
     body["messages"].as_array().unwrap()[1..].to_vec()

@@ -50,7 +50,7 @@ impl Runs {
     }
 }
 
-/// `lookup` reads, `write` and `later` have side effects; `later` is deferred. All take a `key`, and `ms` to wait.
+/// `lookup` reads, `write` and `later` have side effects; `later` is deferred. All tools take a `key`, and `ms` to wait.
 pub(crate) fn registry(runs: &Runs) -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     for name in ["lookup", "write", "later"] {
@@ -83,7 +83,7 @@ impl Lab {
         Self::with(json!({ "turns": turns }), |gateway| gateway)
     }
 
-    /// The turns answer requests in their order, whatever these have.
+    /// The turns answer requests in order, without a comparison of the requests.
     pub(crate) fn in_order(turns: Value) -> Self {
         Self::with(json!({ "turns": turns, "order": "requests" }), |gateway| gateway)
     }

@@ -47,7 +47,7 @@ fn stream(text: &str, calls: bool) -> Response<Bytes> {
     };
     let end = lines(&end(if calls { "tool_use" } else { "end_turn" }));
     let body = [&lines(&[start()]), text, &call, &end].concat();
-    // `~` stands for a byte that UTF-8 does not have.
+    // `~` represents a byte that is invalid in UTF-8.
     let bytes = body.into_bytes().into_iter();
     let bytes: Vec<u8> = bytes.map(|byte| if byte == b'~' { 0xff } else { byte }).collect();
     raw::response(200, "text/event-stream", bytes)

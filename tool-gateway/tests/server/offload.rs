@@ -496,7 +496,7 @@ async fn sweep_at_start_removes_files_of_earlier_processes() {
     assert!(folder.0.join(id("g")).is_symlink() && folder.files("elsewhere") == ["call_0.md"]);
 }
 
-/// The files of a session in the store are kept, whatever their age; also if the store cannot be read.
+/// The files of a session in the store are kept at any age, also if the store cannot be read.
 ///
 /// R-GW-23
 #[tokio::test(start_paused = true)]

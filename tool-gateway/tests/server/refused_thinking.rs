@@ -1,4 +1,4 @@
-//! Thinking that the upstream refuses, in all wordings that are known in public, and what is asked from then on.
+//! Thinking blocks that the upstream rejects, in all publicly known error texts, and the following requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use crate::lab::{Chat, Lab, Runs, call, registry, says, text, thinking};
 use crate::test_script::TestScript;
 
-/// A script that refuses what the API refuses about thinking.
+/// A script that rejects thinking like the API.
 #[derive(Clone)]
 struct StrictUpstream {
     script: TestScript,

@@ -654,7 +654,7 @@ async fn requests_with_one_idempotency_key_are_one_request() {
     assert_eq!(first, second);
     assert!(other != first && empty != first && empty != other);
     assert_eq!(lab.runs.begun().len(), 3);
-    // The recorded answers, with the key alone.
+    // The recorded answers are available only with the key.
     assert_eq!((ask("a").await, ask("b").await), (first, other));
     assert_eq!(lab.runs.begun().len(), 3);
     // A retry of a request with another key is not a retry of these.
@@ -666,7 +666,7 @@ async fn requests_with_one_idempotency_key_are_one_request() {
 #[tokio::test(start_paused = true)]
 async fn clients_that_left_get_their_samples_the_oldest_first() {
     let write = |key: &str| says(&[text(key), slow_call("write", key, 100)]);
-    // An abandoned turn may ask for an answer before it ends.
+    // An abandoned turn may request an answer before it ends.
     let answers = (0..6).map(|answer| says(&[text(&format!("{answer}"))]));
     let lab = Lab::in_order([write("a"), write("b")].into_iter().chain(answers).collect());
     let mut chat = Chat::new(true);
@@ -676,7 +676,7 @@ async fn clients_that_left_get_their_samples_the_oldest_first() {
     let mut whole = chat.clone();
     whole.body["stream"] = false.into();
     let headers = [("x-stainless-retry-count", "0")];
-    // The first of them continues the turn, and the second is another sample.
+    // The first retry continues the turn, and the second is another sample.
     let (first, other) = tokio::join!(
         lab.ask_with(&whole.body, &headers),
         lab.ask_with(&chat.body, &headers)
@@ -684,7 +684,7 @@ async fn clients_that_left_get_their_samples_the_oldest_first() {
     assert!(first.text().starts_with("a\n"), "{}", first.text());
     assert!(other.text().starts_with("b\n"), "{}", other.text());
     assert_eq!(lab.runs.ended(), ["write a", "write b"]);
-    // Both were delivered: a retry gets the latest, and an equal request is another sample.
+    // Two answers were delivered: a retry gets the latest, and an equal request is another sample.
     let retry = lab.ask_with(&chat.body, &[RETRY]).await;
     assert_eq!(lab.runs.ended().len(), 2);
     assert!([first.session().0, other.session().0].contains(&retry.session().0));

@@ -422,7 +422,7 @@ async fn truncated_and_compacted_histories_go_up_as_they_were_sent() {
     let mut chat = Chat::new(false);
     let first = chat.say(&lab, "go").await;
     chat.say(&lab, "next").await;
-    // Compacted: a summary replaces all messages.
+    // The history is compacted: a summary replaces all messages.
     let mut compacted = Chat::new(false);
     compacted
         .messages()
@@ -635,7 +635,7 @@ async fn a_history_is_found_although_system_prompt_or_tools_have_changed() {
                 let tool = json!({ "name": format!("more{turn}"), "input_schema": { "type": "object" } });
                 chat.body["tools"].as_array_mut().unwrap().push(tool);
             }
-            // The context of the first turn is that of the third, which must not lose the second.
+            // The first and the third turn have one context; the third turn must not lose the second.
             _ => chat.body["system"] = format!("{}", turn % 2).into(),
         };
         vary(&mut chat, 0);
@@ -972,7 +972,7 @@ async fn a_mark_on_a_joined_text_belongs_to_its_last_block() {
     assert_eq!(sent["messages"][1]["content"][0], text("One."), "{sent}");
     assert_eq!(sent["messages"][3]["content"][0]["cache_control"], mark, "{sent}");
     assert_eq!(sent.to_string().matches("cache_control").count(), 1, "{sent}");
-    // On the call behind it, and on both parts of one text.
+    // The mark is on the call after the text, and on both parts of one text.
     let call = &mut chat.messages()[1]["content"][1];
     call["cache_control"] = mark.clone();
     let third = &mut chat.messages()[3]["content"];
@@ -1029,7 +1029,7 @@ async fn agents_of_one_session_have_their_own_lists_with_every_kind_of_key() {
         assert_eq!(agent.session().1, "new", "{kind}");
         assert_ne!(agent.session().0, parent.session().0, "{kind}");
         assert!(!seen().contains("of the parent"), "{kind}: {}", seen());
-        // After a compaction, the key alone finds the session.
+        // After a compaction, only the key finds the session.
         let mut compacted = chat(None);
         compacted
             .messages()

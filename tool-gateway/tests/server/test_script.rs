@@ -215,7 +215,7 @@ fn broken() -> impl futures_util::Stream<Item = io::Result<Bytes>> {
     })
 }
 
-/// Replaces the scripted arguments in an event by the malformed ones.
+/// Replaces the scripted arguments in an event by malformed arguments.
 fn edited(event: Bytes, malformed: &[Malformed]) -> Vec<Bytes> {
     let text = std::str::from_utf8(&event).unwrap();
     let data: Value = serde_json::from_str(text.split_once("data: ").unwrap().1).unwrap_or_default();

@@ -93,7 +93,7 @@ async fn thinking_is_restored_with_its_signature_if_the_client_drops_it() {
 
 #[tokio::test]
 async fn arguments_keep_the_text_of_their_numbers_and_keys() {
-    // Not parsed as `Value`, since the script has the exact text.
+    // The text is not parsed as `Value`, since the script has the exact text.
     let script = r#"{"turns": [
         {"content": [{"type": "tool_use", "id": "up_a", "name": "weather", "input": {"b": 1e2, "n": 12345678901234567890.0, "a": "\u00e9"}}]},
         {"content": [{"type": "text", "text": "Done."}]}
@@ -156,7 +156,7 @@ async fn cache_control_is_that_of_the_current_request() {
         first["cache_control"] = mark.clone();
         let reply = chat.say(&lab, json!([first])).await;
         assert_eq!(lab.seen()[0]["messages"][0]["content"][0]["cache_control"], mark);
-        // Now on the result, and no longer on the first text.
+        // The mark is on the result, and no longer on the first text.
         chat.messages()[0] = user(json!([text("go")]));
         let mut answer = result(&reply.ids()[0], "rain");
         answer["cache_control"] = mark.clone();
@@ -562,7 +562,7 @@ async fn prefilled_answer_without_hidden_rounds_is_not_stored() {
     }
 }
 
-/// The hidden rounds follow the text that the client sends, in whichever form it returns the message.
+/// The hidden rounds follow the text that the client sends, for any form in which the client returns the message.
 #[tokio::test]
 async fn prefilled_answer_with_hidden_rounds_is_not_stored() {
     let folder = std::env::temp_dir().join(format!("tool-gateway-prefilled-{}", std::process::id()));

@@ -162,7 +162,7 @@ async fn ownership_table_decides_single_names() {
     );
     assert_eq!(sent[2]["input_schema"], crate::lab::schema());
     assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
-    // The model knows the tool by the client's name.
+    // The tool has the client's name for the model.
     let truth = &lab.last_seen()["messages"][1]["content"][0];
     assert_eq!((&truth["id"], &truth["name"]), (&json!("up_a"), &json!("find")));
     lab.assert_well_formed();

@@ -1,4 +1,4 @@
-//! Errors of an upstream in other forms than the API's, and where they come: with the status 200, in a stream, after the beginning of a
+//! Errors of an upstream in other forms than the API's, and at other places: with the status 200, in a stream, after the beginning of a
 //! stream.
 
 use axum::body::Bytes;

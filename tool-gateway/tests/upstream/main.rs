@@ -1,4 +1,4 @@
-//! Upstreams: the requests that a server receives, and the responses that the gateway reads.
+//! Requests that an upstream receives, and responses that the gateway reads.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A script for clients of Chat Completions: the turns in the form of that API.
+//! Script for clients of Chat Completions: the turns in the form of that API.
 
 use axum::http::{Request, StatusCode};
 use serde_json::{Value, json};

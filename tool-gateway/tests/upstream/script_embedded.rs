@@ -7,7 +7,7 @@ use tool_runtime::ToolRegistry;
 
 use crate::body::{ask, bytes, events, json, message};
 
-/// Returns the message that answers the conversation so far, which is equal with and without streaming.
+/// Returns the message that answers the conversation, which is equal with and without streaming.
 async fn next(script: &ScriptUpstream, messages: &[Value]) -> Value {
     let whole = json(ask(script, json!({"messages": messages})).await).await;
     let streamed = ask(script, json!({"messages": messages, "stream": true})).await;

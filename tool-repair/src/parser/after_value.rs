@@ -155,8 +155,8 @@ impl Parser<'_> {
             if key && self.is_key_after_value(form) {
                 return self.missing_comma(self.string.closed + 1);
             }
-            // Not in a list, where a comma may be missing, and not on one line, where the quotes may be text: `'cut
-            // -d ' ' -f 2'`.
+            // A list is excluded, since a comma may be missing there, and so is a single line, where the quotes may be
+            // text: `'cut -d ' ' -f 2'`.
             let in_list = match inside {
                 Kind::Array => true,
                 Kind::Object => false,

@@ -14,7 +14,7 @@ pub(super) enum Level {
 /// Offset from the start of the rest, and the fault there.
 pub(super) type Objection = (usize, &'static str);
 
-/// Evidence found so far.
+/// Evidence that was found.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Highest level.

@@ -1,4 +1,4 @@
-//! State of the parser: its position in the rest, and the output so far.
+//! State of the parser: its position in the rest, and its output.
 
 use std::borrow::Cow;
 
@@ -40,13 +40,13 @@ pub(super) struct Parser<'t> {
     pub(super) limits: Limits,
     /// The last string.
     pub(super) string: Literal,
-    /// The value of the whole text, while copies of it follow.
+    /// Value of the complete text, while copies of the value follow.
     pub(super) copies: Option<Copies>,
     /// Name of the tool in the packaging.
     pub(super) tool: Option<&'t str>,
 }
 
-/// The value of the whole text, while the rest is parsed as copies of it.
+/// Value of the complete text, while the rest is parsed as copies of the value.
 pub(super) struct Copies {
     pub(super) original: Original,
     /// Fixes of the value.

@@ -82,7 +82,7 @@ impl Parser<'_> {
         self.fix(FixCode::SingleQuotes, at);
     }
 
-    /// Records that the quotes of this string became one. The first of them may have been passed on.
+    /// Records that the quotes of this string became one. The first quote may already be emitted.
     fn note_triple_quotes(&mut self) -> Result<(), Failure> {
         let Literal { began, form, .. } = self.string;
         self.evidence.see(Level::TripleQuotes);
@@ -145,7 +145,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Rejects escapes in the last string that may be backslashes, if its whole contents are evidence of that.
+    /// Rejects escapes in the last string that may be backslashes, if the complete string supports this reading.
     fn check_escapes(&mut self) -> Result<(), Failure> {
         let (at, form, unknown_escape) = (self.at, self.string.form, self.string.unknown_escape);
         let Some(contents) = self.contents(at) else {

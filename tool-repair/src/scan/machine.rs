@@ -6,7 +6,7 @@ use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScannerState {
-    // States in which neither bytes nor following white space are held.
+    // States without held bytes and without held white space.
     String,
     Value,
     FirstItem,
@@ -26,9 +26,9 @@ pub(crate) enum ScannerState {
     Unicode,
     /// After the closing quote of a string.
     Closed,
-    /// After an empty object that is the whole text so far.
+    /// State after an empty object that is the complete received text.
     EmptyRoot,
-    /// After a number or a literal that is the whole text so far.
+    /// State after a number or a literal that is the complete received text.
     ScalarRoot,
     Minus,
     Zero,
@@ -65,14 +65,13 @@ pub(crate) struct Machine {
     pub(crate) last: u8,
     /// Whether the last string ends in a digit.
     after_digit: bool,
-    /// Number of digits of `\u` so far.
+    /// Number of received digits of `\u`.
     digits: u8,
     /// Remaining letters of the literal.
     word: &'static [u8],
 }
 
-/// The error is the state of the machine at an unexpected byte. Held bytes come before this byte: see
-/// [`Machine::resume`].
+/// The error is the state of the machine at an unexpected byte. Held bytes precede this byte: see [`Machine::resume`].
 type StepResult = Result<(), Place>;
 
 impl Machine {

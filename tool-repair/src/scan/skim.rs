@@ -45,7 +45,7 @@ impl Machine {
 }
 
 impl ScannerState {
-    /// Returns whether neither bytes nor following white space are held in this state.
+    /// Returns whether this state holds no bytes and no white space.
     #[inline]
     fn is_sure(self) -> bool {
         matches!(

@@ -35,14 +35,13 @@
 //! calls of other tools and events that are not JSON.
 //!
 //! An event is rewritten only if its piece of the arguments changes, and only that string changes. If the whole piece
-//! is held, the event is sent with an empty one, so connections stay alive, and numbered events keep their numbers.
-//! At the end of a call, the remaining bytes are sent in the event that ends the call, if it has a piece of the
-//! arguments. Otherwise an additional event precedes it, modelled on the call's last event: with its id, model and
-//! line ends, without usage and end. The additional event identifies the call by its `index`, and by its id if
-//! another call had that `index` or the call has none. In a Responses stream it repeats the `sequence_number` of the
-//! call's last event, as if that event had been split; no other number changes. All copies of the arguments in a
-//! Responses stream are repaired in the same way.
-//! one way.
+//! is held, the event is sent with an empty one, so connections stay alive, and numbered events keep their numbers. At
+//! the end of a call, the remaining bytes are sent in the event that ends the call, if it has a piece of the arguments.
+//! Otherwise an additional event precedes it, modelled on the call's last event: with its id, model and line ends,
+//! without usage and end. The additional event identifies the call by its `index`, and by its id if another call had
+//! that `index` or the call has none. In a Responses stream it repeats the `sequence_number` of the call's last event,
+//! as if that event had been split; no other number changes. All copies of the arguments in a Responses stream are
+//! repaired in the same way.
 //!
 //! # The end of a call
 //!
@@ -52,8 +51,8 @@
 //! | Anthropic | the next `content_block_start`; `message_delta` with a `stop_reason`; `message_stop`, the end | `stop_reason` is `max_tokens`, `model_context_window_exceeded` or `refusal`; an error |
 //! | Responses | its item is done with `"status": "completed"`; the next item; `response.completed`, the end | its item is `incomplete`; `response.incomplete`, `response.failed`, `response.cancelled`; an error |
 //!
-//! Some streams report only afterwards that a call was cut off (Anthropic, Responses). In these streams, the end of a
-//! call that is not JSON is held until the report; pings and comments overtake it.
+//! Some streams report a truncated call only afterwards (Anthropic, Responses). In these streams, the end of a call
+//! that is not JSON is held until the report; pings and comments overtake it.
 //!
 //! A client of Chat Completions treats a call as complete when a piece of another call arrives, and may execute it
 //! then. Therefore arguments that end like a complete object or list at that time are sent as if the call were
@@ -70,9 +69,9 @@
 //!   calls before it. A piece of an unknown `index` without id and name continues the only open call; with several
 //!   open calls, it passes unchanged.
 //! - After a call without an id that is complete JSON, the same name without an id, and a piece that begins like
-//!   arguments, are another call (after `{}`, they may be the same call). No later piece could identify such a call,
-//!   nor a call with neither `index` nor id; if it is complete JSON in its first piece, all of it is sent with that
-//!   piece.
+//!   arguments, are another call (after `{}`, they may be the same call). A later piece could not identify such a call,
+//!   nor a call without `index` and id. If the call is complete JSON in its first piece, the complete call is sent with
+//!   that piece.
 //! - A call without a unique `index` (none, or one that an earlier call had), or that begins when others of its
 //!   choice have ended, is repaired only if the calls before it were complete. Otherwise it passes unchanged, and so
 //!   do later pieces for them: some streams have another id, or an end, with every piece. Arguments whose pieces
@@ -105,7 +104,7 @@
 //! passes unchanged, [`StreamRepairer::bailout_reason`] has the reason, and `tracing` has a warning.
 
 // Each dialect has a folder with its events, its calls, and the encoding of additional events. `read` joins the
-// dialects; `edit` writes the bytes of a stream and knows no dialect.
+// dialects; `edit` writes the bytes of a stream independently of the dialect.
 mod json;
 mod call;
 mod chat;

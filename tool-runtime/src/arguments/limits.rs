@@ -118,7 +118,7 @@ pub(crate) fn text_violation<'s>(limits: &'s TextLimits, text: &str) -> Option<T
         .map(TextViolation::NullWord)
 }
 
-// Not inlined, since few strings get here.
+// These functions are not inlined, since few strings reach them.
 
 #[inline(never)]
 fn characters(text: &str) -> u64 {

@@ -103,8 +103,8 @@ fn read_coerced<P: Params>(
 /// type rejects.
 type ReadValues<'r> = dyn FnMut(&Arguments<'_>, &mut dyn FnMut(&'static str, DeserializeError)) + 'r;
 
-/// Coerces arguments and reads their values; returns whether none of the issues is an error. Not generic, since generic
-/// code is compiled again for each tool.
+/// Coerces arguments and reads their values. Returns `false` if an issue is an error. The function is not generic, since generic code is
+/// compiled again for each tool.
 fn read_tree(
     reader: &ArgumentReader<'_>,
     input: &RawArguments<'_>,
@@ -177,7 +177,7 @@ fn add(issues: &mut Vec<Issue>, refused: Vec<Issue>, compiled: &CompiledSchema, 
 /// Result of a coercion.
 #[derive(Debug)]
 pub(crate) struct Coerced {
-    /// Arguments: coerced, with unknown keys; rejected values are unchanged.
+    /// Coerced arguments with unknown keys. Rejected values are unchanged.
     pub(crate) arguments: Map<String, Value>,
     pub(crate) issues: Vec<Issue>,
 }

@@ -1,4 +1,4 @@
-//! Policies: the leniency of coercion.
+//! Policies, the levels of leniency of coercion.
 
 /// Leniency with which arguments are coerced to the schema. `docs/coercion.md` has the full table; for example:
 ///

@@ -169,7 +169,7 @@ impl Timer {
     }
 }
 
-/// Error: no timer is running.
+/// Error of a call without a running timer.
 #[derive(Debug)]
 struct NoTimer;
 

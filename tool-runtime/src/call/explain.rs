@@ -128,7 +128,7 @@ pub(crate) fn warnings_note(warnings: &[Issue]) -> String {
     note
 }
 
-/// Returns the text for the model if neither the tool nor a layer returned.
+/// Returns the text for the model if the tool and the layers returned no result.
 pub(crate) fn no_answer(failure: Failure) -> &'static str {
     match failure {
         Failure::TimedOut => "the call timed out and was stopped; try again later",

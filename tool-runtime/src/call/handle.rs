@@ -15,7 +15,7 @@ use crate::wire::issue::{self, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
-/// The state of a running call: the arguments, which are consumed, borrowed settings, and the outcome so far.
+/// State of a running call: the arguments, which are consumed, borrowed settings, and the recorded outcome.
 ///
 /// The futures of a call borrow this state. Passing it by value would copy it several times, which costs a third of a
 /// call.

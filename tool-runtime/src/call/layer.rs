@@ -109,7 +109,7 @@ impl Layers {
 
 task_local! {
     /// Route of the current call, for new calls of a layer. A layer gets its inner service before the tools are
-    /// registered, so only the running call knows the tools.
+    /// registered, so the tools are available only in a running call.
     pub(crate) static ROUTE: Route;
 }
 

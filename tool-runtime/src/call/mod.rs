@@ -1,4 +1,4 @@
-//! Calls: [`ToolCall`], and the pipeline from a call to its outcome.
+//! [`ToolCall`], and the pipeline from a call to its outcome.
 
 mod similar;
 pub(crate) mod deadline;

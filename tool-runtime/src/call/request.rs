@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// A call with its coerced arguments, unknown ones included, before the function runs: the result of
+/// Call with its coerced arguments, including unknown ones, before the function runs: the result of
 /// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare), for permission dialogs and gateways.
 ///
 /// ```
@@ -56,7 +56,7 @@ impl ToolCallRequest {
         self.arguments.get(name).or_else(|| self.defaults.get(name))
     }
 
-    /// Returns the arguments, with defaults for missing ones.
+    /// Returns the arguments, with defaults for missing arguments.
     pub(crate) fn complete_arguments(&self) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.extend(self.defaults.clone());

@@ -21,7 +21,7 @@ use crate::wire::definition::ToolDefinition;
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::ToolOutcome;
 
-/// A `tool_use`: the id, the name of the tool, and the model's arguments.
+/// Call of a tool (`tool_use`): the id, the name of the tool, and the model's arguments.
 ///
 /// ```
 /// use tool_runtime::ToolCall;

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::host::progress::{Progress, ProgressReport};
 use crate::host::session_values::SessionValues;
 
-/// The context of a call. The `tool_use_id` is not part of it, since functions do not see the id.
+/// The context of a call. The context does not contain the `tool_use_id`, since functions have no access to the id.
 ///
 /// The host supplies a parameter of this type; the definition does not contain it. The host sets the context with
 /// [`ToolCall::with_context`](crate::ToolCall::with_context). A context is cheap to clone, and easy to build in a

@@ -88,7 +88,7 @@ impl SessionValues {
     ///
     /// Returns an error if a value cannot be serialized.
     pub fn to_json(&self) -> Result<Map<String, Value>, SessionValueError> {
-        // Serialized without the lock: a function may hold a value while it asks for another.
+        // The value is serialized without the lock: a function may hold a value while it requests another value.
         let entries = self.entries().clone();
         let write = |(name, entry): (Cow<'static, str>, Entry)| match entry {
             Entry::Stored(value) => Ok((name.into_owned(), value)),

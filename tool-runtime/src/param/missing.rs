@@ -1,5 +1,5 @@
-//! The value of a missing argument. A type with such a value is optional, whatever its name: an `Option`, an alias,
-//! or a [`Patch`](crate::Patch).
+//! The value of a missing argument. A type with such a value is optional, independent of its name: an `Option`, an
+//! alias, or a [`Patch`](crate::Patch).
 
 use std::fmt;
 

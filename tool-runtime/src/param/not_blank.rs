@@ -8,8 +8,8 @@ use crate::schema::keywords::marks;
 
 /// The schema of a string that must not be blank, for fields of structs; a parameter has `#[arg(not_blank)]`.
 ///
-/// A blank string is an error, and the description says so. An optional field has the schema of an `Option<NotBlank>`, a list that of a
-/// `Vec<NotBlank>`. In a schema for another purpose than a tool, the rule is a `pattern`.
+/// A blank string is an error, and the description states this. An optional field has the schema of an `Option<NotBlank>`; a list has the
+/// schema of a `Vec<NotBlank>`. In a schema for another purpose than a tool, the rule is a `pattern`.
 ///
 /// ```
 /// use tool_runtime::schemars::JsonSchema;

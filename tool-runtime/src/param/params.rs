@@ -172,7 +172,7 @@ macro_rules! params {
                 host: &Host<'_>,
                 on_error: &mut dyn FnMut(&'static str, <Source::Value as Deserializer<'de>>::Error),
             ) -> Option<Self::Values> {
-                // All values are read before an error is returned, so that the model sees all errors at once.
+                // Reads all values before an error is returned, so that the model receives all errors at once.
                 let values = ($(self.$index.param().read_value(source, $index, host, on_error),)*);
                 Some(($(values.$index?,)*))
             }

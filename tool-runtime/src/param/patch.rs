@@ -43,9 +43,9 @@ use crate::schema::keywords::marks;
 /// # }
 /// ```
 ///
-/// A field of a struct needs `#[serde(default)]`, which makes a missing field [`Keep`](Self::Keep). Without the
-/// attribute the field would be required and never `Keep`, which is an error at registration. So is an
-/// `Option<Patch<T>>`, which would never be [`Clear`](Self::Clear).
+/// A field of a struct needs `#[serde(default)]`, which makes a missing field [`Keep`](Self::Keep). Without the attribute the field would
+/// be required and never `Keep`, which is an error at registration. An `Option<Patch<T>>` would never be [`Clear`](Self::Clear), and is an
+/// error, too.
 ///
 /// ```
 /// use tool_runtime::{Patch, schemars, serde};
@@ -68,10 +68,10 @@ use crate::schema::keywords::marks;
 /// `#[arg(..)]`. The limits of `T` (`range`, `length`, `pattern`, `not_blank`) apply to the value in [`Set`](Self::Set).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Patch<T> {
-    /// Missing: the value is kept.
+    /// Missing value: the current value is kept.
     #[default]
     Keep,
-    /// `null`: the value is removed.
+    /// `null`: the current value is removed.
     Clear,
     /// New value.
     Set(T),
@@ -123,10 +123,10 @@ impl<T> Patch<T> {
     }
 }
 
-/// Name of the newtype that a [`Patch`] asks a deserializer for.
+/// Name of the newtype that a [`Patch`] requests from a deserializer.
 ///
-/// `Patch` does not ask for an option: for a missing field, serde answers with `None`, as for `null`, and a value
-/// that the model did not mention would be cleared.
+/// `Patch` does not request an option: for a missing field, serde returns `None`, as for `null`, and a value that the model did not mention
+/// would be cleared.
 pub(crate) const NEWTYPE: &str = marks::PATCH;
 
 /// Answer of a deserializer to a `Patch` whose argument is missing.

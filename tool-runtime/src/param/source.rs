@@ -64,7 +64,7 @@ impl<T: FromHost<P>, P> ParamSource<ByHost<P>> for T {
     }
 }
 
-/// Types that the host supplies. These parameters are not in the definition, so they need no description.
+/// Types that the host supplies. Host parameters are not in the definition, so they need no description.
 #[diagnostic::on_unimplemented(
     message = "this parameter has no description",
     label = "missing description: the model relies on it",

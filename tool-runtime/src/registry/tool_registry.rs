@@ -1,7 +1,7 @@
 //! [`ToolRegistry`], and the registration of tools: functions, sets, dynamic tools and other registries.
 //!
-//! Both are in one file, since the compiler names a method by the module of its `impl` block if the type is in
-//! another module. The file also has the methods whose bounds the compiler explains.
+//! The struct and its methods are in one file, since the compiler names a method by the module of its `impl` block if
+//! the type is in another module. The file also has the methods whose bounds the compiler explains.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -39,7 +39,7 @@ pub struct ToolRegistry {
 pub(super) struct Concurrency(pub(super) usize);
 
 impl Default for Concurrency {
-    /// Returns 8: more calls than most turns have, and not too many for most upstream services.
+    /// Returns 8, which is more than the calls of most turns, and not too many for most upstream services.
     fn default() -> Self {
         Self(8)
     }
@@ -289,9 +289,9 @@ impl ToolRegistry {
     /// Adds the tools of another registry, each as `prefix__name`, as axum nests routers: `nest("files", ..)`
     /// registers `search` as `files__search`.
     ///
-    /// Calls of these tools run in the nested registry, with its states, sessions, policies, settings and layers, as
-    /// if it had been called directly. Its layers run inside this registry's layers and see the names without the
-    /// prefix. Texts for the model, spans and the log have the names with the prefix, and
+    /// Calls of these tools run in the nested registry, with its states, sessions, policies, settings and layers, as if
+    /// it had been called directly. Layers of the nested registry run inside this registry's layers and receive the
+    /// names without the prefix. Texts for the model, spans and the log have the names with the prefix, and
     /// [`set_policy`](Self::set_policy), [`set_timeout`](Self::set_timeout), [`subset`](Self::subset) and
     /// [`unregister`](Self::unregister) take these names.
     ///

@@ -1,4 +1,4 @@
-//! Tools: the declaration that the macro generates, the output of functions, and the entries of a registry.
+//! Declaration that the macro generates, output of functions, and entries of a registry.
 
 pub(crate) mod tool_error;
 pub(crate) mod registry_error;

@@ -23,7 +23,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Creates an error; the message tells the model how to proceed.
+    /// Creates an error whose message advises the model.
     pub fn new(code: impl fmt::Display, message: impl fmt::Display) -> Self {
         Self {
             code: Some(code.to_string()),

@@ -128,7 +128,7 @@ impl DeclaredTool {
     where
         P: Params,
         F: Fn(P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = OutputOf<T>> + Send + 'static, // let go of what is not `Send` before an `.await`
+        R: Future<Output = OutputOf<T>> + Send + 'static, // drop values that are not `Send` before an `.await`
     {
         let tool = Self {
             declaration: declaration.with_params(&params),
@@ -152,7 +152,7 @@ impl DeclaredTool {
         S: Shared,
         P: Params,
         F: Fn(Arc<S>, P::Values) -> R + Send + Sync + 'static,
-        R: Future<Output = OutputOf<T>> + Send + 'static, // let go of what is not `Send` before an `.await`
+        R: Future<Output = OutputOf<T>> + Send + 'static, // drop values that are not `Send` before an `.await`
     {
         let this = Arc::clone(this);
         Self::function(declaration, params, move |values| {
@@ -161,7 +161,7 @@ impl DeclaredTool {
     }
 }
 
-/// A tool with a function that returns a `T`, or a `Result` of it.
+/// Tool whose function returns a `T` or a `Result<T, E>`.
 ///
 /// Method resolution selects [`with_output_schema`](Self::with_output_schema), as for the methods of
 /// [`Respond`](crate::tool::output::convert::Respond): the inherent method for [`Structured`], and

@@ -1,4 +1,4 @@
-//! Issues: records of arguments that were changed or rejected.
+//! Records of arguments that were changed or rejected.
 //!
 //! Every coercion and every error creates an [`Issue`]. The codes are API; [`coercion`](crate::coercion) documents
 //! when each occurs.
@@ -76,7 +76,7 @@ impl Issue {
         self.subject.as_deref()
     }
 
-    /// Returns the value at [`path`](Self::path), original or coerced so far (a constraint of a list is checked after
+    /// Returns the value at [`path`](Self::path), original or partly coerced (a constraint of a list is checked after
     /// its items are coerced): a string as its text, any other value as JSON, truncated to 64 characters. `None` if
     /// there was no value.
     pub fn sent(&self) -> Option<&str> {
@@ -141,7 +141,7 @@ pub enum Severity {
 /// Declares [`Code`] with the text of each code beside its meaning.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// Kinds of findings. Their texts are API: logs, metrics and messages to models contain them.
+        /// Kinds of findings. The texts of codes are API: logs, metrics and messages to models contain them.
         ///
         /// ```
         /// use tool_runtime::issue::Code;

@@ -203,7 +203,7 @@ impl JsonSchema for MessageContent {
     }
 }
 
-/// One content block: a JSON object with a `type`. All fields are kept, in their order.
+/// One content block: a JSON object with a `type`. Blocks keep all fields in order.
 ///
 /// ```
 /// use tool_runtime::message::Block;
@@ -234,7 +234,7 @@ impl Block {
         Self::new("image", [("source", Value::Object(source.0))])
     }
 
-    /// Returns the block's `type`; empty if it has none.
+    /// Returns the block's `type`; empty for a missing type.
     pub fn kind(&self) -> &str {
         self.str("type").unwrap_or_default()
     }

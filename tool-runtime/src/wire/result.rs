@@ -70,7 +70,7 @@ impl ToolResult {
         }
     }
 
-    /// Not inlined: most results are texts without an error.
+    /// This function is not inlined: most results are texts without an error.
     #[inline(never)]
     fn replace_empty_blocks(&mut self, tool: Option<&str>) {
         if let Content::Blocks(blocks) = &mut self.content {
@@ -310,8 +310,8 @@ impl ToolOutput {
         }
     }
 
-    /// Creates a failure; the text tells the model how to proceed. An empty text becomes a note that the tool failed
-    /// without a message.
+    /// Creates a failure whose text advises the model. An empty text becomes a note that the tool failed without a
+    /// message.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: Content::Text(text.into()),
@@ -321,8 +321,8 @@ impl ToolOutput {
         }
     }
 
-    /// Creates a transient failure, as [`ToolError::retry`](crate::ToolError::retry) does: a line below the text
-    /// tells the model that another attempt may succeed.
+    /// Creates a transient failure, as [`ToolError::retry`](crate::ToolError::retry) does. A line after the text
+    /// informs the model that another attempt may succeed.
     pub fn retry(text: impl Into<String>) -> Self {
         let mut output = Self::error(text);
         if output.content.is_blank() {
@@ -464,9 +464,9 @@ pub struct ToolOutcome {
     /// result, `TimedOut` or `Cancelled` means that the result is late: the tool completed its work, so do not repeat
     /// the call.
     pub failure: Option<Failure>,
-    /// Notes for the model after the result, for example [the
-    /// warnings](crate::ToolRegistry::with_warnings_in_results). Layers see the notes apart from
-    /// [`result`](Self::result) and may add more. Outside the outermost layer, all notes are appended to the result.
+    /// Notes for the model after the result, for example [the warnings](crate::ToolRegistry::with_warnings_in_results).
+    /// Layers receive the notes separately from [`result`](Self::result) and may add notes. Outside the outermost
+    /// layer, all notes are appended to the result.
     pub notes: Vec<String>,
     /// Number of notes that were appended to the result.
     joined: usize,
@@ -506,7 +506,7 @@ impl ToolOutcome {
         }
     }
 
-    /// Not inlined, since most outcomes have no notes.
+    /// This function is not inlined, since most outcomes have no notes.
     #[inline(never)]
     fn join_new_notes(&mut self) {
         for note in self.notes.iter().skip(self.joined) {
@@ -516,7 +516,7 @@ impl ToolOutcome {
     }
 }
 
-/// Reason why a call failed. [`Failed`](Self::Failed) comes with the function's own result, and so do
+/// Reason why a call failed. [`Failed`](Self::Failed) has the function's own result, and so have
 /// [`TimedOut`](Self::TimedOut) and [`Cancelled`](Self::Cancelled) if the function returned within the grace period.
 /// [`faults`](crate::faults) lists all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

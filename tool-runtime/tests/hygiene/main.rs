@@ -102,7 +102,7 @@ mod shadowed {
     }
 }
 
-/// No prelude at all.
+/// Module without a prelude.
 #[no_implicit_prelude]
 mod bare {
     /// Add.
@@ -121,7 +121,7 @@ mod bare {
     }
 }
 
-/// Another name for the crate, and one that is re-exported.
+/// Another name for the crate, and a re-exported name.
 mod elsewhere {
     pub(crate) mod agent {
         pub(crate) use tool_runtime as runtime;

@@ -1,4 +1,4 @@
-//! Names that the output uses itself, and raw ones.
+//! Names that the output uses itself, and raw identifiers.
 
 #![allow(dead_code, non_snake_case, reason = "the names are the point")]
 #![allow(

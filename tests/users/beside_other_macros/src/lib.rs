@@ -20,7 +20,7 @@ pub async fn add(
 
 /// Double, the span first.
 ///
-/// Attributes above `#[tool]` see the parameters' attributes, and leave them alone.
+/// Attributes above `#[tool]` receive the parameters' attributes, and keep them unchanged.
 #[instrument(skip(factor))]
 #[tool]
 pub async fn multiply(#[arg(description = "What.")] number: u8, factor: State<u8>) -> Result<u8, String> {

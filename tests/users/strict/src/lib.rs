@@ -1,4 +1,4 @@
-//! A user who denies all lints, and has neither serde nor schemars in the manifest.
+//! A user who denies all lints, and has no dependency on serde or schemars.
 
 #![forbid(unsafe_code)]
 #![deny(

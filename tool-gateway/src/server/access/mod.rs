@@ -1,4 +1,4 @@
-//! Access: principals of requests, limits of each client, and the hop count. The entry is [`client_key::authenticate`].
+//! Principals of requests, limits of each client, and the hop count. The entry is [`client_key::authenticate`].
 
 pub(crate) mod hop;
 pub(crate) mod client_key;

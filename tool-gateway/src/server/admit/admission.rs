@@ -35,7 +35,7 @@ pub(crate) enum Access {
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     pub(crate) shared: Arc<Shared>,
-    /// Path of the gateway's route. Not axum's `MatchedPath`, which includes the prefix of an outer router.
+    /// Path of the gateway's route. The path is not axum's `MatchedPath`, which includes the prefix of an outer router.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
     /// Whether every host and origin is admitted.

@@ -55,7 +55,7 @@ pub(crate) async fn read_text(shared: &Shared, request: Request) -> Result<ReadR
     })
 }
 
-/// Reads the whole body. Its bytes are reserved as they arrive: a client that only announces many bytes takes nothing from others.
+/// Reads the whole body. The bytes of the body are reserved as they arrive: a client that only announces many bytes reserves none.
 pub(crate) async fn read_bytes(shared: &Shared, request: Request) -> Result<ReadRequest<Bytes>, ApiError> {
     let (parts, body) = request.into_parts();
     let client = parts.extensions.get::<Principal>();

@@ -1,4 +1,4 @@
-//! [`Flushed`]: lets the server send a body's last frames before the body's error.
+//! Body whose last frames are sent before its error ([`Flushed`]).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

@@ -10,7 +10,7 @@ use crate::turn::thinking::{RefusedThinking, remove_thinking};
 use crate::wire::block::BlockText;
 use crate::wire::role::Role;
 
-/// Builds the record of a turn with this answer: the true messages, and the digests that map visible messages to true ones.
+/// Builds the record of a turn with this answer: the true messages, and the digests that map visible messages to true messages.
 pub(crate) fn turn_record(
     key: &ChainKey,
     job: &Job,

@@ -37,7 +37,8 @@ impl UpstreamEvents {
         }
     }
 
-    /// Returns the next event; `None` if `silence` has elapsed before. The error says how the message was cut off, or is the upstream's.
+    /// Returns the next event; `None` if `silence` has elapsed before. The error describes how the message was truncated, or is the
+    /// upstream's error.
     pub(crate) async fn next(&mut self, silence: &mut IdleTimer) -> Result<Option<Event>, ApiError> {
         let Self {
             events,

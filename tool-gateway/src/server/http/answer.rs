@@ -1,4 +1,4 @@
-//! Response of a turn: a stream of events or one message, whichever form the upstream used.
+//! Response of a turn: a stream of events or one message, independent of the upstream's form.
 
 use std::ops::ControlFlow;
 

@@ -251,7 +251,7 @@ impl Gateway {
     }
 
     /// Sets the idle timeout of a client that sends a request's body, 30 seconds by default. A timeout is answered with 408. The server
-    /// limits the time for a request's headers, and for a client that reads nothing.
+    /// limits the time for a request's headers, and disconnects a client that does not read.
     #[must_use]
     pub fn with_client_idle(mut self, time: Duration) -> Self {
         self.shared.settings.limits.client_idle = time;

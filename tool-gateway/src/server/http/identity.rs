@@ -1,4 +1,4 @@
-//! Identity of requests: equal requests have equal digests.
+//! Identity of requests: digests that are equal for equal requests.
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};

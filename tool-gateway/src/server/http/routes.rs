@@ -113,7 +113,7 @@ impl Routes {
         self
     }
 
-    /// Builds the router. All other paths count as one route.
+    /// Builds the router. All unknown paths count as one route.
     fn finish(self) -> Router {
         let unknown = self.admission("unknown", Access::Anyone);
         self.router

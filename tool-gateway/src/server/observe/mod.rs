@@ -1,4 +1,4 @@
-//! Observability: counters, log lines and spans. The entry is [`metrics::Metrics`].
+//! Counters, log lines and spans. The entry is [`metrics::Metrics`].
 
 pub(crate) mod metrics;
 pub(crate) mod counted_calls;

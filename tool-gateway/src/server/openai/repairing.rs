@@ -111,7 +111,7 @@ async fn repair_whole(
     Response::from_parts(head, text.into())
 }
 
-/// Reads a body to its end. If the body is too large or is cut off, the error is a body that begins with the bytes read so far.
+/// Reads a body to its end. If the body is too large or truncated, the error is a body that begins with the received bytes.
 async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Result<Vec<u8>, Body> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {

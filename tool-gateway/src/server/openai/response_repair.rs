@@ -1,5 +1,5 @@
 //! Repairs the calls of a response that is one JSON value. Each call is repaired as a stream of one event, so the rules of streams apply to
-//! tools, to cut-off calls, and to calls that cannot be repaired.
+//! tools, to truncated calls, and to calls that cannot be repaired.
 
 use serde_json::value::RawValue;
 use tool_runtime::repair::FormatFixing;

@@ -13,7 +13,7 @@ use crate::wire::usage;
 /// A passing message, read as blocks.
 #[derive(Debug)]
 pub(crate) struct PassingMessage {
-    /// `None` if the message is not kept, because the message or a part of it is too large.
+    /// Message that is kept; `None` if the message or a part of the message is too large.
     reader: Option<MessageReader>,
     assembly: Assembly,
     order: BlockOrder,

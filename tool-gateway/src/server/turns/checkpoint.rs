@@ -26,7 +26,7 @@ pub(crate) struct Checkpoint {
     pub(crate) refused_thinking: Option<RefusedThinking>,
     /// State of the session after the last completed call.
     pub(crate) state: StateMap,
-    /// Actions from the one before which the store failed. Kept only in memory.
+    /// Actions from the last checkpoint whose save failed. Kept only in memory.
     pub(crate) rest: Vec<Action>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Claims`]: lets one request at a time run the deferred calls of a suspended turn.
+//! Locks of suspended turns: one request at a time runs the deferred calls of a turn ([`Claims`]).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

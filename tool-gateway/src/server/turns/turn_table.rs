@@ -174,8 +174,8 @@ impl Entries {
         });
     }
 
-    /// Removes ended turns until the limits hold: turns of a client above its own limits, and, while all clients keep too many bytes, turns
-    /// of the client that keeps the most.
+    /// Removes ended turns until the limits hold. First, turns of a client above its limits are removed; then, if all clients together keep
+    /// too many bytes, turns of the client with the most bytes.
     fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize) {
         let by_request = &mut self.by_request;
         if let Some(of_client) = self.clients.get_mut(client) {
@@ -266,7 +266,7 @@ enum Earlier {
     Abandoned(Successor),
     /// The turn has failed. The request continues after the last complete round.
     Failed(usize, Option<Box<Checkpoint>>),
-    /// This process has no turn that the request joins.
+    /// The request joins no turn of this process.
     Unknown,
 }
 
@@ -540,7 +540,7 @@ mod tests {
         assert!(turns.lock().clients.is_empty());
     }
 
-    /// A request may answer many calls: one search looks for all of them.
+    /// A single search finds all calls that a request answers, since a request may answer many.
     #[test]
     fn calls_are_looked_for_once_and_other_requests_do_not_wait() {
         let turns = TurnTable::default();

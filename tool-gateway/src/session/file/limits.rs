@@ -125,7 +125,8 @@ impl StoreLimits {
         Ok(())
     }
 
-    /// While there are too many bytes, removes the entries that expire first of the client with the most bytes.
+    /// Removes entries of the client with the most bytes, first the entries that expire first, until the number of bytes is within the
+    /// limit.
     ///
     /// If a client has the most bytes only because of the saved entry, it displaces others only while they are above the limit without this
     /// entry.

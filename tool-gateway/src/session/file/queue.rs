@@ -1,4 +1,4 @@
-//! [`WriteQueue`]: lets concurrent writes share a transaction and its sync.
+//! Queue of writes that share a transaction and its sync ([`WriteQueue`]).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -165,8 +165,8 @@ async fn bounds_equal_histories(store: &dyn SessionStore, sessions: usize) {
 /// Expiration times in a file are whole seconds.
 const TTL: Duration = Duration::from_secs(2);
 
-/// A session and all of its turns expire one TTL after its latest turn. A turn that waits for the client extends this time. Only a
-/// turn renews a session.
+/// A session and all of its turns expire one TTL after its latest turn. A turn that waits for the client extends this time. A session is
+/// renewed only by a turn.
 async fn expires(store: &dyn SessionStore, wait: impl AsyncFn(Duration)) {
     save_with(store, turn("1", "read", "1"), &["call"], &["key"]).await;
     save(store, turn("2", "continued", "2")).await;

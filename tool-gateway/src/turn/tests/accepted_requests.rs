@@ -1,7 +1,8 @@
 //! Hidden rounds after messages of every form, in requests that the API must accept.
 //!
-//! The messages have up to three blocks of [`FORMS`]. Each message arrives streamed and whole, twice in a turn, so that its ids are
-//! repeated. Both lead to equal requests. `strict-api` accepts each request, and the transcript of the client's next request.
+//! The messages have up to three blocks of [`FORMS`]. Each message arrives as a stream and as one body, and is repeated in the turn, so
+//! that its ids are repeated. Stream and body lead to equal requests. `strict-api` accepts each request, and the transcript of the client's
+//! next request.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ use crate::wire::role::Role;
 enum Form {
     Thinking,
     Text(&'static str),
-    /// A call: the tool, the id, and the text of the field `input`, if there is one.
+    /// Call with the tool, the id, and the optional text of the field `input`.
     Call(&'static str, &'static str, Option<&'static str>),
 }
 

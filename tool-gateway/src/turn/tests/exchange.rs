@@ -72,7 +72,7 @@ pub(super) struct TurnInProgress {
     pub(super) request: Rc<(Recognized, Restored)>,
     /// Conversation before the turn, with the numbers, calls and runs of the turn.
     pub(super) conversation: Conversation,
-    /// Exchange with an upstream that streams; `whole` has one that does not.
+    /// Exchange with an upstream that streams, or that does not stream if `whole` is set.
     pub(super) streamed: Exchange,
     pub(super) whole: Exchange,
     /// Messages that the upstream must see after the messages of the request, as text.

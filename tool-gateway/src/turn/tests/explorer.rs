@@ -29,7 +29,7 @@ pub(super) struct Counts {
     pub(super) requests: usize,
     /// Messages of the model.
     pub(super) messages: usize,
-    /// Events of the upstream and results that bring a machine into a new state. Each is followed by a disconnect.
+    /// Events of the upstream and results that bring a machine into a new state. A disconnect follows each event.
     pub(super) states: usize,
 }
 

@@ -17,8 +17,8 @@
 //!
 //! # The exploration
 //!
-//! The explorer walks the tree of these conversations depth first. Its state is copied at each branch, so that no common beginning runs
-//! twice. The tree branches only where the model decides. All other variations are tried where they occur, and compared:
+//! The explorer walks the tree of these conversations depth first. The state of the machine is copied at each branch, so that a common
+//! beginning runs once. The tree branches only where the model decides. All other variations are tried where they occur, and compared:
 //!
 //! * **Messages with and without streaming.** Two machines run side by side. At the end of a message, both are equal, and so are their
 //!   clients ([`Explorer::complete`]).

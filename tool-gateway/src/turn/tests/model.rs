@@ -1,4 +1,4 @@
-//! The bounded model: the blocks that the model sends, and a conversation between two requests.
+//! Bounded model: the blocks that the model sends, and a conversation between two requests.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -109,7 +109,7 @@ pub(super) struct Conversation {
     pub(super) transcript: String,
     /// Deferred calls that must run before the next request to the upstream.
     pub(super) deferred: Vec<Part>,
-    /// All turns so far, and a store with these turns.
+    /// Earlier turns, and a store with these turns.
     pub(super) turns: Vec<Turn>,
     pub(super) store: Rc<MemoryStore>,
     /// Numbers of the internal calls that ran.

@@ -56,9 +56,9 @@ pub(crate) enum MessagePart<'r> {
 /// Error of an unreadable part of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
-    /// The response has too many bytes.
+    /// Response with too many bytes.
     ResponseTooLarge,
-    /// An event has too many bytes.
+    /// Event with too many bytes.
     EventTooLarge,
     /// An event of a stream is not an event of the API.
     InvalidEvent,

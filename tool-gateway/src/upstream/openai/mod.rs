@@ -1,8 +1,8 @@
-//! The upstream `openai`: any server of `OpenAI`'s Chat Completions, behind the Messages API.
+//! Upstream `openai`: any server of `OpenAI`'s Chat Completions, translated to the Messages API.
 //!
-//! A turn's request is [translated](request) to a request of Chat Completions; the chunks of the response are [read](response) as the events
-//! of the Messages API. The translator knows no sessions: the gateway drives all turns of this upstream, and keeps their true messages in the
-//! form of the Messages API.
+//! A turn's request is [translated](request) to a request of Chat Completions; the chunks of the response are [read](response) as the
+//! events of the Messages API. The translator has no sessions: the gateway drives all turns of this upstream, and keeps their true messages
+//! in the form of the Messages API.
 
 // A module uses only modules that are declared before it.
 mod profile;

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Fields of an object in their order. Each value has its original text, but without line breaks and indentation, since the data of an
-/// event is one line.
+/// Fields of an object in their order. Values keep their original text without line breaks and indentation, since the data of an event is
+/// one line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RawObject(Vec<(String, String)>);
 

@@ -13,7 +13,7 @@ const BEARER_PATHS: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 /// Headers with the account of the client's `OpenAI` key. With another key, the server would reject the request.
 const OPENAI_ACCOUNT: [&str; 2] = ["openai-organization", "openai-project"];
 
-/// A key as header values. Both are marked as sensitive, so that `Debug` does not show them.
+/// A key as header values. Both header values are marked as sensitive, so that `Debug` does not show them.
 pub(super) struct ApiKey {
     plain: HeaderValue,
     bearer: HeaderValue,

@@ -27,7 +27,7 @@ use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
 /// Time for which a connection without a request is kept.
 const IDLE_TIME: Duration = Duration::from_secs(90);
 
-/// Maximum number of connections without a request. Each takes a file descriptor, and a process often has at most 1,024.
+/// Maximum number of connections without a request. Each idle connection takes a file descriptor, and a process often has at most 1,024.
 const MAX_IDLE: usize = 256;
 
 /// Interval of the checks for connections that the server has closed. Many servers close idle connections after a few seconds, and a socket
@@ -195,7 +195,7 @@ impl IdleTable {
     }
 }
 
-/// Closes unusable idle connections until no idle ones remain.
+/// Closes unusable idle connections until only usable ones remain.
 async fn sweep(idle: Weak<IdleTable>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;

@@ -239,7 +239,7 @@ impl Anthropic {
         self.blocks.get_mut(at)
     }
 
-    /// Returns whether a block began with this index; always `true` if there were too many blocks to keep.
+    /// Returns whether a block began with this index; always `true` above the maximum number of blocks.
     fn has_begun(&self, index: &str) -> bool {
         self.begun.len() >= INDEXES_KEPT || self.begun.iter().any(|begun| begun.index == index)
     }

@@ -200,7 +200,8 @@ impl Call {
         }
     }
 
-    /// Restarts the arguments if they are complete JSON so far, since they were a copy. Returns whether they were.
+    /// Restarts the arguments if the received arguments are complete JSON, since they were a copy. Returns whether they
+    /// were.
     pub(crate) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
         let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {

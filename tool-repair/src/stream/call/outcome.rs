@@ -34,7 +34,7 @@ impl Outcome {
         }
     }
 
-    /// Takes more text for complete arguments, which are no longer JSON unless the text is only white space.
+    /// Takes more text for complete arguments. Text other than white space makes the arguments invalid.
     pub(crate) fn push_after_end(&mut self, piece: Piece<'_>) {
         let (mut half, mut text) = (None, String::new());
         let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());

@@ -11,9 +11,9 @@ use crate::repairer::Status;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairRecord {
-    /// Name of the tool; empty if the stream has none.
+    /// Name of the tool; empty if the stream has no name.
     pub tool: String,
-    /// Id of the call: `call_…`, `toolu_…`; `None` if the stream has none.
+    /// Id of the call: `call_…`, `toolu_…`; `None` if the stream has no id.
     pub call: Option<String>,
     /// Choice of a Chat Completions stream.
     pub choice: Option<u64>,
@@ -49,7 +49,7 @@ impl RepairRecord {
                 );
             }
             Status::Repaired => {
-                // Fixes are in the order in which they were made: a change before the object comes last.
+                // Fixes are in the order in which they were made: a change before the object is last.
                 let offset = self.fixes.iter().map(|fix| fix.offset).min();
                 tracing::info!(
                     tool,

@@ -12,7 +12,7 @@ pub(crate) struct Repairing {
     pub(crate) repairer: Repairer,
     /// High surrogate at the end of the last piece.
     pub(crate) half: Option<u16>,
-    /// Number of received bytes of the arguments, and number of held ones.
+    /// Numbers of received and of held bytes of the arguments.
     pub(crate) received: usize,
     pub(crate) held: usize,
     /// Last byte that is not white space.

@@ -34,7 +34,7 @@ impl Default for StreamLimits {
     }
 }
 
-/// State between events, apart from the calls.
+/// State between events, except for the calls.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub(crate) fixing: FormatFixing,
@@ -46,7 +46,7 @@ pub(crate) struct StreamState {
     pub(crate) held: usize,
     /// Whether the stream ended with an error for a call that could not be repaired.
     pub(crate) failed: bool,
-    /// Reason why the stream can no longer be read, so that everything passes.
+    /// Reason why the stream cannot be read, so that all events pass.
     lost: Option<String>,
     serial: u64,
     /// Buffer for decoded text, reused for its capacity.
@@ -74,12 +74,12 @@ impl StreamState {
         self.serial
     }
 
-    /// Returns the number of calls so far.
+    /// Returns the number of calls that have begun.
     pub(crate) fn calls(&self) -> u64 {
         self.serial
     }
 
-    /// Returns the message for too many calls.
+    /// Returns the message about the maximum number of calls.
     pub(crate) fn too_many_calls(&self) -> String {
         format!("more than {} calls at once", self.limits.calls)
     }
@@ -127,7 +127,7 @@ impl StreamState {
     }
 }
 
-/// Maximum number of records that are kept until they are taken; later ones are only logged.
+/// Maximum number of records that are kept until the caller takes them. Later records are only logged.
 const RECORDS_KEPT: usize = 4096;
 /// Maximum number of kept names of other tools, and maximum length of a name.
 const NAMES_KEPT: usize = 64;

@@ -10,7 +10,7 @@ use crate::repairer::Status;
 /// Calls are numbered.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A call began. Its id and its name may still be incomplete.
+    /// A call began. The id and the name of the call may still be incomplete.
     Begun {
         call: u64,
         choice: Option<u64>,
@@ -27,7 +27,7 @@ pub(crate) enum Step {
     },
     /// The event has all arguments of a call without pieces.
     Whole { call: u64, contents: String },
-    /// The arguments so far were a copy and begin again.
+    /// The received arguments were a copy, and begin again.
     Restart { call: u64 },
     /// Held arguments are sent.
     Release {

@@ -16,7 +16,7 @@ pub(crate) struct ChatCall {
     /// Whether the call is a `function_call`, the predecessor of `tool_calls`.
     pub(crate) legacy: bool,
     pub(crate) named_by: NamedBy,
-    /// Whether the call has no `index`, or one that another call may have had before.
+    /// Whether the call has no `index`, or the `index` of an earlier call.
     pub(crate) unsure: bool,
     pub(crate) call: Call,
 }
@@ -28,7 +28,7 @@ pub(crate) enum NamedBy {
     Index,
     /// Possibly only the id: additional events must have the id.
     Id,
-    /// Nothing: the previous call has the same names, or the call has neither `index` nor id.
+    /// Delta without a name for the call: the previous call has equal names, or the call has neither `index` nor id.
     Nothing,
 }
 
@@ -99,7 +99,7 @@ impl ChatCall {
         }
     }
 
-    /// Records that the `index` no longer identifies the call.
+    /// Records that the `index` does not identify the call after this point.
     pub(crate) fn needs_id(&mut self) {
         if self.named_by == NamedBy::Index {
             self.named_by = NamedBy::Id;

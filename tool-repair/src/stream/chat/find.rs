@@ -8,7 +8,7 @@ pub(crate) enum Found {
     Same(usize),
     /// The call at this position, if it is not complete.
     IfIncomplete(usize),
-    /// One of several calls.
+    /// Delta of one of several calls.
     Unclear,
     /// A new call, which replaces the complete call at this position.
     New(Option<usize>),
@@ -50,7 +50,7 @@ pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delt
             (true, _) => Found::New(None),
         };
     }
-    // Nothing identifies that call any more, so it ends before the call with the id.
+    // Later deltas cannot identify that call, so it ends before the call with the id.
     if delta.index.is_none()
         && let Some(at) = position(&same_id)
         && calls.get(at).is_some_and(|entry| entry.index.is_none())

@@ -1,4 +1,4 @@
-//! History of each choice of a chat, apart from its open calls.
+//! History of each choice of a chat, except for its open calls.
 
 /// Outcomes of the calls of a choice.
 #[derive(Debug, Default)]

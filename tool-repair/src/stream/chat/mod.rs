@@ -1,4 +1,4 @@
-//! Chat Completions: calls are identified by choice and `index`, and end with their choice's `finish_reason`.
+//! Dialect of Chat Completions: choice and `index` identify a call, and the choice's `finish_reason` ends its calls.
 
 mod event;
 mod history;
@@ -285,7 +285,7 @@ impl Chat {
     }
 }
 
-/// Returns for each call whether its rest is sent first: that of the call with the last piece of its choice, since
+/// Returns for each call whether its rest is sent first. The call with the last piece of its choice is first, since
 /// clients treat a call as complete when a piece of another call arrives. After a waiting call, all calls are sent in
 /// the order in which they began.
 fn leaves_first(ended: &[ChatCall]) -> Vec<bool> {

@@ -84,7 +84,7 @@ impl Editor {
         self.take_steps(None, reader, out);
     }
 
-    /// Ends all calls, since the stream can no longer be read; held arguments are sent unchanged.
+    /// Ends all calls of a stream that cannot be read. Held arguments are sent unchanged.
     pub(crate) fn give_up(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
         reader.give_up(reason, &mut self.steps);
         self.take_steps(None, reader, out);
@@ -139,8 +139,8 @@ impl Editor {
         }
     }
 
-    /// Sends held arguments: in the call's piece of the current event, or in an event like the one with its last
-    /// piece.
+    /// Sends held arguments: in the call's piece of the current event, or in an event like the event with the call's
+    /// last piece.
     fn release(
         &self,
         call: u64,

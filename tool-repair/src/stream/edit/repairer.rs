@@ -85,7 +85,7 @@ impl StreamRepairer {
     }
 
     /// Takes the records of calls that ended since the last call of this method, if their arguments were not simply
-    /// JSON. Up to 4,096 records are kept; later ones are only logged with `tracing`.
+    /// JSON. Up to 4,096 records are kept. Later records are only logged with `tracing`.
     #[must_use = "the records are given out once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
@@ -97,7 +97,7 @@ impl StreamRepairer {
         self.reader.state.skipped()
     }
 
-    /// Returns the number of tool calls so far, of all tools. For a stream with calls, 0 means that the dialect is
+    /// Returns the number of received tool calls of all tools. For a stream with calls, 0 means that the dialect is
     /// wrong.
     pub fn calls(&self) -> u64 {
         self.reader.state.calls()

@@ -1,4 +1,4 @@
-//! Locates values in a JSON text without parsing all of it: values are spans, so that a string can be replaced
+//! Locates values in a JSON text without parsing the complete text: values are spans, so that a string can be replaced
 //! without changing any other byte.
 
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-/// Error: half of a surrogate pair, which represents no character.
+/// Error for half of a surrogate pair, which represents no character.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LoneSurrogate;
 

@@ -54,14 +54,14 @@ pub enum CallEvent {
         /// Name of the tool, or the part that is known.
         tool: String,
     },
-    /// Next arguments of a call. The arguments so far are JSON, or the call has failed.
+    /// Next arguments of a call. The received arguments are JSON, or the call has failed.
     Arguments {
         /// Number of the call.
         call: u64,
         /// Text of the arguments.
         text: String,
     },
-    /// The arguments so far were a copy of the arguments that follow.
+    /// The received arguments were a copy of the arguments that follow.
     Restarted {
         /// Number of the call.
         call: u64,
@@ -78,21 +78,21 @@ pub enum CallEvent {
 pub struct ReadCall {
     /// Number of the call.
     pub call: u64,
-    /// Id of the call; `None` if the stream has none.
+    /// Id of the call; `None` if the stream has no id.
     pub id: Option<String>,
-    /// Name of the tool; empty if the stream has none.
+    /// Name of the tool; empty if the stream has no name.
     pub tool: String,
-    /// Arguments: JSON, unless the status differs; empty if there were none.
+    /// Arguments: JSON, unless the status differs; empty without arguments in the stream.
     pub arguments: String,
     /// Outcome of the arguments. Calls of tools outside the [targets](FormatFixing::target_tools) are
-    /// [`Valid`](Status::Valid), whatever their arguments.
+    /// [`Valid`](Status::Valid), also with invalid arguments.
     pub status: Status,
     /// Whether pieces may belong to another call, or the call may be a piece of another one. Such a call must not
     /// run, even if it is JSON. The status is [`Refused`](Status::Refused).
     pub ambiguous: bool,
 }
 
-/// Arguments of a call so far.
+/// Received arguments of a call.
 #[derive(Debug, Default)]
 struct Arguments {
     text: String,

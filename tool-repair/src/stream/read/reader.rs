@@ -93,7 +93,7 @@ impl Reader {
         }
     }
 
-    /// Ends all calls, since the stream can no longer be read.
+    /// Ends all calls of a stream that cannot be read.
     pub(crate) fn give_up(&mut self, reason: &str, steps: &mut Vec<Step>) {
         let mut reading = Reading {
             state: &mut self.state,

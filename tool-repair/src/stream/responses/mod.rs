@@ -1,5 +1,5 @@
-//! Responses: calls are items of the output. A stream has their arguments up to four times: in pieces, and whole when
-//! the arguments, the item and the response are done. The repair keeps all copies equal.
+//! Dialect of the Responses API, whose calls are items of the output. A stream has their arguments up to four times: in
+//! pieces, and whole when the arguments, the item and the response are done. The repair keeps all copies equal.
 
 mod event;
 mod call;

@@ -68,12 +68,12 @@ impl MayFail for Choice {
     }
 }
 
-/// Results of a trial. A value may be read at several depths: alone, and in lists that wrap it.
+/// Results of a trial. A value may be read at several depths: directly, and in lists that wrap the value.
 #[derive(Debug)]
 pub(in crate::arguments) struct Cached<T> {
     /// The result below the depth limit, and the depth that it needs below its own.
     unlimited: Option<(Depth, T)>,
-    /// Results at the depth limit, by depth. At a smaller depth more may match, at a greater one less: a failure
+    /// Results at the depth limit, by depth. A smaller depth allows more matches than a greater depth, so a failure
     /// holds at all greater depths.
     limited: Vec<(Depth, T)>,
 }

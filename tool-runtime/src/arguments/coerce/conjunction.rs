@@ -14,8 +14,8 @@ use crate::schema::compiled::SchemaId;
 const REPORTING_WORK: usize = 8;
 
 impl<'a> Coercer<'_, 'a, '_> {
-    /// Coerces a value to a conjunction. Several parts may read the same inner values, which can be conjunctions
-    /// again: a trial reads each of them once.
+    /// Coerces a value to a conjunction. Several parts may read equal inner values, which can be conjunctions again: a
+    /// trial reads each value once.
     #[inline(never)] // not on the stack of the whole walk
     pub(in crate::arguments) fn conjunction(
         &mut self,
@@ -90,9 +90,9 @@ impl<'a> Coercer<'_, 'a, '_> {
         taken
     }
 
-    /// Reports the unknown keys of the coerced value in place of the original value's: another part may have renamed
-    /// or removed a key that one part does not know. The remaining unknown keys are removed from the value for a
-    /// type.
+    /// Replaces the unknown keys of the original value by the unknown keys of the coerced value: another part may have
+    /// renamed or removed a key that is unknown to one part. The remaining unknown keys are removed from the value for
+    /// a type.
     #[inline(never)] // not on the stack of the whole walk
     fn finalize_unknown_keys(
         &mut self,

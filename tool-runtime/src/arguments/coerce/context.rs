@@ -14,8 +14,7 @@ pub(crate) struct CoercionContext {
     pub(in crate::arguments) denies: bool,
     /// Whether a single value may be wrapped into a list: it is the value of a property or of an entry.
     pub(in crate::arguments) wraps: bool,
-    /// The conjunction whose parts know each other's keys, or the union in which serde may use another alternative's
-    /// keys.
+    /// Conjunction whose parts share their keys, or union in which serde may use another alternative's keys.
     pub(in crate::arguments) within: Option<SchemaId>,
     pub(in crate::arguments) stability: Stability,
     /// Whether the value is a key of a map, with assertions (`not`, `if` …) that the validation checks later, with a

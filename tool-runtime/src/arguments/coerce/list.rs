@@ -1,4 +1,4 @@
-//! Lists: their items, a single value in place of a list, and the limits of both.
+//! Coercion of lists: items, a single value in place of a list, and limits.
 
 use std::rc::Rc;
 
@@ -139,7 +139,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             );
             Issue::warning(Code::ScalarCoercedToList, "", message)
         });
-        // The warning about the list comes before the warnings about its item.
+        // The warning about the list precedes the warnings about its item.
         let found = self.report.since(mark);
         found.rotate_right(usize::from(!found.is_empty()));
         if let Some(list) = list {

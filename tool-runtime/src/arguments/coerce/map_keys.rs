@@ -21,7 +21,7 @@ pub(in crate::arguments) enum KeyReading {
     AsSent,
     /// Another spelling of this key.
     Coerced(String),
-    /// One of several keys that are read as this key.
+    /// Key that is one of several spellings of this key.
     Shared(String),
     Refused,
 }
@@ -199,7 +199,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// Returns whether a key was read as this name, alone or with others.
+/// Returns whether a key, or one of several keys, was read as this name.
 pub(in crate::arguments) fn is_among(name: &str, keys: &[KeyReading]) -> bool {
     keys.iter()
         .any(|key| matches!(key, KeyReading::Coerced(read) | KeyReading::Shared(read) if read == name))

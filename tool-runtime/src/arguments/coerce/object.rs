@@ -1,4 +1,4 @@
-//! Objects: maps keys to properties, and reports missing and unknown keys.
+//! Coercion of objects: maps keys to properties, and reports missing and unknown keys.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -407,7 +407,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         Some(changed.map_or(Slot::AsSent, Slot::Changed))
     }
 
-    /// Returns whether another part of the same conjunction knows the key.
+    /// Returns whether the key belongs to another part of the conjunction.
     pub(in crate::arguments) fn is_known(&self, key: &str, context: CoercionContext) -> bool {
         self.all_of(context).is_some_and(|all_of| all_of.keys.has(key))
     }
@@ -418,8 +418,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         self.is_in_conjunction(context) && context.stability != Stability::Unchecked
     }
 
-    /// Returns whether another alternative knows the key: serde uses it if a type rejects a value that its schema
-    /// allows.
+    /// Returns whether the key belongs to another alternative, which serde uses if a type rejects a value that its
+    /// schema allows.
     fn may_be_of_another(&self, key: &str, context: CoercionContext) -> bool {
         context
             .within
@@ -451,7 +451,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// Returns the names of an object's properties, and the names that other parts of the conjunction know.
+/// Returns the names of an object's properties, and the names of the properties in other parts of the conjunction.
 fn known_names<'n>(object: &'n Object, others: &'n [Box<str>]) -> impl Iterator<Item = &'n str> {
     let own = object.properties.iter().map(|property| &*property.name);
     let others = others.iter().map(|name| &**name);

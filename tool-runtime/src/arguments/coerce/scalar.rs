@@ -1,4 +1,4 @@
-//! Scalars: first the rows of the table in `coercion.md`, then the allowed values, then the limits.
+//! Coercion of scalars: first the rows of the table in `coercion.md`, then the allowed values, then the limits.
 
 use std::borrow::Cow;
 
@@ -163,7 +163,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// Returns the limits of a number that exceeds one of them.
+/// Returns the limits of a number if the number exceeds one of the limits.
 fn exceeded<'s>(node: &Node<'_>, plain: &'s Plain) -> Option<&'s NumberLimits> {
     let Node::Number(number) = node else { return None };
     let limits = plain.number.as_ref()?;

@@ -49,7 +49,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 }
 
-/// Returns whether a null word may be meant as a string or an item.
+/// Returns whether a null word may be a string or an item.
 pub(in crate::arguments) fn may_be_string(schema: &Schema) -> bool {
     schema.types.has(Types::STRING) || schema.lists_of_strings
 }

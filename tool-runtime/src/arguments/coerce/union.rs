@@ -1,4 +1,4 @@
-//! Unions: chooses the alternative that a value is coerced to.
+//! Coercion of unions: chooses an alternative for a value.
 //!
 //! For `anyOf`, this is the first alternative that the value conforms to without an issue, otherwise the first that
 //! it conforms to (rule 2); for `oneOf`, the only such alternative. If the value conforms to none, the tag selects
@@ -242,7 +242,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             };
         }
         let exact = context.with(Mode::Exact);
-        // serde accepts keys that an alternative does not know.
+        // serde accepts keys that are unknown to an alternative.
         let reads_in_order = self.compiled.picks_first_match(exclusive);
         let mut as_sent = trials.iter().filter_map(|trial| {
             let counts = self.outcome(node, *trial, at, exact).counts;
@@ -257,8 +257,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
         let first = conforming
             .find(|trial| conforms(self, *trial) && self.keeps_conforming(node, *trial, among, at, context));
-        // serde does not read `3.0` as an integer: the alternative that it accepts may come after the first match,
-        // and know fewer keys.
+        // serde rejects `3.0` as an integer, so the alternative that serde accepts may follow the first match, and have
+        // fewer keys.
         let found = match (as_sent, first) {
             (Some((trial, counts)), Some(first))
                 if self
@@ -274,8 +274,8 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         found.map(Choice::Match)
     }
 
-    /// Returns whether an alternative that a value conforms to, apart from unknown keys, still accepts it without
-    /// loss when rule 7 has renamed these keys. serde accepts such a value unchanged.
+    /// Returns whether an alternative that a value conforms to, except for unknown keys, still accepts the value
+    /// without loss when rule 7 has renamed these keys.
     fn keeps_conforming(
         &mut self,
         node: &Node<'a>,
@@ -409,7 +409,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
             })
     }
 
-    /// Returns whether serde would read the result of an alternative as an earlier alternative that does not know all
+    /// Returns whether serde would read the result of an alternative as an earlier alternative without some of the
     /// keys.
     fn matches_earlier_alternative(
         &mut self,
@@ -506,7 +506,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 }
 
-/// Returns whether all numbers of a value are still numbers in the result, alone or as the only item of a list.
+/// Returns whether all numbers of a value are still numbers in the result, or each the only item of a list.
 fn keeps_numbers(sent: &Node<'_>, made: &Node<'_>) -> bool {
     match (sent, made) {
         (Node::Number(_), Node::Number(_)) => true,

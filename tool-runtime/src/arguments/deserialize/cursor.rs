@@ -13,7 +13,7 @@ use crate::arguments::input::tree::node::Node;
 use crate::schema::compiled::decimal::Decimal;
 use crate::schema::compiled::types::Types;
 
-/// Position before a value. In text, reading the value moves the cursor behind it.
+/// Position before a value. A read of a value in text moves the cursor to the end of the value.
 pub(in crate::arguments) trait Cursor<'de>: Copy {
     /// Whether errors need messages; errors of the fast path are never read.
     const EXPLAINS: bool;

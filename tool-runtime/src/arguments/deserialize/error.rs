@@ -7,8 +7,7 @@ use serde::de::Error;
 use crate::arguments::input::tokens::Fault;
 use crate::schema::keywords::pointer;
 
-/// Error of a type that rejects a value: the message and the path. Boxed, so that results stay small; few of them are
-/// errors.
+/// Error of a type that rejects a value: the message and the path. The box keeps results small; few results are errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeserializeError(Box<Rejection>);
 

@@ -11,7 +11,7 @@ use super::error::DeserializeError;
 use crate::arguments::input::tree::json::parse;
 use crate::arguments::input::tree::node::Node;
 
-/// A key: text that can be parsed as a number or a boolean, as in a map with integer keys.
+/// Key of a map: text that can be parsed as a number or a boolean, as in a map with integer keys.
 pub(super) struct MapKeyDeserializer<'de> {
     pub(super) text: &'de str,
     /// Whether errors need a message.
@@ -37,7 +37,7 @@ fn integer<T: FromStr + ToString>(key: &str) -> Option<T> {
     key.parse().ok().filter(|value: &T| value.to_string() == key)
 }
 
-/// Adds the expected integer to the error of a type, which only says that a text is not an integer.
+/// Adds the expected integer to the error of a type, whose text only states that the key is not an integer.
 fn wanted_integer<T: Display>(error: DeserializeError, hint: Option<T>, min: T, max: T) -> DeserializeError {
     if !error.message().starts_with("invalid type: string") {
         return error;

@@ -214,10 +214,11 @@ impl<'de, C: Cursor<'de>> Deserializer<'de> for ValueReader<'_, C> {
 /// Prefix of keys that `serde_json` reads as raw text, or as an exact number.
 pub(in crate::arguments) const PRIVATE: &str = "$serde_json::private::";
 
-/// Name by which `serde_json::value::RawValue` asks for JSON text: private, but stable for years.
+/// Name of the newtype with which `serde_json::value::RawValue` requests JSON text. The name is private, but stable for
+/// years.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// Above this, neighbouring floats are more than one apart.
+/// Limit above which the difference between neighbouring floats is greater than one.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// Returns whether a 32-bit float can hold the value after rounding. A comparison with the largest 32-bit float would

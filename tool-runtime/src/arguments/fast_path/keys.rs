@@ -6,7 +6,7 @@ use crate::schema::compiled::name::KeyPrefix;
 use crate::schema::compiled::types::Types;
 use crate::schema::compiled::{Additional, CompiledSchema, Object, Schema};
 
-/// The keys of an object that were read so far.
+/// Keys of an object that were already read.
 pub(super) struct Keys<'s, 't> {
     compiled: &'s CompiledSchema,
     /// Whether the object is the root: an undeclared key of the root always has a warning.
@@ -20,7 +20,7 @@ pub(super) struct Keys<'s, 't> {
     expected: usize,
     /// The declared property of the last key.
     pub(super) property: Option<usize>,
-    /// Keys without a property; most objects have none.
+    /// Keys without a property. Most objects have no such keys.
     others: Vec<&'t str>,
 }
 

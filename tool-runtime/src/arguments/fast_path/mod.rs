@@ -1,9 +1,9 @@
 //! The fast path: arguments that conform exactly are deserialized without a tree.
 //!
 //! A single walk checks the arguments against the [`CompiledSchema`], without knowledge of types; then each type
-//! deserializes its own part. The fast path coerces nothing and reports nothing. Its contract: there are no false
-//! positives, so the tree would read the same value without an issue (`tests/properties` compares the two). A
-//! negative, for any reason, falls back to the tree. The rest of the crate works without this folder.
+//! deserializes its own part. The fast path coerces nothing and reports nothing. The fast path has no false positives:
+//! the tree reads every accepted value without an issue (`tests/properties` compares the two). A negative, for any
+//! reason, falls back to the tree. The rest of the crate works without this folder.
 
 mod conform;
 mod keys;

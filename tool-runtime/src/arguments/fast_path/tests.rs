@@ -1,5 +1,5 @@
-//! Inputs that the fast path and the tree could read differently. Both must return the same values, without issues,
-//! under every policy.
+//! Inputs that the fast path and the tree could read differently. The fast path and the tree must return equal values,
+//! without issues, under every policy.
 
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,7 @@ fn context(schema: &Value) -> [Value; 5] {
     ]
 }
 
-/// Possible values, not all of them JSON.
+/// Possible values, including texts that are not JSON.
 #[rustfmt::skip]
 const VALUES: &[&str] = &[
     "null", "true", "false", "tru", "nulll", "0", "-0", "-0.0", "0.0", "1", "-1", "1.0", "01", "-", "+1", ".5",

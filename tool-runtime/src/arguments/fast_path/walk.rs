@@ -250,7 +250,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
     fn first(&mut self, alternatives: &'s Union, types: Types) -> Option<()> {
         let mut taken = None;
         // A mismatch may be a false negative. Then a second alternative of an exclusive union could match, or serde
-        // could choose an earlier one that does not know a key.
+        // could choose an earlier alternative without some of the keys.
         let is_no_final = !(alternatives.exclusive
             || self.compiled.is_typed() && types.overlaps(Types::ARRAY | Types::OBJECT));
         for schema in &alternatives.schemas {
@@ -271,7 +271,7 @@ impl<'s, 'a, C: Source<'a>> FastPathWalk<'s, 'a, C> {
         Some(())
     }
 
-    /// Runs a trial, whose values are visited again; a match does not count if there were too many such visits.
+    /// Runs a trial, whose values are visited again. A match does not count after too many visits.
     fn trial<T>(&mut self, look: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let mut trial = Self {
             unions: self.unions + 1,
@@ -354,7 +354,7 @@ fn number(schema: &Schema, number: NumberToken<'_>) -> bool {
 fn uncommon(schema: &Schema, number: NumberToken<'_>) -> bool {
     let text = match number {
         NumberToken::Text(text) => text,
-        // A larger float may come from an integer, and a float without a fraction may be one.
+        // A larger float may come from an integer, and a float without a fraction may be an integer.
         number => return number.float().abs() < MAX_FRACTIONAL && conform::float(schema, || number.float()),
     };
     if text != "-0" && !text.contains(['.', 'e', 'E']) {

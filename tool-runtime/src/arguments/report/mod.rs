@@ -107,7 +107,7 @@ impl IssueCounts {
         *self == Self::default()
     }
 
-    /// Returns whether nothing was rejected or changed, apart from unknown and duplicate keys.
+    /// Returns whether nothing was rejected or changed, except for unknown and duplicate keys.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.errors == 0 && self.warnings == self.unknown_keys + self.repeated
     }

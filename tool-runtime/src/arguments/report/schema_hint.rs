@@ -21,7 +21,7 @@ pub(crate) struct SchemaHint<'s> {
 }
 
 impl<'s> SchemaHint<'s> {
-    /// Creates the hint for an object or a list; `None` if the schema says no more about it.
+    /// Creates the hint for an object or a list; `None` if the schema has only the type.
     pub(crate) fn new(compiled: &'s CompiledSchema, schema: SchemaId) -> Option<Self> {
         let hint = Self {
             compiled,
@@ -79,7 +79,7 @@ fn tag<'s>(compiled: &'s CompiledSchema, property: &'s Property, text: &str) -> 
     Some((&property.name, value))
 }
 
-/// Returns whether a hint says more than that the value is an object.
+/// Returns whether a hint has more information than the type `object`.
 fn has_hint(object: &Object) -> bool {
     object.properties.iter().any(|property| property.required)
         || !object.also_required.is_empty()

@@ -187,7 +187,7 @@ impl<'s> Envelope<'s> {
             .collect()
     }
 
-    /// Returns whether a declared key has a value: one that its schema allows, or that is neither `null` nor a null
+    /// Returns whether a declared key has a value that its schema allows, or a value that is neither `null` nor a null
     /// word.
     fn is_sent(&self, key: &str, value: &Node<'_>) -> bool {
         let allows = |schema: &Schema| match value {
@@ -282,8 +282,7 @@ fn by_key<'m>(members: &'m Members<'_>) -> HashMap<&'m str, &'m Node<'m>> {
     members.entries.iter().map(|(key, node)| (&**key, node)).collect()
 }
 
-/// Returns whether a value that is not an object, decoded or not, was meant as one: its text begins with a bracket or
-/// a fence.
+/// Returns whether a value looks like an object, decoded or not: its text begins with a bracket or a fence.
 fn may_hold_object(value: &Node<'_>) -> bool {
     match value {
         Node::Text(text) => ["{", "[", "```"]

@@ -21,7 +21,7 @@ pub(in crate::arguments) struct Criteria {
 }
 
 impl Criteria {
-    /// All keywords of JSON Schema.
+    /// Evaluates a subschema with all keywords of JSON Schema.
     pub(in crate::arguments) const ALL: Self = Self {
         assertions: true,
         unexpected: true,
@@ -109,7 +109,7 @@ impl<'v, 'm> Evaluator<'v, 'm> {
         is_valid
     }
 
-    /// Counts an applied subschema; `false` if there were too many.
+    /// Counts an applied subschema; `false` above the limit.
     pub(in crate::arguments) fn enter(&mut self) -> bool {
         if self.nested >= MAX_NESTED {
             self.stopped.get_or_insert(Stop::TooDeep);

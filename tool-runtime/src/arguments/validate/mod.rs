@@ -1,8 +1,8 @@
-//! Enforces the keywords that coercion does not: `format`, `not`, `if`, `contains`, `dependentRequired`,
+//! Enforces the keywords that coercion ignores: `format`, `not`, `if`, `contains`, `dependentRequired`,
 //! `unevaluatedProperties` and similar ones.
 //!
-//! These keywords do not decide how a value is coerced. They are evaluated afterwards, on the coerced arguments, by
-//! the rules of JSON Schema, and on original values when coercion tests the alternatives of a union.
+//! The keywords have no influence on coercion. The coerced arguments are evaluated by the rules of JSON Schema;
+//! original values are evaluated when coercion tests the alternatives of a union.
 
 pub(super) mod evaluate;
 mod messages;
@@ -99,7 +99,7 @@ fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
     }
 }
 
-/// Merges issues into others, by the order of parameters and items. Both lists are in that order.
+/// Merges issues into others, by the order of parameters and items. The order of both lists is equal.
 fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) {
     let rank = |issue: Issue| ((!issue.path.is_empty(), compiled.rank(&issue.path)), issue);
     let mut known = std::mem::take(issues).into_iter().map(rank).peekable();

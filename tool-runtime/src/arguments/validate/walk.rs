@@ -171,7 +171,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         true
     }
 
-    /// Records that a schema that coercion ignores knows a key.
+    /// Records that a key is known to a schema that coercion ignores.
     fn note_known(&mut self, at: &Path<'_>) {
         if self.has_unknown {
             self.known.insert(at.pointer());
@@ -437,7 +437,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// Finds the alternative that a value matches, or the one whose errors are reported.
+    /// Finds the alternative that a value matches, or the alternative whose errors are reported.
     #[inline(never)]
     fn matching(
         &mut self,
@@ -461,7 +461,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
             return AlternativeMatch::One(schema);
         }
         if enforced {
-            // Coercion has found an alternative that is valid apart from keywords that it does not enforce.
+            // Coercion has found an alternative that is valid, except for the keywords that coercion does not enforce.
             let structure = Criteria {
                 assertions: false,
                 ..by

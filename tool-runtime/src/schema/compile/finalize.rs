@@ -251,7 +251,7 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// Returns the keys that at least one of several schemas knows.
+    /// Returns the keys of all schemas together.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {

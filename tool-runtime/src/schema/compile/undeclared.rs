@@ -1,5 +1,5 @@
-//! Finds required properties that no schema declares, for a warning at registration: the model does not know their
-//! values.
+//! Finds required properties that no schema declares, for a warning at registration: the model has no information about
+//! their values.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -43,7 +43,7 @@ impl CompiledSchema {
 }
 
 impl Object {
-    /// Returns the required names that neither a property, a pattern nor `additionalProperties` declares.
+    /// Returns the required names without a declaration as property, by a pattern or by `additionalProperties`.
     fn undeclared(&self) -> impl Iterator<Item = &str> {
         let names = self.also_required.iter().map(|name| &**name);
         names.filter(|name| {

@@ -1,8 +1,8 @@
 //! Finds subschemas that no value satisfies, for a warning at registration: their keywords exclude each other, as
 //! `"type": "integer"` and `"enum": ["many"]` do.
 //!
-//! Some are not found: keywords that coercion does not enforce, patterns and `multipleOf` count as satisfiable. A
-//! subschema `false` is not reported, since it forbids a property on purpose.
+//! Some contradictions are not found: keywords that coercion does not enforce, patterns and `multipleOf` count as
+//! satisfiable. A subschema `false` is not reported, since it forbids a property on purpose.
 
 use std::collections::{HashSet, VecDeque};
 

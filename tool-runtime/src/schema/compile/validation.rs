@@ -46,7 +46,7 @@ impl Validated {
     }
 }
 
-/// Compiles a valid schema; `None` if coercion enforces all of it.
+/// Compiles a valid schema; `None` if coercion enforces all keywords.
 pub(super) fn compile(
     schema: &Value,
     formats: FormatPolicy,

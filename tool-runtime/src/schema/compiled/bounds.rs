@@ -15,7 +15,7 @@ pub(crate) struct NumberLimits {
 }
 
 impl NumberLimits {
-    /// Returns whether there are no limits apart from the range of the type.
+    /// Returns whether there are no limits except for the range of the type.
     pub(crate) fn has_no_bounds(&self) -> bool {
         let bounds = [
             &self.min,

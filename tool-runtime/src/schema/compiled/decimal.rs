@@ -18,8 +18,8 @@ pub(crate) struct Decimal<'a> {
 const MAX_POINT: i64 = i64::MAX / 4;
 
 impl<'a> Decimal<'a> {
-    /// Parses `[+-] digits [. digits] [e [+-] digits]`, where one part of the mantissa may be missing. This is more
-    /// than JSON allows; `None` for any other text.
+    /// Parses `[+-] digits [. digits] [e [+-] digits]`, where one part of the mantissa may be missing. JSON allows
+    /// fewer texts. Returns `None` for any other text.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -115,10 +115,10 @@ impl<'a> Decimal<'a> {
         let Ok(divisor) = step.digits.parse::<u64>() else {
             return step.digits.is_empty();
         };
-        // Both are integers times a power of ten: digits × 10^(point - length).
+        // Dividend and divisor are integers times a power of ten: digits × 10^(point - length).
         let shift = (self.point - length(&self.digits)) - (step.point - length(&step.digits));
         if shift < 0 {
-            // Neither has trailing zeros, so the dividend has no further factor of ten.
+            // The operands have no trailing zeros, so the dividend has no further factor of ten.
             return false;
         }
         let divisor = u128::from(divisor);

@@ -16,7 +16,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
         }
 }
 
-/// A prefix for searching. Its first 16 bytes are compared at once, which covers most keys.
+/// A prefix for searching. The first 16 bytes of a name are compared at once, which covers most keys.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyPrefix {
     text: Box<[u8]>,

@@ -105,8 +105,8 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns whether serde deserializes a union as an untagged enum: it chooses the first alternative that matches,
-    /// even one that does not know all keys.
+    /// Returns whether serde deserializes a union as an untagged enum, whose first matching alternative is chosen even
+    /// if some keys are unknown to it.
     pub(crate) fn picks_first_match(&self, is_exclusive: bool) -> bool {
         self.is_typed && !is_exclusive
     }
@@ -275,7 +275,7 @@ pub(crate) struct Object {
     pub(crate) max: Option<u64>,
     /// Bit mask of the required properties among the first 64.
     pub(crate) required: u64,
-    /// Index of each name, if there are too many for a linear search.
+    /// Index of each name, for objects with too many names for a linear search.
     pub(crate) by_name: HashMap<Box<str>, usize>,
     /// Index of the spellings of names, for maps with many declared keys.
     pub(crate) spellings: Option<Box<SpellingIndex>>,
@@ -310,7 +310,7 @@ impl Object {
         self.names.is_some() || self.is_closed()
     }
 
-    /// Returns whether keys are invalid if they are neither declared nor match a pattern.
+    /// Returns whether undeclared keys that match no pattern are invalid.
     pub(crate) fn is_closed(&self) -> bool {
         let has_patterns = self.properties.is_empty() && !self.patterns.is_empty();
         self.additional == Additional::Denied && (self.is_enum_map || has_patterns)
@@ -332,8 +332,7 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the declared key that equals a key apart from surrounding space, or else the only one that it
-    /// resembles.
+    /// Returns the declared key that equals a key except for surrounding space, or else the only similar key.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
         let position = match &self.spellings {
             Some(spellings) => {
@@ -376,7 +375,7 @@ pub(crate) struct Union {
     pub(crate) exclusive: bool,
     /// Tag that selects an alternative among objects.
     pub(crate) tag: Option<Tag>,
-    /// Keys that at least one alternative knows.
+    /// Keys of all alternatives.
     pub(crate) keys: KnownKeys,
 }
 
@@ -399,11 +398,11 @@ pub(crate) enum Tag {
 #[derive(Debug, Clone)]
 pub(crate) struct AllOf {
     pub(crate) schemas: Vec<SchemaId>,
-    /// Keys that at least one schema knows; they count as known in all.
+    /// Keys of all schemas, which count as known in each schema.
     pub(crate) keys: KnownKeys,
 }
 
-/// Keys that at least one of several schemas knows.
+/// Returns the keys of several schemas together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
     /// Declared keys, in declared order.

@@ -25,8 +25,8 @@ pub(crate) fn mentions_json(text: &str) -> bool {
     windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
 }
 
-/// Returns the position of the text that equals another text apart from surrounding space, or else the position of
-/// the only text that resembles it; without either, the position of the text in quotes.
+/// Returns the position of the text that equals another text except for surrounding space, or else the position of the
+/// only similar text; without either, the position of the text in quotes.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     find_spelling(texts.clone(), text).or_else(|| find_spelling(texts, unquoted(text)?))
 }

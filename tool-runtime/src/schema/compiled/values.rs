@@ -30,7 +30,7 @@ struct ValueIndex {
 }
 
 impl ValueIndex {
-    /// Not inlined, so that [`Values::has_text`] is: few schemas have so many values.
+    /// This function is not inlined, so that [`Values::has_text`] is: few schemas have so many values.
     #[inline(never)]
     fn has_text(&self, text: &str) -> bool {
         self.texts.contains(text)
@@ -85,8 +85,7 @@ impl Values {
         }
     }
 
-    /// Returns the value that equals a string apart from surrounding space, or else the only value that the string
-    /// resembles.
+    /// Returns the value that equals a string except for surrounding space, or else the only similar value.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
         let position = match &self.index {
             Some(index) => {

@@ -9,8 +9,8 @@ use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
-/// Changes references to a definition in the `$defs` or `definitions` of another schema. Such references start at an
-/// old root, since the schema was put into a property, or use another name for `$defs`.
+/// Changes references to a definition in the `$defs` or `definitions` of another schema. A wrong reference starts at an
+/// old root, since the schema was put into a property, or uses another name for `$defs`.
 pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     let mut definitions: HashMap<String, Vec<String>> = HashMap::new();
     let mut dangling = Vec::new();

@@ -33,8 +33,8 @@ impl CorrectedSchema<'_> {
     }
 }
 
-/// Applies the corrections to a schema and all its subschemas, outer ones first. Not recursive, since a schema may be
-/// deep.
+/// Applies the corrections to a schema and all its subschemas, outer ones first. The function is not recursive, since a
+/// schema may be deep.
 pub(super) fn visit_mut(
     root: &mut Value,
     warnings: &mut Vec<SchemaWarning>,

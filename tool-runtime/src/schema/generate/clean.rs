@@ -90,7 +90,7 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
     if let Some(items) = keywords.get_mut("items").filter(|items| **items == true) {
         *items = Value::Object(Map::new());
     }
-    // schemars writes `unevaluatedProperties` for a flattened map with a flattened enum, but only serde knows which
+    // schemars writes `unevaluatedProperties` for a flattened map with a flattened enum, but only serde decides which
     // keys belong to the map.
     if keywords
         .get("unevaluatedProperties")
@@ -177,7 +177,7 @@ fn finalize_properties(keywords: &mut Keywords) {
             // A `Patch` keeps its `null`, and has no other default.
             Value::Object(property) if property.contains_key(marks::PATCH) => {}
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
-                // The property is neither required nor an `Option`: its default is not in the schema.
+                // The property is optional and not an `Option`, so its default is not in the schema.
                 if !property.contains_key("default") && !allows_null(property) {
                     property.insert(marks::DEFAULT.to_owned(), true.into());
                 }
@@ -220,7 +220,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Removes the wider of two limits on the same side: one comes from the type, one from an attribute.
+/// Removes the wider of two limits on one side: the limit of the type, or the limit of an attribute.
 fn drop_redundant_limits(keywords: &mut Keywords) {
     for (inclusive, exclusive, sign) in [
         ("minimum", "exclusiveMinimum", 1.0),

@@ -1,5 +1,5 @@
-//! Named types: schemars puts each of them into `$defs`. A type stays there if that makes the schema smaller, or if
-//! it is recursive; all others are inlined.
+//! Named types, which schemars puts into `$defs`. A type stays there if that makes the schema smaller, or if it is
+//! recursive; all others are inlined.
 
 use std::collections::HashMap;
 
@@ -100,7 +100,8 @@ struct Use {
     definition: usize,
     /// Whether the use has its own description.
     is_described: bool,
-    /// Whether there are constraints beside the reference. Not every API supports these, so such a use gets a copy.
+    /// Whether there are constraints beside the reference. Some APIs do not support such keywords, so each use gets a
+    /// copy.
     is_constrained: bool,
 }
 

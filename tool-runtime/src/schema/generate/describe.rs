@@ -1,4 +1,4 @@
-//! Descriptions: adds rules that no keyword expresses, and finds undescribed properties.
+//! Descriptions: adds rules without a keyword, and finds undescribed properties.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(crate) fn undescribed_properties(root: &Value) -> Vec<String> {
     found
 }
 
-/// Returns the properties of a schema, apart from constant tags.
+/// Returns the properties of a schema, except for constant tags.
 fn untagged_properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties

@@ -1,9 +1,8 @@
 //! Finds maps with enum keys that no trace of the type reaches: inside types that serde buffers (`tag`, `untagged`,
 //! `flatten`), or after the first item of a tuple.
 //!
-//! schemars describes such a map as a struct with optional fields of the same type. But a map accepts duplicate keys,
-//! and a struct reports a "duplicate field". So for each schema of that shape, an example with a duplicate key is
-//! generated and deserialized.
+//! schemars describes such a map as a struct with optional fields of the same type. But a map accepts duplicate keys, and a struct reports
+//! a "duplicate field". For each schema of that shape, an example with a duplicate key is therefore generated and deserialized.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -20,8 +19,8 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Vec<Stri
     find_accepted(root, pointer, |text| serde_json::from_str::<T>(text).is_ok())
 }
 
-/// Returns the JSON Pointers to the maps. `accepts` returns whether a text deserializes as the type; a panic counts as a
-/// rejection. Not generic, since generic code is compiled again for each type of a user.
+/// Returns the JSON Pointers to the maps. `accepts` returns whether a text deserializes as the type; a panic counts as a rejection. The
+/// function is not generic, since generic code is compiled again for each type of a user.
 fn find_accepted(root: &Value, pointer: &str, accepts: fn(&str) -> bool) -> Vec<String> {
     if !contains_candidate(root) {
         return Vec::new();

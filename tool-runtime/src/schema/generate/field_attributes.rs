@@ -1,8 +1,8 @@
 //! Restores the attributes of fields that schemars ignores beside a reference.
 //!
 //! `#[schemars(length(min = 1))]` on a field with a newtype needs the inline schema of the type, since schemars looks
-//! for its `type`. So the schema is generated twice, with references and inline, and differences are taken from the
-//! inline schema.
+//! for its `type`. The schema is therefore generated with references and again inline, and differences are taken from
+//! the inline schema.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
-//! Marks: private keywords for rules that JSON Schema lacks. They are enforced, and removed before anyone sees the schema.
+//! Private keywords for rules that JSON Schema lacks, called marks. Marks are enforced, and removed before a schema is shown.
 //!
 //! The names of marks have a prefix, as `serde_json`'s private names have, so that an extension keyword of a user
-//! (`#[schemars(extend("x-strict" = true))]`) is never read as a mark. Types write a mark only if the generator asks for marks with
-//! [`with_marks`]: a schema that a user generates has none.
+//! (`#[schemars(extend("x-strict" = true))]`) is never read as a mark. Types write a mark only if the generator requests marks with
+//! [`with_marks`]: a schema that a user generates has no marks.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::subschemas;
 use crate::wire::depth;
 
-/// The string must not be blank. The description says so.
+/// The string must not be blank. The description states the rule, too.
 pub(crate) const NOT_BLANK: &str = "$tool_runtime::not_blank";
 
 /// [`Policy::Strict`](crate::Policy::Strict) for this value and everything in it.
@@ -55,7 +55,7 @@ pub(crate) fn with_marks(settings: SchemaSettings) -> SchemaSettings {
     settings.with_transform(WithMarks)
 }
 
-/// Inserts a mark into the schema of a type and returns true, if the generator asks for marks.
+/// Inserts a mark into the schema of a type and returns true, if the generator requests marks.
 pub(crate) fn insert(schema: &mut Schema, mark: &str, generator: &mut SchemaGenerator) -> bool {
     let asks = generator
         .transforms_mut()
@@ -66,8 +66,8 @@ pub(crate) fn insert(schema: &mut Schema, mark: &str, generator: &mut SchemaGene
     asks
 }
 
-/// The transformation that asks types for their marks. It changes nothing: a transformation is the only setting of a generator that
-/// a library can add.
+/// Transformation that requests marks from types. The transformation has no effect: a transformation is the only setting of a generator
+/// that a library can add.
 #[derive(Clone, Debug)]
 struct WithMarks;
 

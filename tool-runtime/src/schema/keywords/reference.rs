@@ -35,8 +35,8 @@ pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Target<'s> {
     })
 }
 
-/// Returns the pointer to the innermost schema above `pointer` with an `$id`, apart from the root: the base of
-/// relative references.
+/// Returns the pointer to the innermost schema with an `$id` above `pointer`, except for the root: the base of relative
+/// references.
 pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     let step_ends = pointer
         .match_indices('/')
@@ -54,7 +54,7 @@ pub(crate) fn inner_id<'p>(root: &Value, pointer: &'p str) -> Option<&'p str> {
     nearest
 }
 
-/// Returns whether a schema has an `$id`, apart from an anchor of draft-07, `#name`.
+/// Returns whether a schema has an `$id` that is not an anchor of draft-07, `#name`.
 fn has_id(schema: &Value) -> bool {
     let id = schema.get("$id").and_then(Value::as_str);
     id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'))

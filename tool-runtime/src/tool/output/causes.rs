@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(String::from("a").causes("a"), "");
     }
 
-    /// Its source is itself.
+    /// Error whose source is the error itself.
     #[derive(Debug)]
     struct SelfSourced;
 

@@ -157,7 +157,7 @@ pub(crate) fn too_deep() -> ToolOutput {
     ToolOutput::error("the tool's result is nested too deeply to be serialized as JSON")
 }
 
-/// Output of a function that returns a `T`, or a `Result` of it, created by [`Output::respond`].
+/// Output of a function that returns a `T` or a `Result<T, E>`, created by [`Output::respond`].
 #[derive(Debug)]
 pub struct OutputOf<T> {
     pub(crate) output: ToolOutput,

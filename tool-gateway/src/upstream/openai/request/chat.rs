@@ -113,7 +113,7 @@ pub(super) struct ChatFunction<'r> {
     pub(super) parameters: Cow<'r, RawValue>,
 }
 
-/// Which tools the model may or must call.
+/// Choice of the tools that the model may or must call.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ChatToolChoice<'r> {

@@ -10,7 +10,7 @@ use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::role::Role;
 
-/// Builds the messages of Chat Completions from those of a request. Neighbours of one role are merged.
+/// Builds the messages of Chat Completions from the messages of a request. Neighbours of one role are merged.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     messages: Vec<ChatMessage<'static>>,

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-/// Returns a part of the request as JSON; `None` if it is none.
+/// Returns a part of the request as JSON; `None` for an invalid part.
 pub(super) fn raw(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::wire::object::Object;
 use crate::wire::walk;
 
-/// A chunk of a stream, or a whole completion. Each look walks over the text.
+/// A chunk of a stream, or a whole completion. Each access to a field parses the text again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk<'c> {
     fields: Object<'c>,
@@ -54,7 +54,7 @@ impl<'c> Chunk<'c> {
         (!matches!(&*reason, "" | "null")).then_some(reason)
     }
 
-    /// Returns the text of the message, or of the part of it that a chunk has.
+    /// Returns the text of a message, or the part of the text in a chunk.
     pub(super) fn message(self) -> Option<&'c str> {
         let choice = self.choice?;
         choice.get("delta").or_else(|| choice.get("message"))

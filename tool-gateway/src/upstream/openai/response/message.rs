@@ -16,8 +16,8 @@ use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 
-/// Builds the events of a message from the chunks of a stream. Text and thinking leave at once; a call leaves when it is complete, and what
-/// began after it waits.
+/// Builds the events of a message from the chunks of a stream. Text and thinking are sent at once. A call is sent when it is complete, and
+/// later blocks wait for the call.
 #[derive(Debug)]
 pub(super) struct MessageBuilder {
     expected: ExpectedResponse,
@@ -201,7 +201,7 @@ impl MessageBuilder {
         self.send(&json!({ "type": "message_start", "message": message }));
     }
 
-    /// Returns the usage so far, or an estimate.
+    /// Returns the usage that was received, or an estimate.
     fn usage(&self) -> ChatUsage {
         let estimate = || ChatUsage::estimated(self.expected.input_tokens);
         self.usage.clone().unwrap_or_else(estimate)
@@ -224,7 +224,7 @@ impl MessageBuilder {
         self.waiting.push_back(Waiting::Text(field, piece.to_owned()));
     }
 
-    /// Sends what waits for nothing any more.
+    /// Sends the blocks that no longer wait for a call.
     fn release(&mut self) {
         while let Some(front) = self.waiting.pop_front() {
             match front {

@@ -221,7 +221,7 @@ impl<'a> Node<'a> {
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 impl Number<'_> {
-    /// Returns whether the number has no fractional part; `3.0` has none.
+    /// Returns whether the number has no fractional part, as `3.0`.
     pub(crate) fn is_integer(&self) -> bool {
         self.is_plain_integer()
             || crate::schema::compiled::decimal::Decimal::parse(&self.text)

@@ -184,7 +184,7 @@ impl<'a> SingleAccess<'a> {
         }
     }
 
-    /// Returns an error on the second call: a type may ignore errors, and would ask for elements forever.
+    /// Returns an error on the second call: a type may ignore errors, and would request elements forever.
     fn use_once(&mut self) -> Result<(), TraceError> {
         if std::mem::replace(&mut self.is_used, true) {
             return Err(TraceError::default());
