@@ -5,6 +5,7 @@
 use tests::{exact_json, written};
 
 mod attacks;
+mod calls;
 mod chunks;
 mod corpus;
 mod deviations;

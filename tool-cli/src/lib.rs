@@ -43,8 +43,9 @@ mod source;
 mod jsonl;
 mod repair;
 mod check;
+mod calls;
 
-pub use options::{CheckOptions, Command, RepairOptions};
+pub use options::{CallsOptions, CheckOptions, Command, RepairOptions};
 pub use outcome::{Failure, Outcome};
 pub use program::Program;
 pub use terminal::{Terminal, visible};
@@ -63,6 +64,7 @@ impl Command {
                 None => repair::text::run(options, terminal),
             },
             Self::Check(options) => check::lines::run(options, terminal),
+            Self::Calls(options) => calls::run(options, terminal),
         }
     }
 }

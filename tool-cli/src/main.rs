@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         version: env!("CARGO_PKG_VERSION"),
         about: "Repair and check tool calls of language models",
         examples: EXAMPLES,
-        tip: "the commands are `repair` and `check`; to repair a file, write `tool-cli repair FILE`",
+        tip: "the commands are `repair`, `check` and `calls`; to repair a file, write `tool-cli repair FILE`",
     };
     PROGRAM.run(std::env::args_os(), Command::run)
 }
@@ -21,5 +21,6 @@ Examples:
   tool-cli repair --explain answer.txt > answer.json
   tool-cli repair --jsonl answers.jsonl > repaired.jsonl
   tool-cli check --jsonl calls.jsonl > report.jsonl
+  tool-cli calls --jsonl answers.jsonl > calls.jsonl
 
 `--help` after a command says everything about it, for example `tool-cli repair --help`.";

@@ -43,6 +43,9 @@ pub enum Command {
     /// Check recorded calls against their schemas: list the coercions and the errors
     #[command(long_about = ABOUT_CHECK, after_long_help = CHECK_EXAMPLES)]
     Check(CheckOptions),
+    /// Recover tool calls in the text of models
+    #[command(long_about = ABOUT_CALLS, after_long_help = CALLS_EXAMPLES)]
+    Calls(CallsOptions),
 }
 
 /// Options of `repair`.
@@ -122,6 +125,16 @@ pub struct CheckOptions {
     /// Exit with 1 if any call has errors (or any warnings or errors)
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
+}
+
+/// Options of `calls`.
+#[derive(Debug, Args)]
+pub struct CallsOptions {
+    /// Input file; standard input if absent or `-`
+    pub(crate) file: Option<PathBuf>,
+    /// Read one record from each line; this is the default, and the only form
+    #[arg(long)]
+    pub(crate) jsonl: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -209,3 +222,25 @@ Lines:
 Examples:
   {program} check --jsonl calls.jsonl > report.jsonl
   {program} check --jsonl --policy strict --deny errors calls.jsonl > report.jsonl";
+
+const ABOUT_CALLS: &str = "\
+Recover tool calls in the text of models, as the setting `text_calls` of the gateway does.
+
+A call is recovered if its tool is declared, its markup is outside of code, and nothing but calls follows up to the end
+of the text. No tool is executed, and arguments are not checked against their schemas.
+
+Exit status: 0 all lines were read, with any result; 1 a line could not be read; 2 wrong usage, or unreadable input.";
+
+const CALLS_EXAMPLES: &str = "\
+Lines:
+  in   {\"id\": 7, \"text\": \"<tool_call>…\", \"tools\": [{\"name\": \"f\", \"input_schema\": {…}}], \"formats\": [\"tags\"]}
+  out  {\"id\":7,\"calls\":[{\"name\":\"f\",\"arguments\":{…}}],\"text\":\"\",\"format\":\"tags\",\"reason\":null}
+
+  `formats` are tags, json and python; all if absent. With a `stop_reason` other than end_turn, stop_sequence or
+  null, or with `has_calls`, the text stays unchanged. `text` is the text that remains. `reason` is not_declared,
+  not_last, incomplete, quoted, unreadable, mixed, too_long or too_many if the text has something like a call that
+  was not recovered. `id` is any JSON value, and is returned unchanged. An invalid line is answered with
+  {\"id\", \"line\", \"error\"}.
+
+Examples:
+  {program} calls --jsonl answers.jsonl > calls.jsonl";

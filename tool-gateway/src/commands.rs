@@ -26,7 +26,7 @@ const PROGRAM: Program = Program {
     version: env!("CARGO_PKG_VERSION"),
     about: "Serve tools to language models; repair and check what they send as tool calls",
     examples: EXAMPLES,
-    tip: "the commands are `serve`, `tools`, `call`, `repair` and `check`; to serve, write `tool-gateway serve`",
+    tip: "the commands are `serve`, `tools`, `call`, `repair`, `check` and `calls`; to serve, write `tool-gateway serve`",
 };
 
 #[derive(Debug, Subcommand)]
@@ -49,5 +49,6 @@ Examples:
   tool-gateway repair --explain answer.txt > answer.json
   tool-gateway repair --jsonl answers.jsonl > repaired.jsonl
   tool-gateway check --jsonl calls.jsonl > report.jsonl
+  tool-gateway calls --jsonl answers.jsonl > calls.jsonl
 
 `--help` after a command says everything about it, for example `tool-gateway repair --help`.";

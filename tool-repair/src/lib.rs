@@ -8,6 +8,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | none | [`repair`] and [`Repairer`]; no dependency at all |
+//! | `calls` | [`calls`]: tool calls that arrive as text; no dependency |
 //! | `serde` | `Serialize` for [`Status`], [`FixCode`], [`Fix`], [`Reason`]; with `stream`, also for its configuration |
 //! | `stream` | [`sse`], [`stream`], [`FormatFixing`]: the repair of calls in streams |
 //! | `tracing` | with `stream`: an event for each call that was repaired or refused |
@@ -166,6 +167,8 @@ mod equality;
 mod scan;
 mod parser;
 mod repairer;
+#[cfg(feature = "calls")]
+pub mod calls;
 #[cfg(feature = "stream")]
 mod format_fixing;
 #[cfg(all(feature = "serde", feature = "stream"))]

@@ -21,6 +21,8 @@ pub mod permission;
 #[cfg(feature = "formats")]
 pub mod format;
 mod registry;
+#[cfg(feature = "calls")]
+mod declared_tools;
 pub mod testing;
 pub mod coercion;
 pub mod faults;
@@ -55,6 +57,8 @@ pub use wire::{definition, issue, message, result};
 pub use arguments::policy::Policy;
 #[doc(inline)]
 pub use call::{RawArguments, ToolCall, ToolCallRequest};
+#[cfg(feature = "calls")]
+pub use declared_tools::DeclaredTools;
 #[doc(inline)]
 pub use host::context::{CancellationToken, Context};
 #[doc(inline)]

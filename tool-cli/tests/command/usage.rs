@@ -73,7 +73,7 @@ fn usage_errors_state_the_correct_usage() {
         (&["repiar"], "similar subcommand exists: 'repair'"),
         (
             &["fix"],
-            "the commands are `repair` and `check`; to repair a file, write `tool-cli repair FILE`",
+            "the commands are `repair`, `check` and `calls`; to repair a file, write `tool-cli repair FILE`",
         ),
         (&["repair", "--jsom"], "similar argument exists: '--jsonl'"),
         (&["repair", "a", "b"], "unexpected argument 'b' found"),
