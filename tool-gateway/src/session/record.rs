@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::chain::Digest;
 use super::texts::{BegunEnd, Divided, Texts};
-use crate::wire::block::{Block, BlockText};
+use crate::wire::block::{Block, BlockText, TEXT_BYTES};
 use crate::wire::role::Role;
 
 /// Id of a session: `ses_` and 128 random bits.
@@ -149,7 +149,8 @@ impl Turn {
     /// Frees the memory that texts do not need.
     pub(crate) fn shrink(&mut self) {
         for message in &mut self.truth {
-            message.blocks.iter_mut().for_each(Block::shrink);
+            message.blocks.shrink_to_fit();
+            Block::shrink(&mut message.blocks);
         }
     }
 
@@ -202,7 +203,10 @@ pub(crate) struct TrueMessage {
 impl TrueMessage {
     fn size(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Block::size).sum();
-        size_of::<Self>() + blocks
+        let next = self.blocks.iter().skip(1);
+        let shared = self.blocks.iter().zip(next);
+        let shared = shared.filter(|(block, next)| block.shares_text(next)).count();
+        (size_of::<Self>() + blocks).saturating_sub(shared * TEXT_BYTES)
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) struct Incoming {
 struct IncomingBlock {
     upstream_index: usize,
     shown: Shown,
-    builder: Option<BlockBuilder>,
+    /// Boxed, since a message may have many complete blocks.
+    builder: Option<Box<BlockBuilder>>,
     block: Option<Block>,
 }
 
@@ -125,7 +126,7 @@ impl Incoming {
         self.parts.push(IncomingBlock {
             upstream_index,
             shown,
-            builder: Some(BlockBuilder::new(block)),
+            builder: Some(Box::new(BlockBuilder::new(block))),
             block: None,
         });
     }
@@ -142,7 +143,7 @@ impl Incoming {
     /// Completes a block. Returns the index of the block in the client's stream.
     pub(super) fn stop_block(&mut self, upstream_index: usize) -> Option<usize> {
         let part = self.part(upstream_index)?;
-        part.block = part.builder.take().map(BlockBuilder::finish);
+        part.block = part.builder.take().map(|builder| builder.finish());
         part.shown.index
     }
 
@@ -177,10 +178,13 @@ impl Incoming {
         mut mint: impl FnMut() -> String,
     ) -> Complete {
         let is_tool_use = self.is_tool_use();
-        let mut blocks = Vec::new();
-        let (mut visible, mut calls) = (Vec::new(), Vec::new());
+        let mut blocks = Vec::with_capacity(self.parts.len());
+        let (mut visible, mut calls) = (Vec::with_capacity(self.parts.len()), Vec::new());
         for part in self.parts {
-            let Some(mut block) = part.block.or_else(|| part.builder.map(BlockBuilder::finish)) else {
+            let Some(mut block) = part
+                .block
+                .or_else(|| part.builder.map(|builder| builder.finish()))
+            else {
                 continue;
             };
             if block.is_blank_text() {

@@ -351,10 +351,11 @@ impl TurnMachine {
         self.phase = Phase::Over;
         self.is_started = true;
         usage::add(&mut self.usage, message.usage());
-        let blocks: Vec<_> = message.shared_blocks().collect();
-        self.next_index = blocks.len();
-        let mut sent_up = Vec::with_capacity(blocks.len());
-        for block in &blocks {
+        self.next_index = message.blocks().len();
+        let mut sent_up = Vec::with_capacity(self.next_index);
+        self.visible.reserve_exact(self.next_index);
+        let mut is_unchanged = true;
+        for block in message.shared_blocks() {
             let is_blank = block.is_blank_text();
             let origin = Origin {
                 message: 0,
@@ -364,11 +365,14 @@ impl TurnMachine {
                 self.visible
                     .push((block.clone(), if is_blank { NOWHERE } else { origin }));
             }
-            if !is_blank {
-                sent_up.push(block.clone().with_object_input());
+            if is_blank {
+                is_unchanged = false;
+                continue;
             }
+            let accepted = block.clone().with_object_input();
+            is_unchanged &= accepted == block;
+            sent_up.push(accepted);
         }
-        let is_unchanged = sent_up == blocks;
         // No API takes an empty message back.
         if !sent_up.is_empty() {
             self.truth.push(TrueMessage {

@@ -77,10 +77,7 @@ impl MessageEvent {
     /// Parses a message that is not streamed from JSON, which is the body of a response of the Messages API. Such a message must be the
     /// only event.
     pub fn whole(message: &str) -> Result<Self, UpstreamError> {
-        let message = WholeMessage::parse(message);
-        let message = message
-            .ok_or_else(|| UpstreamError::new("the upstream's response is not a message of the API"))?;
-        Ok(Self(Part::Whole(message)))
+        Ok(Self(Part::Whole(WholeMessage::parse(message)?)))
     }
 
     /// Creates an event without content, such as a comment in a stream. The event restarts the idle timeout of the upstream.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use axum::http::StatusCode;
 
+use crate::wire::message::MessageError;
+
 /// Error of an upstream that did not answer, with the reason. The client may retry.
 #[derive(Debug)]
 pub struct UpstreamError {
@@ -29,6 +31,12 @@ impl UpstreamError {
     /// Returns the status for the client.
     pub(crate) fn status(&self) -> StatusCode {
         self.status.unwrap_or(StatusCode::BAD_GATEWAY)
+    }
+}
+
+impl From<MessageError> for UpstreamError {
+    fn from(error: MessageError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -137,7 +137,7 @@ impl<'b> BlockText<'b> {
         let mut json = String::new();
         push_string(&mut json, value);
         Block {
-            raw_input: self.raw_input.map(Arc::from),
+            raw_input: self.raw_input.map(|raw| Arc::new(raw.to_owned())),
             ..Block::new(set_field(&self.json, field, &json))
         }
     }
@@ -156,9 +156,12 @@ pub(crate) struct Block {
     /// The range of the block in the text.
     start: u32,
     end: u32,
-    /// The arguments of a call as they arrived, if they are not a JSON object.
-    raw_input: Option<Arc<str>>,
+    /// The arguments of a call as they arrived, if they are not a JSON object. Rare, so the field is one pointer.
+    raw_input: Option<Arc<String>>,
 }
+
+/// Estimated size of a text in bytes without its characters: the counters, and what allocations take.
+pub(crate) const TEXT_BYTES: usize = 64;
 
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
@@ -208,7 +211,7 @@ impl Block {
     /// Creates a call whose arguments are not a JSON object.
     pub(super) fn with_raw_input(self, raw_input: String) -> Self {
         Self {
-            raw_input: Some(raw_input.into()),
+            raw_input: Some(Arc::new(raw_input)),
             ..self
         }
     }
@@ -247,24 +250,36 @@ impl Block {
 
     /// Returns the arguments of a call as they arrived, if they are not a JSON object.
     pub(crate) fn raw_input(&self) -> Option<&str> {
-        self.raw_input.as_deref()
+        self.raw_input.as_ref().map(|raw| raw.as_str())
     }
 
     /// Estimates the size of the block in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
-        // The block, the text with its counters, and what allocations take.
-        let own = size_of::<Self>() + 64;
-        own + self.as_str().len() + self.raw_input.as_ref().map_or(0, |raw| raw.len())
+        size_of::<Self>()
+            + TEXT_BYTES
+            + self.as_str().len()
+            + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
 
-    /// Frees the memory that the text does not need: a block that is kept must not keep the whole response.
-    pub(crate) fn shrink(&mut self) {
-        let len = self.as_str().len();
-        if self.text.len() - len > len / 8 + 64 {
-            *self = Self {
-                raw_input: self.raw_input.take(),
-                ..Self::new(self.as_str())
-            };
+    /// Whether both blocks are ranges of one text.
+    pub(crate) fn shares_text(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.text, &other.text)
+    }
+
+    /// Frees the memory that texts do not need: blocks that are kept must not keep a response of which they are a small part.
+    pub(crate) fn shrink(blocks: &mut [Self]) {
+        for shared in blocks.chunk_by_mut(Self::shares_text) {
+            let len: usize = shared.iter().map(|block| block.as_str().len()).sum();
+            let text = shared.first().map_or(0, |block| block.text.len());
+            if text.saturating_sub(len) <= len / 8 + 64 {
+                continue;
+            }
+            for block in shared {
+                *block = Self {
+                    raw_input: block.raw_input.take(),
+                    ..Self::new(block.as_str())
+                };
+            }
         }
     }
 
@@ -371,9 +386,9 @@ impl Serialize for Block {
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let StoredBlock { json, raw_input } =
-            StoredBlock::<Box<RawValue>, Box<str>>::deserialize(deserializer)?;
+            StoredBlock::<Box<RawValue>, String>::deserialize(deserializer)?;
         Ok(Self {
-            raw_input: raw_input.map(Arc::from),
+            raw_input: raw_input.map(Arc::new),
             ..Self::new(Box::<str>::from(json))
         })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::event::StreamEvent;
+use super::message::{MAX_BLOCKS, MessageError};
 
 /// Blocks of a message whose events arrive. Events in another order than the API's would merge blocks, or parts of two messages.
 #[derive(Debug, Default)]
@@ -18,6 +19,7 @@ pub(crate) struct BlockOrder {
 pub(crate) enum OrderError {
     /// No `message_start` precedes the event.
     MissingMessageStart,
+    TooManyBlocks,
     /// A second block has this index.
     DuplicateIndex(usize),
     /// The event is a piece or an end of a block that is not open.
@@ -28,6 +30,7 @@ impl fmt::Display for OrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingMessageStart => f.write_str("missing `message_start` in the upstream's response"),
+            Self::TooManyBlocks => fmt::Display::fmt(&MessageError::TooManyBlocks, f),
             Self::DuplicateIndex(index) => {
                 write!(f, "duplicate block index {index} in the upstream's response")
             }
@@ -48,6 +51,9 @@ impl BlockOrder {
             StreamEvent::MessageStart(_) => self.is_started = true,
             StreamEvent::BlockStart { index, .. } => {
                 self.started()?;
+                if self.blocks.len() >= MAX_BLOCKS {
+                    return Err(OrderError::TooManyBlocks);
+                }
                 if self.blocks.insert(*index, true).is_some() {
                     return Err(OrderError::DuplicateIndex(*index));
                 }

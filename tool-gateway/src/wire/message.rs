@@ -1,5 +1,6 @@
 //! Messages of a request, and messages as text.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -131,8 +132,29 @@ impl<'b> Iterator for Blocks<'b> {
     }
 }
 
-/// Maximum number of blocks of a complete message, all of which a turn keeps.
-const MAX_BLOCKS: usize = 100_000;
+/// Maximum number of blocks of a response, each of which a turn keeps with its call and the copy with the client's id: up to 16 MiB together.
+/// Responses have a few hundred blocks, each with several tokens of the model.
+pub(crate) const MAX_BLOCKS: usize = 8_000;
+
+/// Error of a response that is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessageError {
+    /// The text is no message.
+    Invalid,
+    TooManyBlocks,
+}
+
+impl fmt::Display for MessageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid => f.write_str("the upstream's response is not a message of the API"),
+            Self::TooManyBlocks => write!(
+                f,
+                "the upstream's response has more than {MAX_BLOCKS} content blocks"
+            ),
+        }
+    }
+}
 
 /// An assistant message that is not streamed.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,15 +166,16 @@ pub(crate) struct WholeMessage {
 
 impl WholeMessage {
     /// Parses the body of a response.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self, MessageError> {
         let text = &*without_halves(text);
-        let fields = Object::parse(text).ok()?;
-        let content = fields.get("content")?;
-        if Blocks::new(content)?.len() > MAX_BLOCKS {
-            return None;
+        let fields = Object::parse(text).map_err(|_| MessageError::Invalid)?;
+        let content = fields.get("content").ok_or(MessageError::Invalid)?;
+        let blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
+        if blocks.len() > MAX_BLOCKS {
+            return Err(MessageError::TooManyBlocks);
         }
         let usage = fields.get("usage").map(serde_json::from_str);
-        Some(Self {
+        Ok(Self {
             content: TextRange::new(text, content),
             usage: usage.and_then(Result::ok).unwrap_or_default(),
             text: text.into(),

@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 
-use crate::shapes::{Shape, gateway, list, message, send, size};
+use crate::shapes::{Shape, gateway, list, message, send, streamed};
 use crate::{ALLOCATED, alone};
 
 /// Maximum peak of a request, as a multiple of the size of its body: the body, its copy for the upstream, and the parsed parts.
@@ -47,29 +47,13 @@ fn ways() -> &'static [bool] {
     }
 }
 
-/// Returns the maximum peak for a shape. A turn keeps each block of an answer, and a request each of its messages: lists of the smallest
-/// blocks take more, up to the caps on their numbers.
-fn max_ratio(name: &str) -> f64 {
-    let is_kept = ["as begun answer", ": messages"]
-        .iter()
-        .any(|shape| name.ends_with(shape));
-    match name {
-        _ if name.starts_with("turn: response") => 30.0,
-        _ if is_kept => 2.2 * MAX_RATIO,
-        _ => MAX_RATIO,
-    }
-}
-
 fn assert_peaks(rows: &[(String, u16, f64, f64)]) {
     let mut table = String::new();
     for (name, status, peak, rest) in rows {
         table += &format!("{peak:6.1} {rest:6.1} {status} {name}\n");
     }
     eprintln!("{table}");
-    let over = rows
-        .iter()
-        .filter(|(name, _, peak, _)| *peak > max_ratio(name))
-        .count();
+    let over = rows.iter().filter(|(_, _, peak, _)| *peak > MAX_RATIO).count();
     assert_eq!(
         over, 0,
         "requests take more than {MAX_RATIO} times their size:\n{table}"
@@ -98,41 +82,87 @@ fn request_takes_a_small_multiple_of_its_body() {
     assert_peaks(&rows);
 }
 
+/// Maximum number of content blocks of a response.
+const MAX_RESPONSE_BLOCKS: usize = 8_000;
+
+/// Maximum peak of a response with that many blocks, in bytes. A turn keeps each block, and each call also as a call and with the id for the
+/// client: a list of the smallest calls takes more than a multiple of its size, up to the cap on blocks.
+const MAX_RESPONSE: f64 = 16.0 * 1024.0 * 1024.0;
+
+/// Responses of many blocks, whole and streamed: texts, calls, and texts before a call.
+fn responses(blocks: usize) -> impl Iterator<Item = (String, String)> {
+    const TEXT: &str = r#"{"type":"text","text":"abcdefghijklmnopqrstuvwxyz"}"#;
+    const CALL: &str = r#"{"type":"tool_use","id":"a","name":"n","input":{"a":[1,1,1,1,1,1,1]}}"#;
+    [
+        ("texts", TEXT, TEXT),
+        ("calls", CALL, CALL),
+        ("texts and a call", TEXT, CALL),
+    ]
+    .into_iter()
+    .flat_map(move |(name, item, last)| {
+        let mut items = vec![item; blocks - 1];
+        items.push(last);
+        let whole = message(&format!("[{}]", items.join(",")));
+        [
+            (name.to_owned(), whole),
+            (format!("streamed {name}"), streamed(&items)),
+        ]
+    })
+}
+
 #[test]
 fn response_takes_a_small_multiple_of_its_body() {
     let _alone = alone();
     let mut rows = Vec::new();
-    for item in [
-        r#"{"type":"text","text":"abcdefghijklmnopqrstuvwxyz"}"#,
-        r#"{"type":"tool_use","id":"a","name":"n","input":{"a":[1,1,1,1,1,1,1]}}"#,
-    ] {
-        for &is_turn in ways() {
-            let response = Bytes::from(message(&list(item, size())));
-            let body = Bytes::from(r#"{"model":"m","messages":[{"role":"user","content":"b"}]}"#);
-            let (status, peak, rest) = measure(is_turn, body, response, size());
-            let way = if is_turn { "turn" } else { "passed" };
-            rows.push((format!("{way}: response of {item}"), status, peak, rest));
+    let request = Bytes::from(r#"{"model":"m","messages":[{"role":"user","content":"b"}]}"#);
+    for blocks in [1_000, MAX_RESPONSE_BLOCKS] {
+        for (name, response) in responses(blocks) {
+            for &is_turn in ways() {
+                let size = response.len();
+                let (status, peak, rest) = measure(is_turn, request.clone(), response.clone().into(), size);
+                assert_eq!(status, 200, "{name}");
+                let way = if is_turn { "turn" } else { "passed" };
+                #[expect(clippy::cast_precision_loss, reason = "sizes of bodies are small")]
+                let is_bounded = peak * (size as f64) < MAX_RESPONSE;
+                eprintln!("{peak:6.1} {rest:6.1} {way}: response of {blocks} {name}");
+                if !is_bounded {
+                    rows.push((format!("{way}: response of {blocks} {name}"), status, peak, rest));
+                }
+            }
         }
     }
     assert_peaks(&rows);
 }
 
-/// The cap on blocks bounds the memory of the smallest blocks, each of which a turn keeps.
+#[test]
+fn response_with_too_many_blocks_is_refused() {
+    let _alone = alone();
+    let request = Bytes::from(r#"{"model":"m","messages":[{"role":"user","content":"b"}]}"#);
+    for (name, response) in responses(MAX_RESPONSE_BLOCKS + 1) {
+        let size = response.len();
+        let (status, peak, rest) = measure(true, request.clone(), response.into(), size);
+        assert_eq!(status, 502, "{name}");
+        #[expect(clippy::cast_precision_loss, reason = "sizes of bodies are small")]
+        let is_bounded = peak < MAX_RATIO || peak * (size as f64) < MAX_RESPONSE;
+        assert!(is_bounded, "{name}: {peak}");
+        // A retry of a stream that has begun receives its first part.
+        assert!(name.starts_with("streamed") || rest < 0.1, "{name}: {rest}");
+    }
+}
+
+/// The cap on blocks bounds the memory of the smallest blocks in a message that the answer continues.
 #[test]
 fn smallest_blocks_take_a_bounded_amount() {
-    const MAX_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
     let _alone = alone();
     let most = list("1", 2 * 100_000 - 2);
-    let begun = format!(
+    let body = format!(
         r#"{{"model":"m","messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":{most}}}]}}"#
     );
-    let plain = r#"{"model":"m","messages":[{"role":"user","content":"b"}]}"#.to_owned();
+    let size = body.len();
     let text = message(r#"[{"type":"text","text":"a"}]"#);
-    for (body, response) in [(begun, text), (plain, message(&most))] {
-        let (status, peak, _) = measure(true, body.into(), response.into(), 1);
-        assert_eq!(status, 200);
-        assert!(peak < MAX_BYTES, "{peak} bytes");
-    }
+    let (status, peak, _) = measure(true, body.into(), text.into(), size);
+    assert_eq!(status, 200);
+    assert!(peak < MAX_RATIO, "{peak}");
 }
 
 #[test]

@@ -104,12 +104,26 @@ impl Shape {
     }
 
     pub(crate) fn body(&self) -> String {
-        let list = list(self.item, size());
+        self.with_list(&list(self.item, size()))
+    }
+
+    /// Returns a body within the caps on bytes and JSON values: a long text takes the place of the items that are too many.
+    pub(crate) fn accepted_body(&self) -> String {
+        const MAX_ITEMS: usize = 1_900_000;
+        let size = size().min((32 << 20) - 1024);
+        let items = size.min(MAX_ITEMS * (self.item.len() + 1));
+        let mut list = list(self.item, items);
+        list.pop();
+        list.push_str(&format!(",\"{}\"]", "a".repeat(size - items)));
+        self.with_list(&list)
+    }
+
+    fn with_list(&self, list: &str) -> String {
         if self.body.contains("FIELDS") {
             let fields = list.strip_prefix('[').unwrap().strip_suffix(']').unwrap();
             return self.body.replace("FIELDS", &format!("{{{fields}}}"));
         }
-        self.body.replace("LIST", &list)
+        self.body.replace("LIST", list)
     }
 }
 
@@ -118,6 +132,33 @@ pub(crate) fn message(content: &str) -> String {
     format!(
         r#"{{"id":"msg_1","type":"message","role":"assistant","model":"m","content":{content},"stop_reason":"end_turn","usage":{{"output_tokens":1}}}}"#
     )
+}
+
+/// Returns the stream of a message of the model with these blocks.
+pub(crate) fn streamed(blocks: &[&str]) -> String {
+    let mut text = String::new();
+    let mut push = |name: &str, fields: &str| {
+        text.push_str(&format!(
+            "event: {name}\ndata: {{\"type\":\"{name}\"{fields}}}\n\n"
+        ));
+    };
+    push(
+        "message_start",
+        r#","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{}}"#,
+    );
+    for (index, block) in blocks.iter().enumerate() {
+        push(
+            "content_block_start",
+            &format!(r#","index":{index},"content_block":{block}"#),
+        );
+        push("content_block_stop", &format!(r#","index":{index}"#));
+    }
+    push(
+        "message_delta",
+        r#","delta":{"stop_reason":"end_turn"},"usage":{}"#,
+    );
+    push("message_stop", "");
+    text
 }
 
 /// An upstream that answers each request with one body.

@@ -18,6 +18,21 @@ async fn upstream_repeats_a_block_index() {
 }
 
 #[tokio::test]
+async fn upstream_sends_too_many_blocks() {
+    let fault = || {
+        Answers("application/json", || {
+            let call = call("write", "many").to_string();
+            let calls = vec![call; 8_001].join(",");
+            let message = format!(
+                r#"{{"id":"m","role":"assistant","content":[{calls}],"stop_reason":"tool_use","usage":{{}}}}"#
+            );
+            message.into()
+        })
+    };
+    upstream_fails(&row("upstream_sends_too_many_blocks"), fault).await;
+}
+
+#[tokio::test]
 async fn upstream_answers_200_with_an_error() {
     let fault = || {
         Answers("application/json", || {

@@ -49,6 +49,10 @@ impl UpstreamEvents {
         } = self;
         loop {
             if let Some(event) = whole.pop_front() {
+                if whole.is_empty() {
+                    // The list of a message with many blocks is not needed any more.
+                    *whole = VecDeque::new();
+                }
                 return Ok(Some(event));
             }
             let event = poll_fn(|cx| match timer.poll(cx, |cx| events.poll_next(cx)) {
@@ -80,7 +84,8 @@ impl UpstreamEvents {
                     }));
                 }
                 Part::Block(block) => return Ok(Some(Event::Block(block))),
-                Part::Whole(message) => whole.extend(whole_message(message)),
+                // No event is left here.
+                Part::Whole(message) => *whole = whole_message(message),
                 Part::KeepAlive => {}
             }
         }
@@ -88,15 +93,18 @@ impl UpstreamEvents {
 }
 
 /// Converts a whole message to one event, or to the events of a stream if the message has calls.
-fn whole_message(message: WholeMessage) -> Vec<Event> {
+fn whole_message(message: WholeMessage) -> VecDeque<Event> {
     if message.blocks().all(|block| block.tool_use().is_none()) {
-        return vec![Event::Message(message)];
+        return [Event::Message(message)].into();
     }
     let (start, end) = message.start_and_end();
     let start = Event::Stream(StreamEvent::MessageStart(start));
     let end = [StreamEvent::MessageDelta(end), StreamEvent::MessageStop].map(Event::Stream);
-    let blocks = message.shared_blocks().map(Event::Block);
-    [start].into_iter().chain(blocks).chain(end).collect()
+    let mut events = VecDeque::with_capacity(message.blocks().len() + 3);
+    events.push_back(start);
+    events.extend(message.shared_blocks().map(Event::Block));
+    events.extend(end);
+    events
 }
 
 fn bad_gateway(message: impl Into<String>) -> ApiError {

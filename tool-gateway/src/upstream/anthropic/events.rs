@@ -23,7 +23,7 @@ use crate::upstream::error::UpstreamError;
 use crate::upstream::transport::response::{MAX_RESPONSE, is_stream};
 use crate::wire::delta::{Delta, TextEvent, TextRun};
 use crate::wire::event::StreamEvent;
-use crate::wire::message::WholeMessage;
+use crate::wire::message::{MessageError, WholeMessage};
 use crate::wire::received_error::{ForeignError, ReceivedError};
 
 /// Reads a message from the bytes of a response, which is a stream of events or one JSON object.
@@ -60,6 +60,8 @@ pub(crate) enum ReadError {
     ResponseTooLarge,
     /// Event with too many bytes.
     EventTooLarge,
+    /// A response that is not streamed has too many content blocks.
+    TooManyBlocks,
     /// An event of a stream is not an event of the API.
     InvalidEvent,
     /// A response that is not streamed is not a message of the API.
@@ -74,8 +76,9 @@ impl From<ReadError> for UpstreamError {
             ReadError::Foreign(error) => return Self::new(error.message).with_status(error.status),
             ReadError::ResponseTooLarge => "the upstream's response was cut off: length limit exceeded",
             ReadError::EventTooLarge => "the upstream sent an event that is too large to be read",
+            ReadError::TooManyBlocks => return MessageError::TooManyBlocks.into(),
             ReadError::InvalidEvent => "the upstream sent an invalid event",
-            ReadError::InvalidMessage => "the upstream's response is not a message of the API",
+            ReadError::InvalidMessage => return MessageError::Invalid.into(),
         })
     }
 }
@@ -127,8 +130,9 @@ impl MessageReader {
                     let bytes = std::mem::take(bytes);
                     let text = String::from_utf8_lossy(&bytes);
                     take(match in_place(text.len(), || WholeMessage::parse(&text)) {
-                        Some(message) => MessagePart::Whole(message),
-                        None => MessagePart::Event(error_response(&text)?),
+                        Ok(message) => MessagePart::Whole(message),
+                        Err(MessageError::TooManyBlocks) => return Err(ReadError::TooManyBlocks),
+                        Err(MessageError::Invalid) => MessagePart::Event(error_response(&text)?),
                     });
                 }
                 return Ok(());
