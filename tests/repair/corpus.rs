@@ -6,6 +6,8 @@ use tests::corpus::replay;
 mod properties;
 #[path = "../../fuzz/streams.rs"]
 mod streams;
+#[path = "../../fuzz/text_calls.rs"]
+pub mod text_calls;
 
 #[test]
 fn replays_the_seeds_of_complete_texts() {
@@ -44,6 +46,19 @@ fn replays_the_seeds_of_streams() {
             [27, 1, 30],
         ] {
             streams::sse(&[&header, text].concat());
+        }
+    });
+}
+
+#[test]
+fn replays_the_seeds_of_calls() {
+    replay("calls", |input| {
+        text_calls::calls(input);
+    });
+    // Also tests every text of the other targets as an answer, with each set of formats.
+    replay("whole", |text| {
+        for header in [[0, 1, 1], [1, 1, 3], [6, 1, 7], [8, 1, 2]] {
+            text_calls::calls(&[&header, text].concat());
         }
     });
 }

@@ -6,6 +6,7 @@ use tests::{exact_json, written};
 
 mod attacks;
 mod calls;
+mod calls_random;
 mod chunks;
 mod corpus;
 mod deviations;

@@ -212,17 +212,17 @@ impl<D: Declared> CallScanner<D> {
 
     /// Skips white space at the beginning, and finds thoughts there.
     fn start(&mut self, may_think: bool, is_complete: bool) -> ScanProgress {
-        let source = self.source(is_complete);
-        let rest = source.rest(self.at);
-        let at = self.at + rest.len() - rest.trim_start().len();
-        if at == source.text.len() {
-            // The white space is read again with the next piece, unless there is much.
-            if at - self.at > MAX_SPACE {
-                self.text_end = at;
-                self.at = at;
+        let spaces = self.text.get(self.at..).unwrap_or_default().chars();
+        for space in spaces.take_while(|character| character.is_whitespace()) {
+            self.at += space.len_utf8();
+            if self.at - self.text_end > MAX_SPACE {
+                self.text_end = self.at;
             }
+        }
+        if self.at == self.text.len() {
             return ScanProgress::Stop;
         }
+        let (source, at) = (self.source(is_complete), self.at);
         let thought = if may_think {
             thoughts::tag(source, at)
         } else {
@@ -243,7 +243,7 @@ impl<D: Declared> CallScanner<D> {
                 };
                 if forms.json || forms.python {
                     ScanState::Bare {
-                        start: self.at,
+                        start: at,
                         sequence: Sequence::new(at, forms),
                     }
                 } else {

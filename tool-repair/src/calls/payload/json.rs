@@ -28,7 +28,7 @@ pub(super) fn calls(
     if let Some(items) = json::items(json) {
         let calls: Vec<_> = items
             .iter()
-            .map(|item| call(item, in_wrapper, declared))
+            .map(|item| call(item, in_wrapper, true, declared))
             .collect();
         let is_mixed = calls.iter().any(Result::is_ok) && calls.contains(&Err(TextReason::Unreadable));
         return if is_mixed {
@@ -43,10 +43,16 @@ pub(super) fn calls(
     {
         return calls(value, in_wrapper, declared);
     }
-    call(json, in_wrapper, declared).map(|call| vec![call])
+    call(json, in_wrapper, true, declared).map(|call| vec![call])
 }
 
-fn call(json: &str, in_wrapper: bool, declared: &impl Declared) -> Result<RecoveredCall, TextReason> {
+/// Reads one call. `may_nest` allows an object as the function, which only happens once.
+fn call(
+    json: &str,
+    in_wrapper: bool,
+    may_nest: bool,
+    declared: &impl Declared,
+) -> Result<RecoveredCall, TextReason> {
     let members = json::members(json).ok_or(TextReason::Unreadable)?;
     let (mut name, mut arguments) = (None, None);
     for Member { key, value } in members {
@@ -66,8 +72,8 @@ fn call(json: &str, in_wrapper: bool, declared: &impl Declared) -> Result<Recove
     }
     let name = name.ok_or(TextReason::Unreadable)?;
     // `{"type": "function", "function": {"name": …, "arguments": …}}`
-    if name.starts_with('{') && arguments.is_none() {
-        return call(name, in_wrapper, declared);
+    if may_nest && name.starts_with('{') && arguments.is_none() {
+        return call(name, in_wrapper, false, declared);
     }
     let name = json::string(name).ok_or(TextReason::Unreadable)?;
     let arguments = match arguments {
