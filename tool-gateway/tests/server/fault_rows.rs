@@ -1,4 +1,5 @@
-//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs` or `limit_faults.rs`, and each test has a row.
+//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `limit_faults.rs`
+//! or `client_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -119,14 +120,14 @@ impl Row {
             begun.map(|(_, count)| count).sum::<usize>(),
             "each turn has one line of the log, and ends once: {metrics}"
         );
-        for line in self.host.iter().filter(|line| !is_logged(line)) {
-            assert!(
-                metrics
-                    .lines()
-                    .any(|found| found.strip_prefix("tool_gateway_") == Some(line)),
-                "{line}\n{metrics}"
-            );
-        }
+        let counted = self.host.iter().filter(|line| !is_logged(line));
+        let missing: Vec<_> = counted.filter(|line| !has_metric(&metrics, line)).collect();
+        assert!(missing.is_empty(), "{missing:?}\n{metrics}");
+    }
+
+    /// Returns whether the metrics of a program have all lines for the host.
+    pub(crate) fn is_counted(&self, metrics: &str) -> bool {
+        self.host.iter().all(|line| has_metric(metrics, line))
     }
 }
 
@@ -137,6 +138,13 @@ pub(crate) async fn first_sweep_ends(lab: &Lab) {
     while !metrics(lab).await.contains(swept) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+}
+
+/// Returns whether the metrics have a line.
+fn has_metric(metrics: &str, line: &str) -> bool {
+    metrics
+        .lines()
+        .any(|found| found.strip_prefix("tool_gateway_") == Some(line))
 }
 
 async fn metrics(lab: &Lab) -> String {
@@ -277,7 +285,8 @@ fn each_row_has_one_test_and_each_test_a_row() {
     let source = concat!(
         include_str!("faults.rs"),
         include_str!("upstream_faults.rs"),
-        include_str!("limit_faults.rs")
+        include_str!("limit_faults.rs"),
+        include_str!("client_faults.rs")
     );
     let lines: Vec<_> = source.lines().collect();
     let tests = lines

@@ -48,3 +48,4 @@ mod fault_rows;
 mod faults;
 mod upstream_faults;
 mod limit_faults;
+mod client_faults;
