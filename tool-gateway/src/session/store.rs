@@ -18,7 +18,8 @@ use super::record::{Session, SessionId, Turn};
 /// times as long. A look-up does not renew a session.
 ///
 /// The gateway drops an operation after 30 seconds, and answers the request with 503; a retry continues from the last stored point. A
-/// dropped write must not be executed after a later one.
+/// dropped write must not be executed after a later one. Writes of one request may overlap, and must be executed in the order of their first
+/// polls.
 pub trait SessionStore: Send + Sync + 'static {
     /// Returns the turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two
     /// branches with one visible history are two turns after one point.

@@ -226,6 +226,9 @@ fn malformed_arguments_are_the_same_after_a_crash() {
         Reply::read(tower::ServiceExt::oneshot(app, request).await.unwrap()).await
     });
     is_asked.recv().unwrap();
+    // A call that may be repeated does not wait for the store.
+    let stored = "store_seconds_count{operation=\"save_progress\"} 2";
+    runtime.block_on(crate::fault_rows::until_counted(&lab, stored));
     processes.crash(runtime, lab);
 
     let interrupting = Permission::new(async |_| Decision::Interrupt);

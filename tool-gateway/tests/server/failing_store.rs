@@ -25,6 +25,8 @@ pub(crate) struct FailingStore {
     hangs: Arc<Mutex<Fails>>,
     held: Arc<Mutex<Option<Held>>>,
     written: Arc<AtomicUsize>,
+    /// Held by the running write, so that writes are executed in the order of their first polls.
+    writes: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// An operation whose answer waits for a permit.
@@ -49,6 +51,7 @@ impl FailingStore {
             hangs: Arc::new(Mutex::new(Box::new(|_| false))),
             held: Arc::default(),
             written: Arc::default(),
+            writes: Arc::default(),
         }
     }
 
@@ -105,19 +108,29 @@ impl FailingStore {
         self.operations.lock().unwrap().len()
     }
 
-    fn run<'a, T: Send + 'a>(&self, operation: &'static str, done: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+    fn run<'a, T: Send + 'a>(
+        &'a self,
+        operation: &'static str,
+        done: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
         let mut operations = self.operations.lock().unwrap();
         operations.push(operation);
         if self.fails.lock().unwrap()(&operations) {
             return Box::pin(async { Err(StoreError("the disk is gone".to_owned())) });
         }
-        if self.hangs.lock().unwrap()(&operations) {
-            return Box::pin(std::future::pending());
-        }
+        let hangs = self.hangs.lock().unwrap()(&operations);
+        let writes = operation.starts_with("save").then_some(&self.writes);
         let latency = self.latency;
         let is_held = |held: &mut Held| held.operation == operation;
         let held = self.held.lock().unwrap().take_if(is_held);
         Box::pin(async move {
+            let _write = match writes {
+                Some(writes) => Some(writes.lock().await),
+                None => None,
+            };
+            if hangs {
+                std::future::pending::<()>().await;
+            }
             tokio::time::sleep(latency).await;
             let answer = done.await;
             if let Some(held) = held {

@@ -134,8 +134,12 @@ impl Row {
 /// Waits until the gateway has removed expired sessions for the first time, so that a later failure of the store does not affect that
 /// removal.
 pub(crate) async fn first_sweep_ends(lab: &Lab) {
-    let swept = "store_seconds_count{operation=\"remove_expired\"} 1";
-    while !metrics(lab).await.contains(swept) {
+    until_counted(lab, "store_seconds_count{operation=\"remove_expired\"} 1").await;
+}
+
+/// Waits until the metrics have a line.
+pub(crate) async fn until_counted(lab: &Lab, line: &str) {
+    while !has_metric(&metrics(lab).await, line) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }

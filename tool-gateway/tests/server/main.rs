@@ -38,6 +38,7 @@ mod errors;
 mod admission;
 mod account;
 mod stores;
+mod syncs;
 mod offload;
 mod interruptions;
 mod crashes;

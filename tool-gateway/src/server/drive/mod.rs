@@ -8,6 +8,7 @@ mod upstream_events;
 mod overload;
 mod suspended;
 mod turn_record;
+mod pending_saves;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -15,6 +16,7 @@ use std::future::poll_fn;
 use std::iter;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::http::{StatusCode, response};
@@ -37,7 +39,7 @@ use crate::server::turns::shared::Shared;
 use crate::session::recognize::client_digest;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
-use crate::turn::action::{Action, Answer};
+use crate::turn::action::{Action, Answer, Sent};
 use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
@@ -51,7 +53,8 @@ use crate::wire::message::push_message;
 use crate::wire::object::Object;
 use calls::{Done, PING_INTERVAL, Round, RunningCalls};
 use overload::OverloadWaits;
-use save::{save, save_checkpoint};
+use pending_saves::PendingSaves;
+use save::{next_progress, save, save_progress};
 use suspended::Suspended;
 use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
@@ -139,6 +142,12 @@ struct Drive<'a> {
     deadline: Option<Instant>,
     /// Log of the request's progress in the store.
     progress: ProgressLog,
+    /// Writes to the store that have not ended.
+    saves: PendingSaves<'a>,
+    /// Output that follows from a state that is not stored yet. The client receives the output when the state is stored.
+    held: Vec<Sent>,
+    /// Whether results are not part of any write yet.
+    has_unsaved_results: bool,
     /// Number of requests to the upstream.
     rounds: usize,
     /// Span of the open request to the upstream.
@@ -223,12 +232,28 @@ impl<'a> Drive<'a> {
             silence: IdleTimer::new(PING_INTERVAL),
             deadline,
             progress: ProgressLog::new(client_digest(&shared.secret, &job.client.principal), job.identity),
+            saves: PendingSaves::default(),
+            held: Vec::new(),
+            has_unsaved_results: false,
             rounds: 0,
             chat: Span::none(),
         })
     }
 
     async fn run(&mut self) -> RunEnd {
+        let end = self.run_actions().await;
+        if self.saves.is_empty() {
+            return end;
+        }
+        // A retry finds the results of this turn, also after a crash.
+        match self.saved().await {
+            Ok(()) => end,
+            Err(error) => RunEnd::from(&error),
+        }
+    }
+
+    /// Runs actions until the end of the turn.
+    async fn run_actions(&mut self) -> RunEnd {
         loop {
             let end = match self.actions.pop_front() {
                 Some(action) => match self.store_before(&action).await {
@@ -256,9 +281,23 @@ impl<'a> Drive<'a> {
                 Some(suspended) => suspended.begin(self.shared, self.job, calls).await,
                 None => Ok(()),
             },
-            Action::Run(_) | Action::Ask(_) => {
+            Action::Run(calls) => {
                 self.resume().await?;
-                self.checkpoint().await
+                self.begin_checkpoint().await?;
+                // After a crash, a repeatable call runs again whether or not the store has recorded its beginning.
+                if calls.iter().all(|(_, call)| self.is_repeatable(call)) {
+                    return Ok(());
+                }
+                self.saved().await
+            }
+            Action::Ask(_) => {
+                self.resume().await?;
+                self.begin_checkpoint().await?;
+                // A request without effects need not wait for the store, but is not sent in vain while the store fails.
+                if self.shared.store_fails.load(Ordering::Relaxed) {
+                    return self.saved().await;
+                }
+                Ok(())
             }
             Action::Record(answer) => {
                 self.resume().await?;
@@ -305,10 +344,7 @@ impl<'a> Drive<'a> {
             self.chat = Span::none();
         }
         match action {
-            Action::Send(sent) => {
-                self.silence.stop();
-                self.running.send(sent);
-            }
+            Action::Send(sent) => self.send(sent),
             Action::Run(calls) => {
                 let round = Round {
                     context: offload::context(self.shared, self.job),
@@ -348,6 +384,11 @@ impl<'a> Drive<'a> {
             }
             Source::Upstream(events) => {
                 let event = tokio::select! {
+                    biased;
+                    saved = self.saves.all(), if !self.saves.is_empty() => {
+                        self.on_saved(&saved);
+                        return saved.map(|()| None);
+                    }
                     event = events.next(&mut self.silence) => event?,
                     () = self.running.abandoned.cancelled() => return Err(abandoned()),
                 };
@@ -357,7 +398,18 @@ impl<'a> Drive<'a> {
                 }
             }
             Source::Calls(calls) => {
-                let Some(first) = calls.next(self.running).await else {
+                let first = tokio::select! {
+                    first = calls.next(self.running) => first,
+                    saved = self.saves.all(), if !self.saves.is_empty() => {
+                        // A failed save does not stop the other calls.
+                        self.on_saved(&saved);
+                        if std::mem::take(&mut self.has_unsaved_results) {
+                            let _ = self.begin_checkpoint().await;
+                        }
+                        return Ok(None);
+                    }
+                };
+                let Some(first) = first else {
                     // The missing calls were stopped, because the client disconnected or one of the calls cannot be stored.
                     match &mut self.suspended {
                         Some(suspended) => suspended.store(self.shared, self.job, &self.state).await?,
@@ -365,7 +417,7 @@ impl<'a> Drive<'a> {
                     }
                     return Err(self.failure.take().unwrap_or_else(abandoned));
                 };
-                // Results that arrived during the last save are stored together, since each save writes the whole turn.
+                // Results that arrived at one time are stored together.
                 let all_done: Vec<_> = iter::once(first).chain(iter::from_fn(|| calls.ready())).collect();
                 self.on_done(all_done).await;
             }
@@ -402,8 +454,21 @@ impl<'a> Drive<'a> {
             && self.actions.is_empty()
             && !self.machine.open_calls().is_empty()
         {
-            // A failed save does not stop the other calls.
-            let _ = self.checkpoint().await;
+            // Results that arrive during a save are stored together after it.
+            self.has_unsaved_results = !self.saves.is_empty();
+            if !self.has_unsaved_results {
+                let _ = self.begin_checkpoint().await;
+            }
+        }
+    }
+
+    /// Sends output to the client, or holds it until the state before it is stored.
+    fn send(&mut self, sent: Sent) {
+        if self.saves.is_empty() && self.held.is_empty() {
+            self.silence.stop();
+            self.running.send(sent);
+        } else {
+            self.held.push(sent);
         }
     }
 
@@ -423,16 +488,57 @@ impl<'a> Drive<'a> {
 
     /// Creates a checkpoint of the turn.
     fn now(&self) -> Checkpoint {
-        self.running
-            .now(&self.machine, self.refused_thinking, self.state.clone())
+        let mut checkpoint = self
+            .running
+            .now(&self.machine, self.refused_thinking, self.state.clone());
+        let held = self.held.iter().filter(|sent| **sent != PING);
+        checkpoint.sent.extend(held.cloned());
+        checkpoint
     }
 
     /// Stores a checkpoint from which the turn can continue.
     async fn checkpoint(&mut self) -> Result<(), ApiError> {
+        self.begin_checkpoint().await?;
+        self.saved().await
+    }
+
+    /// Begins to store a checkpoint. The turn continues meanwhile.
+    async fn begin_checkpoint(&mut self) -> Result<(), ApiError> {
+        self.has_unsaved_results = false;
         let checkpoint = self.now();
-        let saved = save_checkpoint(self.shared, &mut self.progress, &checkpoint).await;
+        let progress = next_progress(self.shared, &mut self.progress, &checkpoint);
         self.running.set_checkpoint(checkpoint);
+        if let Some(progress) = progress? {
+            self.saves.push(save_progress(self.shared, progress)).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything so far is stored.
+    async fn saved(&mut self) -> Result<(), ApiError> {
+        if self.saves.is_empty() {
+            return Ok(());
+        }
+        let saved = self.saves.all().await;
+        self.on_saved(&saved);
         saved
+    }
+
+    /// Sends the held output after successful writes.
+    fn on_saved(&mut self, saved: &Result<(), ApiError>) {
+        if saved.is_err() {
+            return self.progress.restart();
+        }
+        for sent in self.held.drain(..) {
+            self.silence.stop();
+            self.running.send(sent);
+        }
+    }
+
+    /// Returns whether a call may run again after a crash.
+    fn is_repeatable(&self, call: &Call) -> bool {
+        let name = self.shared.settings.tools.ownership.internal_name(&call.name);
+        calls::is_repeatable(&self.shared.registry, name)
     }
 
     /// Sends all messages so far to the upstream. If the upstream rejects thinking blocks, repeats the request without them.
@@ -458,6 +564,11 @@ impl<'a> Drive<'a> {
             let mut sent = pin!(forward::turn(self.shared, &self.job.parts, body.into()));
             let response = loop {
                 tokio::select! {
+                    biased;
+                    saved = self.saves.all(), if !self.saves.is_empty() => {
+                        self.on_saved(&saved);
+                        saved?;
+                    }
                     response = &mut sent => break response?,
                     _ = poll_fn(|cx| self.silence.poll_elapsed(cx)) => self.ping(),
                     () = self.running.abandoned.cancelled() => return Err(abandoned()),
@@ -506,7 +617,7 @@ impl<'a> Drive<'a> {
                 turn_messages: self.asked.len(),
             });
             // A retry after a failure omits thinking blocks, too.
-            self.checkpoint().await?;
+            self.begin_checkpoint().await?;
         }
     }
 
@@ -580,10 +691,9 @@ impl<'a> Drive<'a> {
             TurnEnd::Finished
         };
         let progress = self.last_progress();
-        let saved = save(self.shared, &self.job.client, turn, progress).await;
-        if saved.is_err() {
-            self.progress.restart();
-        }
+        let save = save(self.shared, &self.job.client, turn, progress);
+        self.saves.push(save).await;
+        let saved = self.saved().await;
         // With a store in memory, a failed save loses only the session; the client still receives the answer.
         if self.shared.store.is_durable() {
             saved?;

@@ -1,5 +1,7 @@
 //! Stores turns.
 
+use std::sync::atomic::Ordering;
+
 use axum::http::StatusCode;
 
 use crate::server::turns::checkpoint::Checkpoint;
@@ -34,26 +36,29 @@ pub(crate) async fn save(
         turn,
         progress,
     };
-    shared.store.save(saved).await.map_err(|error| failed(&error))
+    let saved = shared.store.save(saved).await;
+    shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
+    saved.map_err(|error| failed(&error))
 }
 
-/// Stores the next segment of a request's progress, if the store is durable.
-pub(crate) async fn save_checkpoint(
+/// Stores a segment of a request's progress.
+pub(crate) async fn save_progress(shared: &Shared, progress: Progress) -> Result<(), ApiError> {
+    let saved = shared.store.save_progress(progress).await;
+    shared.store_fails.store(saved.is_err(), Ordering::Relaxed);
+    saved.map_err(|error| failed(&error))
+}
+
+/// Returns the next segment of a request's progress; `None` if the store is not durable.
+pub(crate) fn next_progress(
     shared: &Shared,
     log: &mut ProgressLog,
     checkpoint: &Checkpoint,
-) -> Result<(), ApiError> {
+) -> Result<Option<Progress>, ApiError> {
     if !shared.store.is_durable() {
-        return Ok(());
+        return Ok(None);
     }
-    let saved = match log.next(checkpoint) {
-        Ok(progress) => shared.store.save_progress(progress).await,
-        Err(error) => Err(error),
-    };
-    if saved.is_err() {
-        log.restart();
-    }
-    saved.map_err(|error| failed(&error))
+    let progress = log.next(checkpoint);
+    progress.map(Some).map_err(|error| failed(&error))
 }
 
 fn failed(error: &StoreError) -> ApiError {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use axum::Router;
@@ -95,6 +96,7 @@ impl Gateway {
                 internal_tools_by_client: HashMap::new(),
                 upstream,
                 store: Arc::new(MemoryStore::new()),
+                store_fails: AtomicBool::new(false),
                 secret: ChainKey::new(crate::random::bytes()),
                 keys: Vec::new(),
                 client_limits: Arc::default(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) internal_tools_by_client: HashMap<Principal, Vec<InternalTool>>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
+    /// Whether the last write to the store failed.
+    pub(crate) store_fails: AtomicBool,
     pub(crate) secret: ChainKey,
     pub(crate) keys: Vec<ClientKey>,
     pub(crate) client_limits: Arc<ClientLimits>,

@@ -1,7 +1,9 @@
 //! Queue of writes that share a transaction and its sync ([`WriteQueue`]).
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use redb::WriteTransaction;
 use tokio::sync::oneshot;
@@ -14,6 +16,8 @@ use crate::session::store::StoreError;
 pub(super) struct WriteQueue {
     database: Arc<FileDatabase>,
     pending: Mutex<Pending>,
+    /// Duration of the last transaction in nanoseconds.
+    transaction_nanos: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -42,11 +46,18 @@ impl fmt::Debug for QueuedWrite {
 /// Maximum number of writes in a transaction.
 const MAX_WRITES: usize = 256;
 
+/// Maximum time for which a transaction waits for further writes.
+const MAX_GATHER: Duration = Duration::from_millis(10);
+
+/// Time that is too short for a thread to sleep.
+const MIN_GATHER: Duration = Duration::from_micros(100);
+
 impl WriteQueue {
     pub(super) fn new(database: Arc<FileDatabase>) -> Self {
         Self {
             database,
             pending: Mutex::default(),
+            transaction_nanos: AtomicU64::new(0),
         }
     }
 
@@ -78,6 +89,16 @@ impl WriteQueue {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits a tenth of the duration of the last transaction. Requests whose writes were answered together send their next writes in
+    /// this time; otherwise the first of these writes would be a transaction alone, and the others would wait for two.
+    fn gather(&self) {
+        let last = Duration::from_nanos(self.transaction_nanos.load(Ordering::Relaxed));
+        let time = (last / 10).min(MAX_GATHER);
+        if time > MIN_GATHER {
+            std::thread::sleep(time);
+        }
+    }
+
     /// Takes the writes of the next transaction.
     fn take(&self) -> Vec<QueuedWrite> {
         let mut pending = self.lock();
@@ -96,6 +117,7 @@ impl WriteQueue {
                 return answers;
             }
             let mut rejected = None;
+            let began = Instant::now();
             let written = self.database.write(|transaction| {
                 for (index, queued) in writes.iter().enumerate() {
                     if queued.done.is_closed() {
@@ -111,6 +133,8 @@ impl WriteQueue {
                 }
                 Ok(())
             });
+            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.transaction_nanos.store(nanos, Ordering::Relaxed);
             let answered = match rejected {
                 Some(index) if written.is_err() => index..index + 1,
                 _ => 0..writes.len(),
@@ -153,6 +177,7 @@ struct Writer {
 impl Writer {
     fn run(mut self) {
         while !self.has_ended {
+            self.queue.gather();
             let writes = self.queue.take();
             let answers = self.queue.commit(writes);
             if !self.queue.ends() {

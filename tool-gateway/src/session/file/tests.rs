@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redb::backends::FileBackend;
 use redb::{StorageBackend, TableDefinition, WriteTransaction};
-use serde_json::Map;
+use serde_json::{Map, json};
 
 use super::FileStore;
 use super::counters::{count_bytes, size_of};
@@ -279,6 +279,69 @@ async fn concurrent_saves_share_the_syncs_of_a_transaction() {
         "{of_many} syncs of 50 saves, {of_one} of one"
     );
     assert_eq!(store.size().await.unwrap().unwrap().turns, 50);
+}
+
+/// Runs turns with one call each, a number of them at once, on a disk whose syncs take 100 ms longer or not. Prints the median
+/// duration of a turn, and the number of turns in a second.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement for optimized builds, with --nocapture"]
+async fn measure_turns() {
+    let registry = || {
+        let mut registry = tool_runtime::ToolRegistry::new();
+        let definition = tool_runtime::ToolDefinition::new("write", "Writes.", json!({ "type": "object" }));
+        let write = async |_: serde_json::Value, _: tool_runtime::Context| "done".to_owned();
+        registry.register_dynamic(definition, write).unwrap();
+        registry
+    };
+    let script = json!({ "turns": [
+        { "content": [{ "type": "tool_use", "id": "a", "name": "write", "input": {} }] },
+        { "content": [{ "type": "text", "text": "Done." }] },
+    ] });
+    for (is_slow, at_once, count) in [(true, 50, 500), (false, 50, 10_000), (false, 1, 1_000)] {
+        let folder = Folder::new("measured");
+        std::fs::create_dir(&folder.0).unwrap();
+        let open = |builder: &redb::Builder, file| {
+            FileBackend::new(file).and_then(|file| builder.create_with_backend(SlowFile(file)))
+        };
+        let store = if is_slow {
+            FileStore::with_database(FileDatabase::open_with(&folder.file(), open).unwrap())
+        } else {
+            FileStore::open(folder.file())
+        };
+        let script = crate::upstream::script::ScriptUpstream::from_json(&script.to_string()).unwrap();
+        let router = crate::Gateway::new(registry(), script)
+            .with_store(store.unwrap())
+            .router();
+        let began = std::time::Instant::now();
+        let clients = (0..at_once).map(|client| {
+            let router = router.clone();
+            tokio::spawn(async move {
+                let mut times = Vec::new();
+                for number in 0..count / at_once {
+                    let body = json!({
+                        "model": "m", "max_tokens": 100, "stream": true, "tools": [{ "name": "write" }],
+                        "messages": [{ "role": "user", "content": format!("{client} {number}") }],
+                    });
+                    let request = axum::http::Request::post("/v1/messages")
+                        .header("content-type", "application/json")
+                        .body(axum::body::Body::from(body.to_string()))
+                        .unwrap();
+                    let began = std::time::Instant::now();
+                    let answer = tower::ServiceExt::oneshot(router.clone(), request).await.unwrap();
+                    let answer = axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+                    assert!(String::from_utf8_lossy(&answer).contains("message_stop"));
+                    times.push(began.elapsed());
+                }
+                times
+            })
+        });
+        let times = futures_util::future::join_all(clients).await;
+        let took = began.elapsed();
+        let mut times: Vec<_> = times.into_iter().flat_map(Result::unwrap).collect();
+        times.sort();
+        let (median, rate) = (times[times.len() / 2], f64::from(count) / took.as_secs_f64());
+        eprintln!("slow {is_slow}, {at_once} at once: median {median:?}, {rate:.0} turns/s");
+    }
 }
 
 /// The failure of a write does not fail other writes in the transaction.
