@@ -59,6 +59,9 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/turns/claims.rs",
         &["Mutex", "MutexGuard"],
     ),
+    // A flag of the last write, which is read once.
+    ("tool-gateway/src/server/turns/shared.rs", &["AtomicBool"]),
+    ("tool-gateway/src/server/http/gateway.rs", &["AtomicBool"]),
     // One map of digests, each of which depends only on its key.
     ("tool-gateway/src/session/chain.rs", &["Mutex", "MutexGuard"]),
     // One state of the clocks, compared and changed in one step.

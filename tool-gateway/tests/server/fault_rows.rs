@@ -1,5 +1,5 @@
-//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `limit_faults.rs`
-//! or `client_faults.rs`, and each test has a row.
+//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `limit_faults.rs`,
+//! `client_faults.rs` or `store_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -290,7 +290,8 @@ fn each_row_has_one_test_and_each_test_a_row() {
         include_str!("faults.rs"),
         include_str!("upstream_faults.rs"),
         include_str!("limit_faults.rs"),
-        include_str!("client_faults.rs")
+        include_str!("client_faults.rs"),
+        include_str!("store_faults.rs")
     );
     let lines: Vec<_> = source.lines().collect();
     let tests = lines

@@ -50,3 +50,4 @@ mod faults;
 mod upstream_faults;
 mod limit_faults;
 mod client_faults;
+mod store_faults;

@@ -15,7 +15,7 @@ use crate::lab::{Chat, Lab, call, says, text, user};
 
 /// Duration of a sync, and the time for which it waits for further writes.
 const SYNC: Duration = Duration::from_millis(100);
-const GATHER: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A durable store with slow syncs, of which each one is for all writes that wait. The clock is paused.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ impl SlowDisk {
             let now = Instant::now();
             if now >= syncs.begins {
                 syncs.count += 1;
-                syncs.begins = syncs.ends.max(now) + GATHER;
+                syncs.begins = syncs.ends.max(now) + PAUSE;
                 syncs.ends = syncs.begins + SYNC;
             }
             syncs.ends
@@ -129,10 +129,10 @@ async fn syncs_of(turns: usize, rounds: &[Value], upstream: Duration) -> (usize,
         assert_eq!(answer.text(), "Done.");
     }
     assert_eq!(lab.seen().len(), turns * rounds.len());
-    let waited = began.elapsed() - upstream;
+    let waited = began.elapsed().checked_sub(upstream).unwrap();
     (
         disk.count(),
-        waited.as_millis().div_ceil((SYNC + GATHER).as_millis()),
+        waited.as_millis().div_ceil((SYNC + PAUSE).as_millis()),
     )
 }
 

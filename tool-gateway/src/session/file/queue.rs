@@ -1,7 +1,6 @@
 //! Queue of writes that share a transaction and its sync ([`WriteQueue`]).
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,8 +15,6 @@ use crate::session::store::StoreError;
 pub(super) struct WriteQueue {
     database: Arc<FileDatabase>,
     pending: Mutex<Pending>,
-    /// Duration of the last transaction in nanoseconds.
-    transaction_nanos: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +22,8 @@ struct Pending {
     writes: Vec<QueuedWrite>,
     /// Whether a thread is writing.
     is_writing: bool,
+    /// Duration of the last transaction.
+    last_transaction: Duration,
 }
 
 type WriteFn = dyn Fn(&WriteTransaction) -> Result<(), Failed> + Send;
@@ -47,17 +46,16 @@ impl fmt::Debug for QueuedWrite {
 const MAX_WRITES: usize = 256;
 
 /// Maximum time for which a transaction waits for further writes.
-const MAX_GATHER: Duration = Duration::from_millis(10);
+const MAX_WAIT: Duration = Duration::from_millis(10);
 
 /// Time that is too short for a thread to sleep.
-const MIN_GATHER: Duration = Duration::from_micros(100);
+const MIN_WAIT: Duration = Duration::from_micros(100);
 
 impl WriteQueue {
     pub(super) fn new(database: Arc<FileDatabase>) -> Self {
         Self {
             database,
             pending: Mutex::default(),
-            transaction_nanos: AtomicU64::new(0),
         }
     }
 
@@ -91,10 +89,10 @@ impl WriteQueue {
 
     /// Waits a tenth of the duration of the last transaction. Requests whose writes were answered together send their next writes in
     /// this time; otherwise the first of these writes would be a transaction alone, and the others would wait for two.
-    fn gather(&self) {
-        let last = Duration::from_nanos(self.transaction_nanos.load(Ordering::Relaxed));
-        let time = (last / 10).min(MAX_GATHER);
-        if time > MIN_GATHER {
+    fn wait_for_more(&self) {
+        let last = self.lock().last_transaction;
+        let time = (last / 10).min(MAX_WAIT);
+        if time > MIN_WAIT {
             std::thread::sleep(time);
         }
     }
@@ -133,8 +131,7 @@ impl WriteQueue {
                 }
                 Ok(())
             });
-            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.transaction_nanos.store(nanos, Ordering::Relaxed);
+            self.lock().last_transaction = began.elapsed();
             let answered = match rejected {
                 Some(index) if written.is_err() => index..index + 1,
                 _ => 0..writes.len(),
@@ -177,7 +174,7 @@ struct Writer {
 impl Writer {
     fn run(mut self) {
         while !self.has_ended {
-            self.queue.gather();
+            self.queue.wait_for_more();
             let writes = self.queue.take();
             let answers = self.queue.commit(writes);
             if !self.queue.ends() {
