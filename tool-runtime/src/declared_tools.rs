@@ -71,7 +71,13 @@ impl Declared for DeclaredTools {
 ///
 /// /// Read a file.
 /// #[tool]
-/// async fn read(path: String, line: Option<u32>) {}
+/// async fn read(
+///     /// Path of the file
+///     path: String,
+///     /// First line
+///     line: Option<u32>,
+/// ) {
+/// }
 ///
 /// let mut registry = ToolRegistry::new();
 /// registry.register::<read>()?;

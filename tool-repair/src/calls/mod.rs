@@ -34,6 +34,41 @@
 //! assert!(text.calls.is_empty());
 //! assert_eq!(text.text, explanation);
 //! ```
+//!
+//! # Formats
+//!
+//! | [`Format`] | calls |
+//! |---|---|
+//! | `Tags` | after an opener, up to the end of the text; the text before the opener remains |
+//! | `Json` | JSON without an opener, as the whole text except for thoughts, end-of-turn tokens and one code fence |
+//! | `Python` | likewise, in the syntax of Python |
+//!
+//! An opener is a tag or special token with the word `tool` or `function` in its name, such as `<tool_call>`, `<TOOLCALL>`,
+//! `<|tool_calls_section_begin|>` or `<｜DSML｜function_calls>`, but not with `response`, `result` or `output`. Other openers are `[TOOL_CALLS]`,
+//! `<|python_tag|>`, `<|python_start|>`, `<|START_ACTION|>`, `functools[` and `<|channel|>commentary to=functions.`. At the beginning of a line,
+//! `<function=NAME>` and `<invoke name="NAME">` are openers, too. The names of tags decide, not a list of models.
+//!
+//! | payload | forms |
+//! |---|---|
+//! | JSON | an object with a name (`name`, `tool_name`, `function`, `tool`) and arguments (`arguments`, `parameters`, `args`, `input`, `tool_arguments`), a list of objects, or `{"tool_calls": […]}`; only after an opener, the arguments may be missing |
+//! | name and JSON | `NAME{…}`, `NAME` and `{…}` on the next line, `NAME[ARGS]{…}`, `NAME<｜tool▁sep｜>{…}`, `functions.NAME:0<\|tool_call_argument_begin\|>{…}`, `call:NAME{…}` |
+//! | parameters | `<function=NAME>` with `<parameter=K>V</parameter>`, `<invoke name="NAME">` with `<parameter name="K">V</parameter>`, `NAME` with `<arg_key>K</arg_key><arg_value>V</arg_value>` |
+//! | Python | `f(a=1)`, `[f(a=1), g()]`: keywords with literals, or one dict; no expression |
+//!
+//! JSON and literals are read by [`repair`](crate::repair), so numbers keep their digits, and a text that needs a guess is refused. The
+//! [kind](ParameterKind) of a parameter decides whether the text between tags is a string or JSON.
+//!
+//! # Text
+//!
+//! The first opener before something like a payload decides: if other text follows its calls, nothing is recovered. A text in inline code
+//! or in a code fence is no opener. Thoughts (`<think>`, `<thinking>`, `<reasoning>` at the beginning, or all text up to a `</think>` without
+//! its opening tag) are never searched. [`TextReason`] has the reasons for which a text with something like a call stays text.
+//!
+//! # Risks
+//!
+//! A call that ends a message is a call, also if the model only shows a call of a declared tool without a code fence, or repeats a file
+//! that ends with one. Hosts should not recover calls unless their server needs it, and may ask before recovered calls run. If the message
+//! was cut off at the limit of tokens, or has structured calls, its text should not be scanned.
 
 // Dependencies first: a module uses only modules declared before it.
 mod source;
