@@ -4,6 +4,7 @@ use std::fmt;
 
 use axum::http::StatusCode;
 
+use crate::wire::error::{ApiError, ErrorDetails};
 use crate::wire::message::MessageError;
 
 /// Error of an upstream that did not answer, with the reason. The client may retry.
@@ -12,6 +13,7 @@ pub struct UpstreamError {
     message: String,
     /// The status that the upstream named.
     status: Option<StatusCode>,
+    details: Option<ErrorDetails>,
 }
 
 impl UpstreamError {
@@ -20,6 +22,7 @@ impl UpstreamError {
         Self {
             message: message.into(),
             status: None,
+            details: None,
         }
     }
 
@@ -37,6 +40,26 @@ impl UpstreamError {
 impl From<MessageError> for UpstreamError {
     fn from(error: MessageError) -> Self {
         Self::new(error.to_string())
+    }
+}
+
+impl From<UpstreamError> for ApiError {
+    fn from(error: UpstreamError) -> Self {
+        let status = error.status();
+        Self {
+            details: error.details,
+            ..Self::new(status, error.message)
+        }
+    }
+}
+
+impl From<ApiError> for UpstreamError {
+    fn from(error: ApiError) -> Self {
+        Self {
+            message: error.message,
+            status: Some(error.status),
+            details: error.details,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// An error of the gateway in the form of the API. Errors of the upstream pass unchanged.
@@ -14,6 +15,15 @@ pub(crate) struct ApiError {
     pub(crate) message: String,
     /// Time after which the request may be repeated, in seconds.
     pub(crate) retry_after: Option<u64>,
+    /// Details of a translated error.
+    pub(crate) details: Option<ErrorDetails>,
+}
+
+/// Status and code of an upstream's error that was translated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ErrorDetails {
+    pub(crate) upstream_status: Option<u16>,
+    pub(crate) upstream_code: Option<String>,
 }
 
 impl ApiError {
@@ -22,12 +32,19 @@ impl ApiError {
             status,
             message: message.into(),
             retry_after: None,
+            details: None,
         }
     }
 
     /// Sets the time after which the request may be repeated, in seconds.
     pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// Sets the details of a translated error.
+    pub(crate) fn with_details(mut self, details: ErrorDetails) -> Self {
+        self.details = Some(details);
         self
     }
 
@@ -38,7 +55,13 @@ impl ApiError {
 
     /// Returns the body, which is also the data of an `error` event.
     pub(crate) fn body(&self) -> Value {
-        json!({ "type": "error", "error": { "type": error_type(self.status), "message": self.message } })
+        let mut error = json!({ "type": error_type(self.status), "message": self.message });
+        if let Some(details) = &self.details
+            && let Some(fields) = error.as_object_mut()
+        {
+            fields.insert("details".to_owned(), json!(details));
+        }
+        json!({ "type": "error", "error": error })
     }
 }
 

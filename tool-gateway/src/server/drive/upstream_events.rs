@@ -66,8 +66,7 @@ impl UpstreamEvents {
                 event.map_err(|idle| bad_gateway(format!("the upstream's response was cut off: {idle}")))?;
             let event =
                 event.ok_or_else(|| bad_gateway("the upstream's response ended before its message did"))?;
-            let MessageEvent(part) =
-                event.map_err(|error| ApiError::new(error.status(), error.to_string()))?;
+            let MessageEvent(part) = event.map_err(ApiError::from)?;
             match part {
                 Part::Event(event) => {
                     order

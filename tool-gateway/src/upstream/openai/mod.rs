@@ -15,6 +15,7 @@ use secrecy::SecretString;
 
 use self::profile::Profile;
 use self::request::ChatTurn;
+use self::response::error::{Credential, RejectedRequest, error_response};
 use super::answer::TurnBody;
 use super::anthropic::AnthropicUpstream;
 use super::error::UpstreamError;
@@ -79,18 +80,35 @@ impl<U: Upstream> OpenAiUpstream<U> {
         request
     }
 
+    /// Returns the credential of a request.
+    fn credential(&self, request: &Request<Bytes>) -> Credential {
+        if self.server.has_credentials() {
+            Credential::Gateway
+        } else if request.headers().contains_key(header::AUTHORIZATION) {
+            Credential::Client
+        } else {
+            Credential::None
+        }
+    }
+
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<TurnBody>, UpstreamError> {
         let (head, body) = request.into_parts();
         let turn = match translated(&body, &self.profile) {
             Ok(turn) => turn,
-            Err(error) => return Ok(refused(&error)),
+            Err(error) => return Ok(error_response(&error, HeaderMap::new())),
         };
         let ChatTurn {
             body,
             response: expected,
         } = turn;
-        let response = self.server.send(self.chat_request(&head.headers, body)).await?;
-        response::turn_body(response, expected).await
+        let request = self.chat_request(&head.headers, body);
+        let credential = self.credential(&request);
+        let response = self.server.send(request).await?;
+        if !response.status().is_success() {
+            let rejected = RejectedRequest::read(response).await;
+            return Ok(rejected.into_response(credential));
+        }
+        Ok(response::turn_body(response, expected).await)
     }
 }
 
@@ -104,15 +122,6 @@ fn translated(body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
     let body = std::str::from_utf8(body)
         .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
     request::translate(&MessagesRequest::parse(body)?, profile)
-}
-
-/// Returns the response to a request that the upstream is not asked.
-fn refused(error: &ApiError) -> Response<TurnBody> {
-    let mut response = Response::new(TurnBody::Error(Body::from(error.body().to_string())));
-    *response.status_mut() = error.status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
 }
 
 impl<U: Upstream> Upstream for OpenAiUpstream<U> {

@@ -66,9 +66,20 @@ pub(super) fn translate(request: &MessagesRequest, profile: &Profile) -> Result<
         .map_err(|error| ApiError::invalid(format!("the request cannot be translated: {error}")))?;
     let response = ExpectedResponse {
         model: model.clone().into_owned(),
+        served_model: model.clone().into_owned(),
         input_tokens: estimated_tokens(body.len()),
+        stop_sequences: stop_sequences(request),
+        ..ExpectedResponse::default()
     };
     Ok(ChatTurn { body, response })
+}
+
+/// Returns the stop sequences of a request.
+fn stop_sequences(request: &MessagesRequest) -> Vec<String> {
+    let sequences = walk::items(request.get("stop_sequences").unwrap_or_default());
+    sequences
+        .filter_map(|sequence| walk::string(sequence).map(Cow::into_owned))
+        .collect()
 }
 
 /// Estimates the tokens of a text by its bytes: 3.5 bytes a token.

@@ -2,45 +2,61 @@
 
 use std::borrow::Cow;
 
+use super::content::{ContentPieces, Piece};
 use crate::wire::object::Object;
 use crate::wire::walk;
 
-/// A chunk of a stream, or a whole completion. Each access to a field parses the text again.
-#[derive(Debug, Clone, Copy)]
+/// A chunk of a stream, or a whole completion. The fields are located in one walk.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Chunk<'c> {
-    fields: Object<'c>,
+    error: Option<&'c str>,
+    usage: Option<&'c str>,
     /// The first choice; other choices are ignored.
-    choice: Option<Object<'c>>,
+    choice: Option<Choice<'c>>,
 }
 
-/// A piece of a message's content.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'c> {
-    Thinking(Cow<'c, str>),
-    Text(Cow<'c, str>),
-    /// A text in which the model refuses.
-    Refusal(Cow<'c, str>),
+/// Fields of a choice.
+#[derive(Debug, Clone, Copy, Default)]
+struct Choice<'c> {
+    finish_reason: Option<&'c str>,
+    /// The stop sequence that ended the text: `stop_reason` of vLLM, `matched_stop` of `SGLang`.
+    matched_stop: Option<&'c str>,
+    /// Text of the message, or of the part of it that a chunk has.
+    message: Option<&'c str>,
 }
 
 impl<'c> Chunk<'c> {
     /// Parses a chunk. Returns `None` if the text is not a JSON object.
     pub(super) fn parse(text: &'c str) -> Option<Self> {
-        let fields = Object::parse(text).ok()?;
-        let choices = fields.get("choices").map(walk::items).into_iter().flatten();
-        let mut choices = choices.filter_map(Object::from_json);
-        let choice = choices.find(|choice| matches!(choice.get("index"), None | Some("0" | "null")));
-        Some(Self { fields, choice })
+        let mut chunk = Self::default();
+        let mut has_choices = false;
+        for field in Object::parse(text).ok()?.fields() {
+            if field.is("choices") {
+                has_choices = true;
+                let mut choices = walk::items(field.value).filter_map(Object::from_json);
+                chunk.choice = choices.find_map(Choice::first);
+            } else if field.is("usage") {
+                chunk.usage = (field.value != "null").then_some(field.value);
+            } else if field.is("error") {
+                let is_empty = matches!(field.value, "null" | "\"\"" | "{}" | "false");
+                chunk.error = (!is_empty).then_some(text);
+            } else if (field.is("object") && field.value == r#""error""#)
+                || (field.is("detail") && !has_choices)
+            {
+                chunk.error = Some(text);
+            }
+        }
+        Some(chunk)
     }
 
-    /// Returns the text of an error, unless it is empty.
+    /// Returns the whole text, if it is an error.
     pub(super) fn error(self) -> Option<&'c str> {
-        let is_empty = |error: &&str| matches!(*error, "null" | "\"\"" | "{}" | "false");
-        self.fields.get("error").filter(|error| !is_empty(error))
+        self.error
     }
 
     /// Returns the text of `usage`, unless it is null.
     pub(super) fn usage(self) -> Option<&'c str> {
-        self.fields.get("usage").filter(|usage| *usage != "null")
+        self.usage
     }
 
     /// Returns whether the chunk has a choice.
@@ -50,30 +66,105 @@ impl<'c> Chunk<'c> {
 
     /// Returns the finish reason, unless it is empty.
     pub(super) fn finish_reason(self) -> Option<Cow<'c, str>> {
-        let reason = self.choice?.text("finish_reason")?;
+        let reason = walk::string(self.choice?.finish_reason?)?;
         (!matches!(&*reason, "" | "null")).then_some(reason)
     }
 
-    /// Returns the text of a message, or the part of the text in a chunk.
-    pub(super) fn message(self) -> Option<&'c str> {
-        let choice = self.choice?;
-        choice.get("delta").or_else(|| choice.get("message"))
+    /// Returns the stop sequence that ended the text. The ids of tokens are not returned.
+    pub(super) fn matched_stop(self) -> Option<Cow<'c, str>> {
+        walk::string(self.choice?.matched_stop?)
     }
 
-    /// Returns the non-empty pieces of the content, in the order in which they are shown.
-    pub(super) fn pieces(self) -> impl Iterator<Item = Piece<'c>> {
-        let message = self.message().and_then(Object::from_json);
-        let text = |name: &str| {
-            message
-                .and_then(|message| message.text(name))
-                .filter(|text| !text.is_empty())
-        };
-        let thinking = text("reasoning_content").or_else(|| text("reasoning"));
-        let pieces = [
-            thinking.map(Piece::Thinking),
-            text("content").map(Piece::Text),
-            text("refusal").map(Piece::Refusal),
-        ];
-        pieces.into_iter().flatten()
+    /// Returns the message, or the part of it that a chunk has.
+    pub(super) fn message(self) -> ChunkMessage<'c> {
+        let message = self.choice.and_then(|choice| choice.message);
+        ChunkMessage::new(message.and_then(Object::from_json))
+    }
+}
+
+impl<'c> Choice<'c> {
+    /// Reads a choice; `None` unless it is the first one.
+    fn first(choice: Object<'c>) -> Option<Self> {
+        let mut fields = Self::default();
+        for field in choice.fields() {
+            if field.is("index") {
+                if !matches!(field.value, "0" | "null") {
+                    return None;
+                }
+            } else if field.is("delta") || field.is("message") {
+                if field.value != "null" {
+                    fields.message = Some(field.value);
+                }
+            } else if field.is("finish_reason") {
+                fields.finish_reason = Some(field.value);
+            } else if field.is("stop_reason") || field.is("matched_stop") {
+                fields.matched_stop = Some(field.value);
+            }
+        }
+        Some(fields)
+    }
+}
+
+/// The message of a whole completion, or the part of it that a chunk has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ChunkMessage<'c> {
+    reasoning_content: Option<&'c str>,
+    reasoning: Option<&'c str>,
+    reasoning_details: Option<&'c str>,
+    content: Option<&'c str>,
+    refusal: Option<&'c str>,
+    tool_calls: Option<&'c str>,
+    function_call: Option<&'c str>,
+}
+
+impl<'c> ChunkMessage<'c> {
+    fn new(message: Option<Object<'c>>) -> Self {
+        let mut read = Self::default();
+        for field in message.into_iter().flat_map(Object::fields) {
+            let slots = [
+                ("content", &mut read.content),
+                ("reasoning_content", &mut read.reasoning_content),
+                ("reasoning", &mut read.reasoning),
+                ("reasoning_details", &mut read.reasoning_details),
+                ("refusal", &mut read.refusal),
+                ("tool_calls", &mut read.tool_calls),
+                ("function_call", &mut read.function_call),
+            ];
+            if let Some((_, slot)) = slots.into_iter().find(|(name, _)| field.is(name)) {
+                *slot = (!matches!(field.value, "null" | "\"\"" | "[]")).then_some(field.value);
+            }
+        }
+        read
+    }
+
+    /// Returns whether the message has calls.
+    pub(super) fn has_calls(&self) -> bool {
+        self.tool_calls.is_some() || self.function_call.is_some()
+    }
+
+    /// Returns the text of `tool_calls`.
+    pub(super) fn tool_calls(&self) -> Option<&'c str> {
+        self.tool_calls
+    }
+
+    /// Returns the text of `function_call`, the predecessor of `tool_calls`.
+    pub(super) fn function_call(&self) -> Option<&'c str> {
+        self.function_call
+    }
+
+    /// Returns the non-empty pieces of the content, in the order in which they are shown. A text that several fields repeat is returned once.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'c>> {
+        let is_string = |json: &&str| json.starts_with('"');
+        let thinking = self
+            .reasoning_content
+            .filter(is_string)
+            .or(self.reasoning.filter(is_string));
+        let details = self.reasoning_details.filter(|_| thinking.is_none());
+        let mut content = ContentPieces::default();
+        content.push_thinking(thinking);
+        content.push_details(details);
+        content.push_content(self.content);
+        content.push_refusal(self.refusal);
+        content.into_pieces()
     }
 }

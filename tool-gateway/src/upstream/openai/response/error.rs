@@ -1,48 +1,81 @@
 //! Error responses in the form of the Messages API.
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 
+use super::failure::ChatFailure;
+use super::headers;
 use crate::upstream::answer::TurnBody;
-use crate::upstream::error::UpstreamError;
 use crate::wire::error::ApiError;
-use crate::wire::received_error::ReceivedError;
 
 /// Maximum size of an error response, in bytes.
 const MAX_ERROR: usize = 64 << 10;
 
-/// Maximum number of characters of a text that is not an error of an API.
-const MAX_TEXT: usize = 200;
+/// Credential of the request, which decides who has to act after a rejection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream::openai) enum Credential {
+    /// The gateway's key.
+    Gateway,
+    /// The client's key.
+    Client,
+    None,
+}
 
-/// Converts an error response.
-pub(super) async fn error_response(response: Response<Body>) -> Result<Response<TurnBody>, UpstreamError> {
-    let status = response.status();
-    let body = Limited::new(response.into_body(), MAX_ERROR).collect().await;
-    let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned());
-    let error = ApiError::new(client_status(status), message(&text.unwrap_or_default(), status));
+/// An error response of the server.
+#[derive(Debug)]
+pub(in crate::upstream::openai) struct RejectedRequest {
+    status: StatusCode,
+    headers: HeaderMap,
+    pub(super) failure: ChatFailure,
+}
+
+impl RejectedRequest {
+    /// Reads an error response.
+    pub(in crate::upstream::openai) async fn read(response: Response<Body>) -> Self {
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, MAX_ERROR).collect().await;
+        let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned());
+        let mut failure = ChatFailure::parse(&text.unwrap_or_default());
+        failure.status = Some(head.status);
+        if failure.message.is_empty() {
+            failure.message = format!("the upstream answered with the status {}", head.status);
+        }
+        Self {
+            status: head.status,
+            headers: head.headers,
+            failure,
+        }
+    }
+
+    /// Converts the response for the client.
+    pub(in crate::upstream::openai) fn into_response(self, credential: Credential) -> Response<TurnBody> {
+        let mut headers = headers::for_client(&self.headers);
+        let mut status = self.failure.client_status(self.status);
+        let mut message = self.failure.message.clone();
+        let refused = match credential {
+            Credential::Gateway => Some("the upstream refused the gateway's key"),
+            Credential::None => Some("the upstream refused a request without a key"),
+            Credential::Client => None,
+        };
+        if let (401 | 403, Some(refused)) = (self.status.as_u16(), refused) {
+            status = StatusCode::BAD_GATEWAY;
+            refused.clone_into(&mut message);
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        let error = ApiError::new(status, message).with_details(self.failure.details());
+        error_response(&error, headers)
+    }
+}
+
+/// Returns the response to a request that failed.
+pub(in crate::upstream::openai) fn error_response(
+    error: &ApiError,
+    mut headers: HeaderMap,
+) -> Response<TurnBody> {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut response = Response::new(TurnBody::Error(Body::from(error.body().to_string())));
     *response.status_mut() = error.status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    Ok(response)
-}
-
-fn message(text: &str, status: StatusCode) -> String {
-    match ReceivedError::parse(text) {
-        Some(ReceivedError::Foreign(error)) => error.message,
-        Some(ReceivedError::Api(error)) => error.as_str().to_owned(),
-        None if text.trim().is_empty() => format!("the upstream answered with the status {status}"),
-        None => text.chars().take(MAX_TEXT).collect(),
-    }
-}
-
-/// Returns the status for the client.
-fn client_status(status: StatusCode) -> StatusCode {
-    match status.as_u16() {
-        405 | 422 => StatusCode::BAD_REQUEST,
-        401 | 403 => StatusCode::BAD_GATEWAY,
-        408 => StatusCode::GATEWAY_TIMEOUT,
-        _ => status,
-    }
+    *response.headers_mut() = headers;
+    response
 }

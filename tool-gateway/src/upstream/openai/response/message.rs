@@ -1,55 +1,60 @@
 //! [`MessageBuilder`]: builds the events of a message from chunks.
 
-use std::collections::VecDeque;
-
-use serde_json::{Value, json};
-use tool_runtime::repair::FormatFixing;
+use serde_json::json;
 use tool_runtime::repair::stream::{CallEvent, CallReader, Dialect, ReadCall};
+use tool_runtime::repair::{FormatFixing, Status};
 
-use super::chunk::{Chunk, Piece};
+use super::blocks::BlockWriter;
+use super::chunk::{Chunk, ChunkMessage};
+use super::content::{Piece, PieceKind, PieceText};
 use super::expected::ExpectedResponse;
-use super::stop_reason::{Ending, stop_reason};
+use super::failure::ChatFailure;
+use super::held::{HeldParts, ReadyPart, several_objects};
+use super::stop_reason::{Ending, FinishKind};
 use super::usage::ChatUsage;
-use crate::upstream::answer::{MessageEvent, Part};
+use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
 use crate::wire::block::Block;
-use crate::wire::delta::{Delta, TextField};
-use crate::wire::event::StreamEvent;
+use crate::wire::delta::TextField;
+use crate::wire::object::set_field;
+use crate::wire::walk;
 
-/// Builds the events of a message from the chunks of a stream. Text and thinking are sent at once. A call is sent when it is complete, and
-/// later blocks wait for the call.
+/// Builds the events of a message from the chunks of a stream. Text and thinking leave at once; a call leaves when it is complete, and what
+/// began after it waits.
 #[derive(Debug)]
 pub(super) struct MessageBuilder {
     expected: ExpectedResponse,
     calls: CallReader,
-    /// Parts that have begun but have not left, in order.
-    waiting: VecDeque<Waiting>,
-    /// The open block.
-    open: Option<OpenBlock>,
-    /// White space before a text, which waits for other characters.
-    blank: String,
-    /// Number of blocks that have begun.
-    blocks: usize,
+    /// Whether the stream has had a call. No other chunks concern the reader of calls.
+    has_begun_calls: bool,
+    held: HeldParts,
+    writer: BlockWriter,
     is_started: bool,
-    has_call: bool,
-    has_refusal: bool,
+    seen: SeenParts,
+    refusal: String,
     finish_reason: Option<String>,
+    stop_sequence: Option<String>,
     usage: Option<ChatUsage>,
-    events: VecDeque<MessageEvent>,
+    /// Bytes of all texts and arguments.
+    output_bytes: usize,
 }
 
-/// A part of the message that has not left.
-#[derive(Debug)]
-enum Waiting {
-    Text(TextField, String),
-    Call { number: u64, call: Option<ReadCall> },
+/// Parts of the message so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct SeenParts {
+    has_text: bool,
+    has_call: bool,
+    /// Whether the arguments of a call are not JSON.
+    has_incomplete_call: bool,
 }
 
-/// A block whose end has not left.
-#[derive(Debug, Clone, Copy)]
-struct OpenBlock {
-    index: usize,
-    field: TextField,
+/// End of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    /// The server ended its message: with `[DONE]`, or as a whole completion.
+    Done,
+    /// The connection ended.
+    Closed,
 }
 
 impl MessageBuilder {
@@ -58,128 +63,183 @@ impl MessageBuilder {
         Self {
             expected,
             calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
-            waiting: VecDeque::new(),
-            open: None,
-            blank: String::new(),
-            blocks: 0,
+            has_begun_calls: false,
+            held: HeldParts::default(),
+            writer: BlockWriter::default(),
             is_started: false,
-            has_call: false,
-            has_refusal: false,
+            seen: SeenParts::default(),
+            refusal: String::new(),
             finish_reason: None,
+            stop_sequence: None,
             usage: None,
-            events: VecDeque::new(),
+            output_bytes: 0,
         }
     }
 
     /// Returns whether an event can be taken.
     pub(super) fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        self.writer.has_events()
     }
 
     /// Takes the next event.
     pub(super) fn pop(&mut self) -> Option<MessageEvent> {
-        self.events.pop_front()
+        self.writer.pop()
+    }
+
+    /// Returns whether the stream had a finish reason.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish_reason.is_some()
     }
 
     /// Reads a chunk of a stream.
     pub(super) fn read_chunk(&mut self, data: &str) -> Result<(), UpstreamError> {
-        let chunk =
-            Chunk::parse(data).ok_or_else(|| UpstreamError::new("the upstream sent an invalid chunk"))?;
-        self.read(chunk, data)
+        let Some(chunk) = Chunk::parse(data) else {
+            let failure = ChatFailure::from_list(data);
+            return Err(failure.map_or_else(
+                || UpstreamError::new("the upstream sent an invalid chunk"),
+                ChatFailure::into_error,
+            ));
+        };
+        let message = chunk.message();
+        self.read(chunk, message)?;
+        if self.has_begun_calls || message.has_calls() {
+            self.read_calls(data)?;
+        }
+        self.release()
     }
 
     /// Reads a whole completion, as a stream of one chunk.
     pub(super) fn read_whole(&mut self, text: &str) -> Result<(), UpstreamError> {
-        let completion = Chunk::parse(text)
-            .ok_or_else(|| UpstreamError::new("the upstream's response is not a completion"))?;
+        let completion = Chunk::parse(text).ok_or_else(|| {
+            let failure = ChatFailure::from_list(text);
+            failure.map_or_else(
+                || UpstreamError::new("the upstream's response is not a completion"),
+                ChatFailure::into_error,
+            )
+        })?;
         if completion.error().is_none() && !completion.has_choice() {
             return Err(UpstreamError::new("the upstream's response has no choice"));
         }
-        let message = completion.message().unwrap_or("{}");
-        let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{message}}}]}}"#);
-        self.read(completion, &chunk)?;
-        self.end()
+        let message = completion.message();
+        self.read(completion, message)?;
+        if message.has_calls() {
+            let reason = completion.finish_reason().unwrap_or_default();
+            self.read_calls(&calls_chunk(message, &reason))?;
+        }
+        self.release()?;
+        self.end(StreamEnd::Done)
     }
 
-    /// Reads a chunk. `calls` is the text for the reader of calls.
-    fn read(&mut self, chunk: Chunk<'_>, calls: &str) -> Result<(), UpstreamError> {
+    /// Reads a chunk without its calls.
+    fn read(&mut self, chunk: Chunk<'_>, message: ChunkMessage<'_>) -> Result<(), UpstreamError> {
         if let Some(error) = chunk.error() {
-            return Err(UpstreamError::new(format!("the upstream failed: {error}")));
+            return Err(ChatFailure::parse(error).into_error());
         }
         if let Some(usage) = chunk.usage().and_then(ChatUsage::read) {
             self.usage = Some(usage);
         }
-        self.start();
-        for piece in chunk.pieces() {
-            match piece {
-                Piece::Thinking(text) => self.push_text(TextField::Thinking, &text),
-                Piece::Text(text) => self.push_text(TextField::Text, &text),
-                Piece::Refusal(text) => {
-                    self.has_refusal = true;
-                    self.push_text(TextField::Text, &text);
-                }
-            }
-        }
         if let Some(reason) = chunk.finish_reason() {
+            let kind = FinishKind::new(&reason);
+            if kind == FinishKind::Failed {
+                let message = format!("the upstream failed: it ended the message with `{reason}`");
+                return Err(UpstreamError::new(message));
+            }
+            if kind == FinishKind::Unknown {
+                tracing::warn!(finish_reason = &*reason, "unknown finish reason; read as `stop`");
+            }
             self.finish_reason = Some(reason.into_owned());
         }
-        let events = self.calls.read(None, calls);
-        self.read_calls(events)?;
-        self.release();
+        if let Some(stop) = chunk.matched_stop() {
+            let mut stops = self.expected.stop_sequences.iter();
+            self.stop_sequence = stops.find(|sequence| **sequence == *stop).cloned();
+        }
+        self.start();
+        for piece in message.pieces() {
+            self.push_piece(piece);
+        }
         Ok(())
     }
 
-    fn read_calls(&mut self, events: Vec<CallEvent>) -> Result<(), UpstreamError> {
+    fn push_piece(&mut self, Piece { kind, text }: Piece<'_>) {
+        self.output_bytes += text.len();
+        let field = match kind {
+            PieceKind::Thinking => TextField::Thinking,
+            PieceKind::Text | PieceKind::Refusal => TextField::Text,
+        };
+        if let (PieceKind::Refusal, PieceText::Plain(text)) = (kind, &text) {
+            self.refusal.push_str(text);
+        }
+        self.seen.has_text |= field == TextField::Text;
+        if self.held.is_empty() {
+            self.writer.push_text(field, text);
+        } else {
+            self.held.push_text(field, text);
+        }
+    }
+
+    /// Reads the calls of a chunk.
+    fn read_calls(&mut self, data: &str) -> Result<(), UpstreamError> {
+        self.has_begun_calls = true;
+        let events = self.calls.read(None, data);
+        self.handle_calls(events)
+    }
+
+    fn handle_calls(&mut self, events: Vec<CallEvent>) -> Result<(), UpstreamError> {
         for event in events {
             match event {
                 CallEvent::Begun { call, choice, .. } if choice.is_none_or(|choice| choice == 0) => {
-                    self.waiting.push_back(Waiting::Call {
-                        number: call,
-                        call: None,
-                    });
+                    self.held.begin_call(call);
                 }
-                CallEvent::Ended(ended) => {
-                    let mut waiting = self.waiting.iter_mut();
-                    let found = waiting.find_map(|waiting| match waiting {
-                        Waiting::Call { number, call } if *number == ended.call => Some(call),
-                        _ => None,
-                    });
-                    if let Some(call) = found {
-                        *call = Some(ended);
-                    }
-                }
+                CallEvent::Ended(ended) => self.held.end_call(ended),
                 CallEvent::Unattributed => {
-                    return Err(UpstreamError::new(
-                        "the upstream's response was cut off: a piece of a call belongs to no call",
-                    ));
+                    return Err(cut_off("a piece of a call belongs to no call"));
                 }
                 _ => {}
             }
+        }
+        if let Some(reason) = self.calls.bailout_reason() {
+            return Err(cut_off(reason));
+        }
+        let reason = self.finish_reason.as_deref();
+        if reason.is_some_and(|reason| FinishKind::new(reason).cuts_calls()) {
+            self.held.remove_cut_off();
         }
         Ok(())
     }
 
     /// Ends the message.
-    pub(super) fn end(&mut self) -> Result<(), UpstreamError> {
+    pub(super) fn end(&mut self, end: StreamEnd) -> Result<(), UpstreamError> {
         if !self.is_started {
             return Err(UpstreamError::new("the upstream's response is empty"));
         }
-        let events = self.calls.finish();
-        self.read_calls(events)?;
-        self.release();
-        self.close();
+        if self.finish_reason.is_none() && end == StreamEnd::Closed {
+            return Err(cut_off("it has neither a finish reason nor `[DONE]`"));
+        }
+        if self.has_begun_calls {
+            let events = self.calls.finish();
+            self.handle_calls(events)?;
+        }
+        self.release()?;
+        if self.finish_reason.is_none() && self.seen.has_incomplete_call {
+            return Err(cut_off("a call is incomplete"));
+        }
+        if self.finish_reason.is_none() && !self.seen.has_text && !self.seen.has_call {
+            return Err(cut_off("it has neither a text nor a call"));
+        }
+        self.writer.close();
         let ending = Ending {
             finish_reason: self.finish_reason.as_deref(),
-            has_call: self.has_call,
-            has_refusal: self.has_refusal,
+            has_call: self.seen.has_call,
+            refusal: &self.refusal,
+            stop_sequence: self.stop_sequence.as_deref(),
         };
         let delta = json!({
             "type": "message_delta",
-            "delta": { "stop_reason": stop_reason(&ending), "stop_sequence": null },
+            "delta": ending.delta(),
             "usage": self.usage(),
         });
-        self.send(&delta);
-        self.send(&json!({ "type": "message_stop" }));
+        self.writer.push(&delta);
+        self.writer.push(&json!({ "type": "message_stop" }));
         Ok(())
     }
 
@@ -198,98 +258,76 @@ impl MessageBuilder {
             "stop_sequence": null,
             "usage": self.usage(),
         });
-        self.send(&json!({ "type": "message_start", "message": message }));
+        self.writer
+            .push(&json!({ "type": "message_start", "message": message }));
     }
 
-    /// Returns the usage that was received, or an estimate.
+    /// Returns the usage so far, or an estimate.
     fn usage(&self) -> ChatUsage {
-        let estimate = || ChatUsage::estimated(self.expected.input_tokens);
+        let estimate = || {
+            let output = self.output_bytes.saturating_mul(2).div_ceil(7);
+            ChatUsage::estimated(
+                self.expected.input_tokens,
+                u64::try_from(output).unwrap_or(u64::MAX),
+            )
+        };
         self.usage.clone().unwrap_or_else(estimate)
     }
 
-    fn send(&mut self, event: &Value) {
-        self.events.extend(MessageEvent::parse(&event.to_string()).ok());
-    }
-
-    /// Adds a piece of a text, which waits for calls before it.
-    fn push_text(&mut self, field: TextField, piece: &str) {
-        if self.waiting.is_empty() {
-            return self.send_text(field, piece);
-        }
-        if let Some(Waiting::Text(last, text)) = self.waiting.back_mut()
-            && *last == field
-        {
-            return text.push_str(piece);
-        }
-        self.waiting.push_back(Waiting::Text(field, piece.to_owned()));
-    }
-
-    /// Sends the blocks that no longer wait for a call.
-    fn release(&mut self) {
-        while let Some(front) = self.waiting.pop_front() {
-            match front {
-                Waiting::Text(field, text) => self.send_text(field, &text),
-                Waiting::Call { call: Some(call), .. } => self.send_call(&call),
-                Waiting::Call { .. } => return self.waiting.push_front(front),
+    /// Sends what waits for nothing any more.
+    fn release(&mut self) -> Result<(), UpstreamError> {
+        while let Some(part) = self.held.pop() {
+            match part {
+                ReadyPart::Text(field, text) => self.writer.push_text(field, text),
+                ReadyPart::Call(call) => self.send_call(&call)?,
             }
         }
+        Ok(())
     }
 
-    fn send_text(&mut self, field: TextField, piece: &str) {
-        let open = self.open.filter(|open| open.field == field);
-        let open = if let Some(open) = open {
-            open
-        } else {
-            self.blank.push_str(piece);
-            if self.blank.trim_ascii().is_empty() {
-                return;
-            }
-            self.close();
-            self.open_block(field)
-        };
-        let text = if self.blank.is_empty() {
-            piece.to_owned()
-        } else {
-            std::mem::take(&mut self.blank)
-        };
-        self.events
-            .push_back(MessageEvent(Part::Event(StreamEvent::BlockDelta {
-                index: open.index,
-                delta: Delta::Text(field, text),
-            })));
-    }
-
-    fn open_block(&mut self, field: TextField) -> OpenBlock {
-        let index = self.blocks;
-        self.blocks += 1;
-        let block = match field {
-            TextField::Thinking => r#"{"type":"thinking","thinking":"","signature":""}"#,
-            _ => r#"{"type":"text","text":""}"#,
-        };
-        self.events
-            .push_back(MessageEvent(Part::Event(StreamEvent::BlockStart {
-                index,
-                block: Block::new(block),
-            })));
-        let open = OpenBlock { index, field };
-        self.open = Some(open);
-        open
-    }
-
-    /// Ends the open block.
-    fn close(&mut self) {
-        if let Some(OpenBlock { index, .. }) = self.open.take() {
-            let stop = StreamEvent::BlockStop { index };
-            self.events.push_back(MessageEvent(Part::Event(stop)));
+    fn send_call(&mut self, call: &ReadCall) -> Result<(), UpstreamError> {
+        if call.tool.is_empty() {
+            return Err(cut_off("a call has no name"));
         }
-    }
-
-    fn send_call(&mut self, call: &ReadCall) {
-        self.close();
-        self.has_call = true;
-        self.blocks += 1;
+        self.output_bytes += call.arguments.len();
+        self.seen.has_incomplete_call |= !matches!(call.status, Status::Valid | Status::Repaired);
         let id = call.id.as_deref().unwrap_or_default();
-        let block = Block::call(id, &call.tool, &call.arguments);
-        self.events.push_back(MessageEvent(Part::Block(block)));
+        let objects = several_objects(&call.arguments).filter(|_| self.expected.splits_objects);
+        if let Some(objects) = objects {
+            for (at, arguments) in objects.into_iter().enumerate() {
+                self.push_call(if at == 0 { id } else { "" }, &call.tool, arguments);
+            }
+            return Ok(());
+        }
+        if call.ambiguous {
+            return Err(cut_off("pieces of its calls cannot be told apart"));
+        }
+        self.push_call(id, &call.tool, &call.arguments);
+        Ok(())
     }
+
+    fn push_call(&mut self, id: &str, tool: &str, arguments: &str) {
+        if self.seen.has_call && self.expected.is_single_call {
+            return tracing::warn!(tool, "a second call of a message leaves it: only one was allowed");
+        }
+        self.seen.has_call = true;
+        self.writer.push_block(Block::call(id, tool, arguments));
+    }
+}
+
+/// Returns the calls of a whole message as a chunk, with an index for each.
+fn calls_chunk(message: ChunkMessage<'_>, finish_reason: &str) -> String {
+    let calls = walk::items(message.tool_calls().unwrap_or_default())
+        .enumerate()
+        .map(|(index, call)| set_field(call, "index", &index.to_string()));
+    let calls = calls.collect::<Vec<_>>().join(",");
+    let function_call = message.function_call().unwrap_or("null");
+    let finish_reason = json!(finish_reason);
+    format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{calls}],"function_call":{function_call}}},"finish_reason":{finish_reason}}}]}}"#
+    )
+}
+
+fn cut_off(reason: &str) -> UpstreamError {
+    UpstreamError::new(format!("the upstream's response was cut off: {reason}"))
 }

@@ -12,32 +12,50 @@ pub(super) struct ChatUsage {
     cache_creation_input_tokens: u64,
     cache_read_input_tokens: u64,
     output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens_details: Option<OutputTokens>,
+}
+
+/// Parts of the output tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+struct OutputTokens {
+    thinking_tokens: u64,
 }
 
 impl ChatUsage {
-    /// Creates the usage of a message whose tokens are not known yet.
-    pub(super) fn estimated(input_tokens: u64) -> Self {
+    /// Creates the usage of a message whose tokens are estimated.
+    pub(super) fn estimated(input_tokens: u64, output_tokens: u64) -> Self {
         Self {
             input_tokens,
+            output_tokens,
             ..Self::default()
         }
     }
 
-    /// Reads the `usage` of a completion.
+    /// Reads the `usage` of a completion. Counters that are no numbers, or negative, are zero.
     pub(super) fn read(text: &str) -> Option<Self> {
         let usage = Object::from_json(text)?;
         let count = |object: Option<Object<'_>>, name: &str| object?.get(name)?.parse::<u64>().ok();
-        let details = usage.get("prompt_tokens_details").and_then(Object::from_json);
+        let object = |name: &str| usage.get(name).and_then(Object::from_json);
+        let details = object("prompt_tokens_details");
         let prompt = count(Some(usage), "prompt_tokens").unwrap_or_default();
         let cached = count(details, "cached_tokens")
             .or_else(|| count(Some(usage), "prompt_cache_hit_tokens"))
             .unwrap_or_default();
         let written = count(details, "cache_write_tokens").unwrap_or_default();
+        let completion = count(Some(usage), "completion_tokens").unwrap_or_default();
+        let reasoning = count(object("completion_tokens_details"), "reasoning_tokens");
+        // Some servers do not count the reasoning as completion, which only the total shows.
+        let apart = reasoning.filter(|reasoning| {
+            let parts = prompt.saturating_add(completion).saturating_add(*reasoning);
+            *reasoning > 0 && count(Some(usage), "total_tokens") == Some(parts)
+        });
         Some(Self {
             input_tokens: prompt.saturating_sub(cached).saturating_sub(written),
             cache_creation_input_tokens: written,
             cache_read_input_tokens: cached,
-            output_tokens: count(Some(usage), "completion_tokens").unwrap_or_default(),
+            output_tokens: completion.saturating_add(apart.unwrap_or_default()),
+            output_tokens_details: reasoning.map(|thinking_tokens| OutputTokens { thinking_tokens }),
         })
     }
 }
