@@ -33,19 +33,23 @@ pub struct Call {
     pub arguments: String,
 }
 
+const RESULTS_2024: &str = "BFCL-Result/2024-08-11/result";
+
+/// Sets with calls as answers: their names in 2024, and today.
+const SETS_2024: [(&str, &str); 4] = [
+    ("simple", "simple_python"),
+    ("multiple_function", "multiple"),
+    ("parallel_function", "parallel"),
+    ("parallel_multiple_function", "parallel_multiple"),
+];
+
 /// Reads answers of 70 models of August 2024.
 pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
-    const SETS: [(&str, &str); 4] = [
-        ("simple", "simple_python"),
-        ("multiple_function", "multiple"),
-        ("parallel_function", "parallel"),
-        ("parallel_multiple_function", "parallel_multiple"),
-    ];
     let mut models = Vec::new();
-    for folder in folders(&directory.join("BFCL-Result/2024-08-11/result"))? {
+    for folder in folders(&directory.join(RESULTS_2024))? {
         let name = name(&folder);
         let mut answers = Vec::new();
-        for (old, new) in SETS {
+        for (old, new) in SETS_2024 {
             let file = folder.join(format!("gorilla_openfunctions_v1_test_{old}_result.json"));
             for line in lines(&file)? {
                 let number = id(&line).and_then(|id| Some(id.strip_prefix(old)?.to_owned()));
@@ -57,6 +61,48 @@ pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
         }
     }
     Ok(models)
+}
+
+/// An answer of 2024 that is a text.
+pub struct TextAnswer {
+    /// Id of the question.
+    pub id: String,
+    pub text: String,
+    /// Whether the model had an API for its calls, so that its texts have none.
+    pub has_tools_api: bool,
+}
+
+/// Reads the texts of 2024, without errors of the run. Models without an API for calls do not have the set without answers.
+pub fn texts_of_2024(directory: &Path) -> Result<Vec<TextAnswer>, String> {
+    const ERRORS: [&str; 4] = [
+        "Error code",
+        "Error during inference",
+        "An error occurred",
+        "Invalid JSON payload",
+    ];
+    let mut texts = Vec::new();
+    for folder in folders(&directory.join(RESULTS_2024))? {
+        let name = name(&folder);
+        let has_tools_api = name.contains("-FC") || name.ends_with("-fc");
+        let has_tools_api = has_tools_api || name.starts_with("gemini") || name.starts_with("meetkai");
+        let irrelevance = has_tools_api.then_some(("relevance", "irrelevance"));
+        for (old, new) in SETS_2024.into_iter().chain(irrelevance) {
+            for line in lines(&folder.join(format!("gorilla_openfunctions_v1_test_{old}_result.json")))? {
+                let Some(text) = line["result"].as_str() else {
+                    continue;
+                };
+                let number = id(&line).and_then(|id| Some(id.strip_prefix(old)?.to_owned()));
+                if let Some(number) = number.filter(|_| !ERRORS.iter().any(|error| text.starts_with(error))) {
+                    texts.push(TextAnswer {
+                        id: format!("{new}{number}"),
+                        text: text.to_owned(),
+                        has_tools_api,
+                    });
+                }
+            }
+        }
+    }
+    Ok(texts)
 }
 
 /// Reads answers of gpt-oss from versions of vLLM in 2025, also to questions with functions of users.

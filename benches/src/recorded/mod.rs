@@ -5,11 +5,12 @@
 
 // A module uses only modules that are declared before it.
 mod python;
-mod questions;
 mod checker;
+mod questions;
 mod answers;
 mod texts;
 mod outcome;
+mod text_calls;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub fn run(directory: &Path) -> Result<(), String> {
     let questions = Questions::read(directory)?;
     println!("## Recorded answers\n");
     println!("{}\n", outcome::LEGEND);
+    text_calls::print(&answers::texts_of_2024(directory)?, &questions);
     let mut python = python::LiteralEval::start();
     for (heading, models) in [
         ("BFCL-Result, 2024", answers::of_2024(directory)?),

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tool_runtime::{ToolDefinition, ToolRegistry};
+use tool_runtime::repair::calls::RecoveredCall;
+use tool_runtime::{DeclaredTools, ToolDefinition, ToolRegistry};
+
+use super::checker::is_right;
 
 /// Sets whose answers are judged by their calls.
 const SETS: [&str; 8] = [
@@ -18,6 +21,9 @@ const SETS: [&str; 8] = [
     "live_parallel",
     "live_parallel_multiple",
 ];
+
+/// Set whose questions no function answers.
+const IRRELEVANCE: &str = "irrelevance";
 
 const DATA: &str = "gorilla/berkeley-function-call-leaderboard/bfcl_eval/data";
 
@@ -38,6 +44,11 @@ impl Questions {
                 let Some(id) = id(&line) else { continue };
                 let answers = possible.remove(&id).unwrap_or_default();
                 questions.insert(id, Question::new(&line["function"], answers)?);
+            }
+        }
+        for line in lines(&directory.join(DATA).join(format!("BFCL_v4_{IRRELEVANCE}.json")))? {
+            if let Some(id) = id(&line) {
+                questions.insert(id, Question::new(&line["function"], Vec::new())?);
             }
         }
         Ok(Self(questions))
@@ -100,6 +111,32 @@ impl Question {
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         let name = without_dots(name);
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Returns the functions, with their names with dots and without, and their schemas.
+    pub fn declared(&self) -> DeclaredTools {
+        let tools = self.tools.iter().flat_map(|tool| {
+            let schema = json_schema(&tool.parameters);
+            [(&*tool.name, schema.clone()), (&*tool.original, schema)]
+        });
+        tools.collect()
+    }
+
+    /// Returns whether the calls are a possible answer: each call answers another part of the question, in any order.
+    pub fn is_answered_by(&self, calls: &[RecoveredCall]) -> bool {
+        let mut open: Vec<&Map<String, Value>> = self.answers.iter().collect();
+        calls.len() == open.len()
+            && calls.iter().all(|call| {
+                let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
+                let tool = self.tool(&call.name);
+                let found = tool.and_then(|tool| {
+                    open.iter().position(|answer| {
+                        let possible = answer.get(&tool.original).and_then(Value::as_object);
+                        possible.is_some_and(|possible| is_right(&tool.parameters, &arguments, possible))
+                    })
+                });
+                found.map(|index| open.remove(index)).is_some()
+            })
     }
 
     /// Returns the possible answers that call a function, as the possible values of each parameter.
