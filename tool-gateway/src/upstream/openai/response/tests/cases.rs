@@ -100,7 +100,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn streams_are_read_alike_in_one_write_and_in_a_write_for_each_byte() {
+async fn streams_have_one_result_in_one_write_and_in_a_write_for_each_byte() {
     let mut differences = Vec::new();
     for case in cases() {
         let Some(bytes) = case.bytes() else { continue };
