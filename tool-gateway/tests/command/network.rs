@@ -96,6 +96,10 @@ impl Server {
             "ALL_PROXY",
             "SSL_CERT_DIR",
             "HTTPS_PROXY",
+            "HTTP_PROXY",
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
             "RUST_LOG",
             "NO_PROXY",
             "no_proxy",
@@ -199,6 +203,73 @@ fn upstreams_are_reached_with_own_certificates_keys_and_proxies() {
     assert!(
         answer.starts_with("HTTP/1.1 502 ") && answer.contains("certificate"),
         "{answer}"
+    );
+}
+
+/// Starts an HTTP proxy that answers each request with an empty list. Returns the heads of the requests, too.
+fn http_proxy() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, heads) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            sender.send(read_head(&mut stream)).unwrap();
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{\"data\":[]}";
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (address, heads)
+}
+
+/// Proxies for HTTP get the URL of the server, as from curl.
+#[test]
+fn http_upstreams_are_reached_through_the_proxy_for_http() {
+    let (proxy, heads) = http_proxy();
+    let url = format!("http://me:secret@{proxy}");
+    // No server has this name (RFC 6761), and without the proxy no answer comes.
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--upstream",
+        "http://models.test:8000/llm",
+    ];
+    for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        let gateway = Server::start(&arguments, &[(variable, &url)]);
+        let answer = get(gateway.address(), "/v1/models");
+        assert!(answer.ends_with("{\"data\":[]}"), "{answer}");
+        let head = heads.recv().unwrap();
+        assert!(
+            head.starts_with("get http://models.test:8000/llm/v1/models http/1.1\r\n")
+                && head.contains("\r\nhost: models.test:8000\r\n")
+                && head.contains("\r\nproxy-authorization: basic bwu6c2vjcmv0\r\n"),
+            "{head}"
+        );
+    }
+    let gateway = Server::start(&arguments, &[("HTTP_PROXY", &url), ("NO_PROXY", "models.test")]);
+    assert!(get(gateway.address(), "/v1/models").starts_with("HTTP/1.1 502 "));
+    // Servers of this machine are reached directly.
+    let (local, direct) = http_proxy();
+    let gateway = Server::start(
+        &[
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream",
+            &format!("http://{local}"),
+        ],
+        &[("HTTP_PROXY", &url)],
+    );
+    get(gateway.address(), "/v1/models");
+    assert!(direct.recv().unwrap().starts_with("get /v1/models http/1.1\r\n"));
+    assert!(heads.try_recv().is_err());
+    let output = command(&[&["serve"], &arguments[..]].concat())
+        .env("HTTP_PROXY", "socks5://127.0.0.1:1")
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("set HTTP_PROXY to a URL with the scheme `http`"),
+        "{error}"
     );
 }
 

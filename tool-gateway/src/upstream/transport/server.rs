@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header};
 use secrecy::SecretString;
 
 use super::api_key::ApiKey;
@@ -16,6 +16,7 @@ use super::gzip;
 use super::hop_by_hop::remove_hop_by_hop;
 use super::invalid::InvalidUpstream;
 use super::pool::{Pool, SendError};
+use super::proxy::HttpProxy;
 use crate::upstream::error::UpstreamError;
 
 /// A server of Anthropic's or `OpenAI`'s APIs, connected over HTTP/1.1 with pooled connections.
@@ -24,6 +25,8 @@ pub(in crate::upstream) struct HttpServer {
     host: HeaderValue,
     base: BaseUrl,
     api_key: Option<ApiKey>,
+    /// Proxy of the environment with the URI of the server, for HTTP.
+    proxy: Option<(HttpProxy, Uri)>,
 }
 
 impl HttpServer {
@@ -37,8 +40,15 @@ impl HttpServer {
         let connector = Connector::new(base.is_https())
             .map_err(|error| InvalidUpstream(format!("TLS cannot be set up for {base}: {error}")))?;
         let (server, host) = base.server()?;
+        let proxy = if base.is_https() {
+            None
+        } else {
+            HttpProxy::from_environment(&server)?
+        };
+        let connected = proxy.as_ref().map_or(&server, HttpProxy::uri).clone();
         Ok(Self {
-            pool: Pool::new(connector, server),
+            pool: Pool::new(connector, connected),
+            proxy: proxy.map(|proxy| (proxy, server)),
             host,
             base,
             api_key,
@@ -90,6 +100,10 @@ impl HttpServer {
         })?;
         self.prepare(parts.uri.path(), &mut parts.headers);
         parts.uri = path.into();
+        if let Some((proxy, server)) = &self.proxy {
+            let addressed = proxy.address(server, &mut parts);
+            addressed.map_err(|error| UpstreamError::new(format!("{}: {error}", self.base)))?;
+        }
         parts.version = Version::HTTP_11;
         parts.extensions.clear();
         let request = Request::from_parts(parts, body);
