@@ -621,6 +621,28 @@ fn texts(replies: &[Reply]) -> Vec<String> {
     replies.iter().map(Reply::text).collect()
 }
 
+#[tokio::test]
+async fn requests_with_another_second_beta_are_different() {
+    let lab = Lab::new(json!([says(&[call("write", "a")]), says(&[text("Done.")])]));
+    let mut chat = Chat::new(false);
+    chat.messages().push(user("go"));
+    let (one, two, other) = (
+        ("anthropic-beta", "one"),
+        ("anthropic-beta", "two"),
+        ("anthropic-beta", "other"),
+    );
+    for (headers, runs) in [
+        (&[one, two][..], 1),
+        (&[one, two, RETRY], 1),
+        (&[one, other, RETRY], 2),
+        (&[one, RETRY], 3),
+        (&[one, other, RETRY], 3),
+    ] {
+        assert_eq!(lab.ask_with(&chat.body, headers).await.text(), "Done.");
+        assert_eq!(lab.runs.begun().len(), runs, "{headers:?}");
+    }
+}
+
 /// Several samples of one prompt, as in evaluations and "best of n".
 #[tokio::test(start_paused = true)]
 async fn equal_requests_at_once_are_separate_samples() {
