@@ -1,9 +1,11 @@
 //! Requests without tools of the gateway pass unchanged, in both directions.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request, Response};
+use futures_util::FutureExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -395,10 +397,13 @@ async fn a_turn_with_hidden_rounds_is_restored_when_the_tools_are_no_longer_decl
 async fn end_of_a_passing_answer_waits_for_the_store_a_quarter_of_a_second_at_most() {
     for is_stream in [false, true] {
         let store = FailingStore::durable();
-        let turns = json!([says(&[text("One.")]), says(&[text("Two.")])]);
-        let lab = Lab::with(json!({ "turns": turns }), |gateway| {
+        let script = json!([says(&[text("One.")]), says(&[text("Two.")])]);
+        let mut turns = None;
+        let lab = Lab::with(json!({ "turns": script }), |gateway| {
+            turns = Some(gateway.turns());
             gateway.with_store(store.clone())
         });
+        let turns = turns.unwrap();
         let mut chat = Chat::new(is_stream);
         chat.body.as_object_mut().unwrap().remove("tools");
         let permits = store.hold("save");
@@ -407,9 +412,11 @@ async fn end_of_a_passing_answer_waits_for_the_store_a_quarter_of_a_second_at_mo
         let waited = began.elapsed();
         assert!(waited >= Duration::from_millis(250), "{waited:?}");
         assert!(waited < Duration::from_millis(300), "{waited:?}");
-        // The save continues.
+        // The save continues, and the end of the program waits for it.
+        let mut ended = pin!(turns.ended());
+        assert!(ended.as_mut().now_or_never().is_none());
         permits.add_permits(1);
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        ended.await;
         let reply = chat.say(&lab, "and?").await;
         assert_eq!(reply.text(), "Two.");
         assert_eq!(reply.session().1, "chain");

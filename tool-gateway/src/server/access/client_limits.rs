@@ -22,7 +22,7 @@ pub(crate) struct ClientLimits {
 #[derive(Debug, Default)]
 struct ClientTable {
     clients: Mutex<Clients>,
-    /// Wakes the task that waits for the end of the last request.
+    /// Wakes the tasks that wait for the end of the last request or of the last save.
     is_idle: Notify,
 }
 
@@ -31,6 +31,8 @@ struct Clients {
     used: HashMap<Principal, Used>,
     /// Number of requests of all clients that are being answered.
     requests: usize,
+    /// Number of saves that run beside the end of their answer.
+    saves: usize,
 }
 
 /// Usage of one client.
@@ -103,13 +105,28 @@ impl ClientLimits {
         }
     }
 
+    /// Counts a save that runs beside the end of its answer, until the guard is dropped.
+    pub(crate) fn begin_save(&self) -> RunningSave {
+        self.table.lock().saves += 1;
+        RunningSave(Arc::clone(&self.table))
+    }
+
     /// Waits until no request is being answered.
     pub(crate) async fn until_idle(&self) {
+        self.until(|clients| clients.requests == 0).await;
+    }
+
+    /// Waits until no save runs beside the end of its answer.
+    pub(crate) async fn until_saved(&self) {
+        self.until(|clients| clients.saves == 0).await;
+    }
+
+    async fn until(&self, is_reached: impl Fn(&Clients) -> bool) {
         loop {
             let mut is_idle = pin!(self.table.is_idle.notified());
             // The end of a request between the check and the wait wakes the task, too.
             is_idle.as_mut().enable();
-            if self.table.lock().requests == 0 {
+            if is_reached(&self.table.lock()) {
                 return;
             }
             is_idle.await;
@@ -184,6 +201,20 @@ impl Drop for Permit {
                     used.turns = used.turns.saturating_sub(1);
                 }
             }
+        }
+    }
+}
+
+/// A save that runs beside the end of its answer.
+#[derive(Debug)]
+pub(crate) struct RunningSave(Arc<ClientTable>);
+
+impl Drop for RunningSave {
+    fn drop(&mut self) {
+        let mut clients = self.0.lock();
+        clients.saves = clients.saves.saturating_sub(1);
+        if clients.saves == 0 {
+            self.0.is_idle.notify_waiters();
         }
     }
 }

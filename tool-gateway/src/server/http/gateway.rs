@@ -526,14 +526,16 @@ impl Turns {
         self.closing.cancel();
     }
 
-    /// Waits until all turns have ended.
+    /// Waits until all turns have ended, and are stored.
     pub async fn ended(&self) {
         self.running.until_all_ended().await;
+        self.requests.until_saved().await;
     }
 
-    /// Waits until no response is being sent.
+    /// Waits until no response is being sent, and all answers are stored.
     pub(crate) async fn answered(&self) {
         self.requests.until_idle().await;
+        self.requests.until_saved().await;
     }
 }
 

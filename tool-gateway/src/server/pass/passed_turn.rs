@@ -77,12 +77,18 @@ impl PassedTurn {
         self.status = StatusCode::OK;
         let bytes = blocks.iter().map(Block::size).sum();
         let turn = in_place(bytes, || self.turn(&blocks));
+        let limits = Arc::clone(&self.shared.client_limits);
         let mut saving = Box::pin(async move {
             // A failed save loses only the session; the client still receives the answer.
             let _ = save(&self.shared, &self.client, turn, None).await;
         });
         if tokio::time::timeout(MAX_WAIT, &mut saving).await.is_err() {
-            tokio::spawn(saving);
+            // The end of the program waits for the save.
+            let running = limits.begin_save();
+            tokio::spawn(async move {
+                saving.await;
+                drop(running);
+            });
         }
     }
 
