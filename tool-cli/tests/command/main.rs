@@ -15,6 +15,7 @@ mod explain;
 mod lines;
 mod stream;
 mod check;
+mod calls;
 mod random_input;
 mod terminal;
 mod readme;
