@@ -12,6 +12,7 @@ pub(crate) mod variable_name;
 pub(crate) mod limits;
 pub(crate) mod sessions;
 pub(crate) mod tools;
+pub(crate) mod client_tools;
 pub(crate) mod offload;
 pub(crate) mod upstream;
 pub(crate) mod client_keys;
@@ -28,6 +29,7 @@ use serde::Deserialize;
 use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 
+use crate::turn::client_calls::ClientCallRules;
 use base_path::BasePath;
 use client_keys::{ClientKey, ClientSettings};
 use limits::Limits;
@@ -58,6 +60,9 @@ pub(crate) struct Settings {
     pub(crate) upstream: UpstreamSettings,
     #[serde(deserialize_with = "values::table")]
     pub(crate) tools: ToolSettings,
+    /// Arguments of calls of the client's tools, from upstreams whose API is translated.
+    #[serde(deserialize_with = "client_tools::rules")]
+    pub(crate) client_tools: ClientCallRules,
     /// Directory for long results. If absent, no results are offloaded.
     #[serde(deserialize_with = "values::some_table")]
     pub(crate) offload: Option<Offload>,
@@ -87,6 +92,7 @@ impl Default for Settings {
             store: StoreLocation::default(),
             upstream: UpstreamSettings::default(),
             tools: ToolSettings::default(),
+            client_tools: ClientCallRules::default(),
             offload: None,
             sessions: SessionSettings::default(),
             limits: Limits::default(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::client_calls::{BrokenCall, with_input};
 use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
 use crate::wire::block_builder::BlockBuilder;
@@ -32,20 +33,25 @@ struct IncomingBlock {
     /// Boxed, since a message may have many complete blocks.
     builder: Option<Box<BlockBuilder>>,
     block: Option<Block>,
+    /// Fault of a call that cannot be read.
+    broken: Option<Box<BrokenCall>>,
 }
 
 /// Position and id of a block in the client's stream.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Shown {
     /// Index of the block in the client's stream; `None` for an internal call.
     pub(super) index: Option<usize>,
     /// Id of an external call in the client's stream.
     pub(super) id: Option<String>,
+    /// The block for the client, if it differs in more than the id.
+    pub(super) coerced: Option<Box<Block>>,
 }
 
 impl Shown {
-    /// Returns the block with the client's id.
+    /// Returns the block with the client's id and arguments.
     pub(super) fn block(&self, block: &Block) -> Block {
+        let block = self.coerced.as_deref().unwrap_or(block);
         let id = self.id.as_ref();
         id.map_or_else(|| block.clone(), |id| block.with_string("id", id))
     }
@@ -81,6 +87,8 @@ pub(super) struct Complete {
     /// Visible blocks that digests count, with their origins.
     pub(super) visible: Vec<(Block, Origin)>,
     pub(super) calls: Vec<Call>,
+    /// The last call that cannot be read.
+    pub(super) broken: Option<BrokenCall>,
 }
 
 impl Incoming {
@@ -128,6 +136,7 @@ impl Incoming {
             shown,
             builder: Some(Box::new(BlockBuilder::new(block))),
             block: None,
+            broken: None,
         });
     }
 
@@ -154,7 +163,24 @@ impl Incoming {
             shown,
             builder: None,
             block: Some(block),
+            broken: None,
         });
+    }
+
+    /// Adds a call that cannot be read. The client does not see the call.
+    pub(super) fn push_broken(&mut self, call: &Block, broken: BrokenCall) {
+        // No server accepts a call without a name.
+        let name = if broken.name.trim().is_empty() {
+            "unknown_tool"
+        } else {
+            &broken.name
+        };
+        let block = with_input(call, "{}").with_string("name", name);
+        let shown = Shown::default();
+        self.push_block(block, shown);
+        if let Some(part) = self.parts.last_mut() {
+            part.broken = Some(Box::new(broken));
+        }
     }
 
     fn part(&mut self, upstream_index: usize) -> Option<&mut IncomingBlock> {
@@ -180,6 +206,7 @@ impl Incoming {
         let is_tool_use = self.is_tool_use();
         let mut blocks = Vec::with_capacity(self.parts.len());
         let (mut visible, mut calls) = (Vec::with_capacity(self.parts.len()), Vec::new());
+        let mut last_broken = None;
         for part in self.parts {
             let Some(mut block) = part
                 .block
@@ -203,9 +230,12 @@ impl Incoming {
                 block = ids.unique(block, &mut mint);
             }
             let shown = part.shown.block(&block);
+            last_broken = part.broken.clone().map(|broken| *broken).or(last_broken);
             // The client may answer external calls after any stop reason.
             if let Some(call) = block.tool_use() {
+                let broken = part.broken.as_deref();
                 calls.push(Call {
+                    result: broken.map(|broken| broken.result(&call.id)),
                     visible_id: part.shown.id.unwrap_or_else(|| call.id.clone()),
                     id: call.id,
                     name: call.name,
@@ -215,7 +245,6 @@ impl Incoming {
                     } else {
                         Owner::Internal
                     },
-                    result: None,
                     is_begun: false,
                 });
             }
@@ -236,6 +265,7 @@ impl Incoming {
             message,
             visible,
             calls,
+            broken: last_broken,
         }
     }
 }

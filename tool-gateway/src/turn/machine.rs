@@ -12,16 +12,19 @@
 
 use std::collections::BTreeSet;
 
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::action::{Action, Answer, Sent};
+use super::client_calls::{BrokenCall, ReadCall, ValidCall};
 use super::event::Event;
 use super::incoming::{CallIds, Incoming, NOWHERE, Shown};
 use super::round_ends::RoundEnds;
 use super::rules::Rules;
 use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
+use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
@@ -51,6 +54,24 @@ pub(crate) struct TurnMachine {
     phase: Phase,
     /// Names of the tools that ran, in order.
     ran: Vec<String>,
+    #[serde(default)]
+    broken: BrokenRounds,
+}
+
+/// Consecutive rounds with calls that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct BrokenRounds {
+    in_row: usize,
+    /// Text for the client about the last of these calls; `None` after a round without such calls.
+    notice: Option<String>,
+}
+
+impl BrokenRounds {
+    /// Handles the end of a message, with the last of its calls that cannot be read.
+    fn push(&mut self, broken: Option<BrokenCall>) {
+        self.in_row = if broken.is_some() { self.in_row + 1 } else { 0 };
+        self.notice = broken.map(|broken| broken.notice());
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,6 +119,7 @@ impl TurnMachine {
             next_index: 0,
             phase: Phase::Asking,
             ran: Vec::new(),
+            broken: BrokenRounds::default(),
         }
     }
 
@@ -318,9 +340,34 @@ impl TurnMachine {
     }
 
     fn on_block(&mut self, block: Block, actions: &mut Vec<Action>) {
-        let block = block.with_object_input();
+        let mut block = block.with_object_input();
         let call = block.tool_use();
-        let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
+        let called = call.as_ref().map(|call| call.name.as_str());
+        let mut coerced = None;
+        if let Some(called) = called
+            && let Some(client_calls) = &self.rules.client_calls
+            && self.rules.internal_name(called).is_none()
+        {
+            let name = self.rules.declared_name(called);
+            let internal = self.rules.internal.iter().map(String::as_str);
+            match client_calls.read(&block, name, internal) {
+                ReadCall::Valid(ValidCall { sent, shown }) => {
+                    block = sent;
+                    coerced = shown.map(Box::new);
+                }
+                ReadCall::Broken(broken) if client_calls.rules().fails => {
+                    let error = ApiError::new(StatusCode::BAD_GATEWAY, broken.notice());
+                    self.phase = Phase::Over;
+                    actions.extend(ObjectText::new(&error.body().to_string()).map(Action::Fail));
+                    return;
+                }
+                ReadCall::Broken(broken) => return self.message.push_broken(&block, broken),
+            }
+        }
+        let shown = Shown {
+            coerced,
+            ..self.shown(called)
+        };
         if let Some(index) = shown.index {
             let block = shown.block(&block);
             actions.push(Action::Send(Sent::Block { index, block }));
@@ -334,6 +381,7 @@ impl TurnMachine {
         Shown {
             id: (called.is_some() && !is_internal).then(|| self.rules.ids.mint()),
             index: (!is_internal).then(|| self.next_index()),
+            coerced: None,
         }
     }
 
@@ -408,6 +456,8 @@ impl TurnMachine {
         if !complete.message.blocks.is_empty() {
             self.truth.push(complete.message);
         }
+        let has_broken = complete.broken.is_some();
+        self.broken.push(complete.broken);
         let mut calls = complete.calls;
         self.correct_names(&mut calls);
         let is_mixed = calls.iter().any(|call| call.owner == Owner::External);
@@ -416,17 +466,19 @@ impl TurnMachine {
         let waits = is_mixed
             || calls
                 .iter()
-                .any(|call| call.owner == Owner::Internal && !is_deferred(call));
+                .any(|call| call.owner == Owner::Internal && call.result.is_none() && !is_deferred(call));
         let run: Vec<(usize, Call)> = calls
             .iter()
             .enumerate()
-            .filter(|(_, call)| call.owner == Owner::Internal)
+            .filter(|(_, call)| call.owner == Owner::Internal && call.result.is_none())
             .filter(|(_, call)| !waits || !is_deferred(call))
             .map(|(index, call)| (index, call.clone()))
             .collect();
         if run.is_empty() {
             if is_mixed {
                 self.suspend(calls, actions);
+            } else if has_broken {
+                self.end_round(calls, actions);
             } else {
                 self.finish(actions);
             }
@@ -475,7 +527,12 @@ impl TurnMachine {
                 return;
             }
         }
-        let mut calls = std::mem::take(calls);
+        let calls = std::mem::take(calls);
+        self.end_round(calls, actions);
+    }
+
+    /// Ends a round whose calls of the gateway have results: suspends the turn, or asks for the next message.
+    fn end_round(&mut self, mut calls: Vec<Call>, actions: &mut Vec<Action>) {
         self.rounds += 1;
         self.show_interrupted(&mut calls, actions);
         if calls.iter().any(|call| call.owner == Owner::External) {
@@ -486,16 +543,49 @@ impl TurnMachine {
             blocks: calls.into_iter().filter_map(|call| call.result).collect(),
         };
         self.truth.push(results);
+        let client_calls = self.rules.client_calls.as_ref();
+        let most_broken = client_calls.map_or(0, |calls| calls.rules().broken_calls);
+        if self.broken.in_row > most_broken
+            && let Some(notice) = self.broken.notice.take()
+        {
+            self.add_text(&notice, actions);
+            self.set_stop_reason(r#""end_turn""#);
+            return self.finish(actions);
+        }
         if self.is_over_a_cap() {
-            let end = &mut self.message.end;
-            let delta = end.get("delta").unwrap_or("{}");
-            let paused = set_field(delta, "stop_reason", r#""pause_turn""#);
-            end.set("delta", paused);
+            self.set_stop_reason(r#""pause_turn""#);
             return self.finish(actions);
         }
         self.message = Incoming::default();
         self.phase = Phase::Asking;
         actions.push(Action::Ask(self.truth.clone()));
+    }
+
+    /// Adds a message of the gateway to the client's message and to the true transcript.
+    fn add_text(&mut self, text: &str, actions: &mut Vec<Action>) {
+        let block = Block::text(text);
+        let index = self.next_index();
+        actions.push(Action::Send(Sent::Block {
+            index,
+            block: block.clone(),
+        }));
+        let origin = Origin {
+            message: self.truth.len(),
+            block: 0,
+        };
+        self.visible.push((block.clone(), origin));
+        self.truth.push(TrueMessage {
+            role: Role::Assistant,
+            blocks: vec![block],
+        });
+    }
+
+    /// Sets the stop reason of the client's message, in JSON's form.
+    fn set_stop_reason(&mut self, reason: &str) {
+        let end = &mut self.message.end;
+        let delta = end.get("delta").unwrap_or("{}");
+        let delta = set_field(delta, "stop_reason", reason);
+        end.set("delta", delta);
     }
 
     /// Returns whether the limit of rounds, time or tokens forbids another round.

@@ -4,6 +4,8 @@ pub(crate) mod ownership;
 pub(crate) mod upstream_request;
 pub(crate) mod thinking;
 pub(crate) mod restore;
+mod client_schemas;
+pub(crate) mod client_calls;
 pub(crate) mod rules;
 pub(crate) mod event;
 pub(crate) mod action;

@@ -1,6 +1,9 @@
 //! [`Rules`]: limits of a turn, and owners of its calls.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::client_calls::ClientCalls;
 
 /// Limits of a turn, and owners of its calls.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,12 +20,15 @@ pub(crate) struct Rules {
     pub(crate) max_tokens: Option<u64>,
     /// Source of the ids of external calls.
     pub(crate) ids: IdSource,
+    /// Reader of the client's calls, if the upstream does not check them.
+    pub(crate) client_calls: Option<Arc<ClientCalls>>,
 }
 
 impl Rules {
     /// Returns the name of the internal tool that a call with this name runs. A name in another case, such as `todowrite`, is accepted if
     /// it matches exactly one tool of the request.
     pub(crate) fn internal_name(&self, called: &str) -> Option<&str> {
+        let called = self.declared_name(called);
         if let Some(name) = self.internal.get(called) {
             return Some(name);
         }
@@ -33,6 +39,26 @@ impl Rules {
         let mut names = self.internal.iter().chain(&self.external).filter(fits);
         let name = names.next().filter(|_| names.next().is_none())?;
         self.internal.contains(name).then_some(name)
+    }
+
+    /// Removes additions of models to a name, such as in ` functions.Edit<|end|>`, if a tool has the rest as its name. Only the names from
+    /// an upstream that does not check calls are changed.
+    pub(crate) fn declared_name<'n>(&self, called: &'n str) -> &'n str {
+        let Some(client_calls) = &self.client_calls else {
+            return called;
+        };
+        let is_declared = |name: &&str| client_calls.declares(name) || self.internal.contains(*name);
+        let trimmed = called.trim();
+        let without_prefix = |name: &'n str| name.strip_prefix("functions.").unwrap_or(name).trim_start();
+        let without_suffix = |name: &'n str| name.split_once("<|").map_or(name, |(name, _)| name).trim_end();
+        let names = [
+            called,
+            trimmed,
+            without_prefix(trimmed),
+            without_suffix(trimmed),
+            without_suffix(without_prefix(trimmed)),
+        ];
+        names.into_iter().find(is_declared).unwrap_or(called)
     }
 }
 
@@ -56,6 +82,36 @@ impl IdSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turn::client_calls::{ClientCallRules, ClientCallState};
+    use crate::wire::request::MessagesRequest;
+
+    #[test]
+    fn additions_to_the_names_of_declared_tools_are_removed() {
+        let request =
+            r#"{"messages":[],"tools":[{"name":"Edit"},{"name":"lookup"},{"name":"functions.odd"}]}"#;
+        let request = MessagesRequest::parse(request).unwrap();
+        let client_calls = ClientCalls::new(&request, ClientCallRules::default(), ClientCallState::default());
+        let rules = Rules {
+            internal: ["lookup".to_owned()].into(),
+            client_calls: Some(Arc::new(client_calls)),
+            ..Rules::default()
+        };
+        for (called, expected) in [
+            ("Edit", "Edit"),
+            (" Edit\n", "Edit"),
+            ("functions.Edit", "Edit"),
+            ("Edit<|channel|>commentary", "Edit"),
+            (" functions.Edit<|end|>", "Edit"),
+            ("functions.odd", "functions.odd"),
+            ("functions.Write", "functions.Write"),
+            ("edit", "edit"),
+            (" Write ", " Write "),
+        ] {
+            assert_eq!(rules.declared_name(called), expected);
+        }
+        assert_eq!(rules.internal_name("functions.lookup"), Some("lookup"));
+        assert_eq!(Rules::default().declared_name(" Edit"), " Edit");
+    }
 
     #[test]
     fn names_in_other_letters_fit_one_internal_tool_or_none() {

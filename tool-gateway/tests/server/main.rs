@@ -32,6 +32,7 @@ mod session_state;
 mod pass_through;
 mod translated;
 mod openai;
+mod openai_arguments;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::fault_rows::{Log, Row, row};
 use crate::faults::{Answers, START, chat, comes_to_its_end, lab_with, scripted, upstream_fails};
 use crate::lab::{Lab, call, says, text, thinking};
+use crate::openai_arguments::{self, answer};
 use crate::reply::events;
 
 /// The second block would be merged with the first: a call would have the arguments of another one.
@@ -62,6 +63,31 @@ async fn upstream_refuses_thinking() {
         row.with("ses_ID", &session).host_learns(&lab, &log).await;
         assert_eq!(lab.runs.begun(), ["write a"]);
     }
+}
+
+/// Sends calls that cannot be read, and then a text.
+async fn chat_server_sends(broken: usize, row: Row) {
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let answers = vec![answer("", &[["weather", "{n"]]); broken];
+        let (lab, server) = openai_arguments::lab(answers.into_iter().chain([answer("Done.", &[])]));
+        let reply = chat(is_stream, "go").ask(&lab).await;
+        assert_eq!(reply.text() == "Done.", broken < 3, "{}", reply.message);
+        assert_eq!((reply.shape(), reply.stop_reason()), (vec!["text"], "end_turn"));
+        row.client_sees(&reply);
+        row.host_learns(&lab, &log).await;
+        server.assert_well_formed();
+    }
+}
+
+#[tokio::test]
+async fn chat_server_sends_a_broken_call() {
+    chat_server_sends(1, row("chat_server_sends_a_broken_call")).await;
+}
+
+#[tokio::test]
+async fn chat_server_sends_broken_calls_in_a_row() {
+    chat_server_sends(3, row("chat_server_sends_broken_calls_in_a_row")).await;
 }
 
 /// Causes one error in the middle of a stream. Checks that the round is asked again.

@@ -40,6 +40,7 @@ use crate::session::recognize::client_digest;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer, Sent};
+use crate::turn::client_calls::ClientCalls;
 use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
@@ -192,6 +193,10 @@ impl<'a> Drive<'a> {
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,
             ids: IdSource::default(),
+            client_calls: (!shared.upstream.passes_messages()).then(|| {
+                let (rules, state) = (&shared.settings.client_tools, &shared.metrics.client_calls);
+                Arc::new(ClientCalls::new(&job.request, rules.clone(), state.clone()))
+            }),
         };
         let mut refused_thinking = None;
         let mut actions = Vec::new();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use secrecy::{ExposeSecret as _, SecretString};
 use tool_runtime::repair::FormatFixing;
-use tool_runtime::{CancellationToken, ToolRegistry};
+use tool_runtime::{CancellationToken, Policy, ToolRegistry};
 
 use super::routes;
 use crate::server::access::byte_budget::ByteBudget;
@@ -331,6 +331,22 @@ impl Gateway {
     #[must_use]
     pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
         self.shared.settings.format_fixing = fixing;
+        self
+    }
+
+    /// Sets the coercion of arguments to the schemas of the client's tools, for upstreams whose API is
+    /// [translated](Upstream::passes_messages): [`Policy::Lossless`] by default. [`Policy::Strict`] changes nothing.
+    #[must_use]
+    pub fn with_client_coercion(mut self, policy: Policy) -> Self {
+        self.shared.settings.client_tools.coercion = policy;
+        self
+    }
+
+    /// Sets the maximum number of consecutive hidden rounds after calls of the client's tools that cannot be read, from such an upstream: 2 by
+    /// default. A further such call ends the turn with a text.
+    #[must_use]
+    pub fn with_broken_calls(mut self, rounds: usize) -> Self {
+        self.shared.settings.client_tools.broken_calls = rounds;
         self
     }
 

@@ -13,6 +13,7 @@ use tool_runtime::result::Failure;
 
 use crate::session::recognize::Found;
 use crate::session::store::StoreSize;
+use crate::turn::client_calls::ClientCallState;
 
 /// Counters of the gateway. Clones share the counters.
 #[derive(Debug, Clone)]
@@ -27,6 +28,7 @@ pub(crate) struct Metrics {
     store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
     store_turns: Gauge,
     store_bytes: Gauge,
+    pub(crate) client_calls: ClientCallState,
     pub(crate) rounds: Counter,
     pub(crate) thinking_refused: Counter,
     pub(crate) histories_replayed: Counter,
@@ -123,6 +125,7 @@ impl Metrics {
             store_seconds: Family::new_with_constructor(store_buckets),
             store_turns: Gauge::default(),
             store_bytes: Gauge::default(),
+            client_calls: ClientCallState::default(),
             rounds: Counter::default(),
             thinking_refused: Counter::default(),
             histories_replayed: Counter::default(),
@@ -227,6 +230,16 @@ impl Metrics {
             "repairs",
             "Calls whose arguments were changed, cut off or refused",
             self.repairs.clone(),
+        );
+        all.register(
+            "broken_calls",
+            "Calls of the model that cannot be read, by tool and code",
+            self.client_calls.broken.clone(),
+        );
+        all.register(
+            "client_coercions",
+            "Changes of arguments for the client's schemas, and faults that remain, by code",
+            self.client_calls.coercions.clone(),
         );
         all.register(
             "thinking_refused",

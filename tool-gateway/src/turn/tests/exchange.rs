@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::client_view::{ClientView, Stage};
-use super::model::{Conversation, Part};
+use super::model::{Conversation, Kind, Part};
 use crate::session::recognize::Recognized;
 use crate::turn::action::Action;
 use crate::turn::event::Event;
@@ -88,6 +88,12 @@ impl TurnInProgress {
         let index = self.message.len();
         let (block, start, delta) = part.forms();
         self.message.push(part);
+        if part.kind == Kind::Broken {
+            for exchange in [&mut self.streamed, &mut self.whole] {
+                exchange.on_part(Event::Block(block.clone()));
+            }
+            return;
+        }
         for event in [
             StreamEvent::BlockStart { index, block: start },
             StreamEvent::BlockDelta {

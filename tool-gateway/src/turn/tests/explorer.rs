@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::client_view::ClientView;
 use super::exchange::{Exchange, TurnInProgress, restart};
 use super::model::{
-    CALLS, CLIENT_RESULT, Conversation, Kind, Part, internal_result, object, result, user_text,
+    CALLS, CLIENT_RESULT, Conversation, Kind, Part, client_calls, internal_result, object, result, user_text,
 };
 use super::request_handler::{RequestHandler, permutations, rules};
 use crate::session::memory::MemoryStore;
@@ -37,14 +38,21 @@ pub(super) struct Counts {
 pub(super) struct Explorer {
     handler: RequestHandler,
     with_thinking: bool,
+    with_broken: bool,
     counts: Counts,
 }
 
 impl Explorer {
-    pub(super) fn explore(max_calls: usize, max_requests: usize, with_thinking: bool) -> Counts {
+    pub(super) fn explore(
+        max_calls: usize,
+        max_requests: usize,
+        with_thinking: bool,
+        with_broken: bool,
+    ) -> Counts {
         let mut explorer = Self {
             handler: RequestHandler::new(),
             with_thinking,
+            with_broken,
             counts: Counts::default(),
         };
         let begin = r#"{"role":"user","content":"begin"}"#;
@@ -58,6 +66,7 @@ impl Explorer {
             last_number: 0,
             calls_left: max_calls,
             requests_left: max_requests,
+            client_calls: with_broken.then(|| Arc::new(client_calls())),
         });
         explorer.counts
     }
@@ -133,6 +142,7 @@ impl Explorer {
         }
         if turn_state.conversation.calls_left > 0 {
             kinds.extend(CALLS);
+            kinds.extend(self.with_broken.then_some(Kind::Broken));
         }
         for kind in kinds {
             let mut turn_state = turn_state.clone();
@@ -155,7 +165,7 @@ impl Explorer {
                 .retain(|part| !part.is_call() || part.kind == Kind::External);
         }
         if !turn_state.message.is_empty() {
-            let blocks: Vec<Block> = turn_state.message.iter().map(|part| part.forms().0).collect();
+            let blocks: Vec<Block> = turn_state.message.iter().map(|part| part.truth()).collect();
             push_message(&mut turn_state.truth, &Role::Assistant, &blocks);
         }
         let end = json!({ "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 5 } });
@@ -181,6 +191,11 @@ impl Explorer {
         }
         runs.retain(|run| !run.is_empty());
         if runs.is_empty() {
+            let is_hidden = turn_state.message.iter().any(|part| part.kind == Kind::Broken)
+                && of_kinds(&[Kind::External]).is_empty();
+            if is_hidden {
+                return self.next_round(turn_state, &actions);
+            }
             return self.finish(&turn_state, &actions, reason);
         }
         let mut outcomes = vec![(turn_state, actions)];

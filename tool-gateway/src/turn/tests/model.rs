@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::session::memory::MemoryStore;
 use crate::session::record::Turn;
+use crate::turn::client_calls::{ClientCallRules, ClientCallState, ClientCalls, ReadCall};
 use crate::wire::block::Block;
 use crate::wire::fields::ObjectText;
+use crate::wire::request::MessagesRequest;
 
 /// A block of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +24,8 @@ pub(super) enum Kind {
     Deferred,
     /// An internal call that is not permitted and becomes external.
     Interrupted,
+    /// A call of the client's tool that cannot be read, in a message of an upstream whose API is translated.
+    Broken,
 }
 
 pub(super) const CALLS: [Kind; 4] = [Kind::Internal, Kind::External, Kind::Deferred, Kind::Interrupted];
@@ -34,7 +39,7 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn is_call(self) -> bool {
-        CALLS.contains(&self.kind)
+        CALLS.contains(&self.kind) || self.kind == Kind::Broken
     }
 
     /// Returns whether the client has to answer the part.
@@ -47,9 +52,22 @@ impl Part {
         format!("up_{}", self.number)
     }
 
+    /// Returns the block as the upstream receives it later.
+    pub(super) fn truth(self) -> Block {
+        match self.kind {
+            Kind::Broken => Block::call(&self.id(), "External", "{}"),
+            _ => self.forms().0,
+        }
+    }
+
     /// Returns the block as the upstream sends it: whole, and as the start and the delta of a stream.
     pub(super) fn forms(self) -> (Block, Block, ObjectText) {
         let number = self.number;
+        if self.kind == Kind::Broken {
+            // Such a call has no pieces.
+            let whole = Block::call(&self.id(), "External", "{n");
+            return (whole.clone(), whole, object(&json!({})));
+        }
         let (whole, start, delta) = match self.kind {
             Kind::Thinking => (
                 json!({ "type": "thinking", "thinking": "", "signature": format!("s{number}") }),
@@ -61,7 +79,7 @@ impl Part {
                 json!({ "type": "text", "text": "" }),
                 json!({ "type": "text_delta", "text": format!("text {number}") }),
             ),
-            Kind::Internal | Kind::External | Kind::Deferred | Kind::Interrupted => {
+            Kind::Internal | Kind::External | Kind::Deferred | Kind::Interrupted | Kind::Broken => {
                 let name = format!("{:?}", self.kind);
                 let input = json!({ "n": number });
                 (
@@ -88,8 +106,26 @@ pub(super) fn result(id: &str, content: &str) -> Block {
     Block::new(json!({ "type": "tool_result", "tool_use_id": id, "content": content }).to_string())
 }
 
-/// Builds the result of an internal call.
+/// Returns the reader of the calls of the client's tool.
+pub(super) fn client_calls() -> ClientCalls {
+    let request = r#"{"messages":[],"tools":[{"name":"External","input_schema":{"type":"object"}}]}"#;
+    let rules = ClientCallRules {
+        broken_calls: usize::MAX,
+        ..ClientCallRules::default()
+    };
+    let request = MessagesRequest::parse(request).unwrap();
+    ClientCalls::new(&request, rules, ClientCallState::default())
+}
+
+/// Builds the result of an internal call, or of a call that cannot be read.
 pub(super) fn internal_result(part: Part) -> Block {
+    if part.kind == Kind::Broken {
+        let read = client_calls().read(&part.forms().0, "External", [].into_iter());
+        let ReadCall::Broken(broken) = read else {
+            panic!("{read:?}")
+        };
+        return broken.result(&part.id());
+    }
     result(&part.id(), &format!("result of {}", part.id()))
 }
 
@@ -117,6 +153,8 @@ pub(super) struct Conversation {
     pub(super) last_number: usize,
     pub(super) calls_left: usize,
     pub(super) requests_left: usize,
+    /// Reader of the client's calls, if the model sends calls that cannot be read.
+    pub(super) client_calls: Option<Arc<ClientCalls>>,
 }
 
 impl Conversation {
