@@ -17,6 +17,8 @@ mod configuration;
 mod serve;
 #[cfg(unix)]
 mod network;
+#[cfg(target_os = "linux")]
+mod resident_memory;
 mod example;
 #[cfg(all(unix, feature = "otlp"))]
 mod traces;

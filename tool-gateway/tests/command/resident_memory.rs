@@ -1,0 +1,132 @@
+//! Resident memory of `serve` after large requests.
+//!
+//! Bodies have 1 MiB; with `GATEWAY_LONG=1`, bodies have nearly 32 MiB, and the memory is read after a minute. That takes minutes without
+//! optimization: `GATEWAY_LONG=1 cargo test --release -p tool-gateway --test command resident_memory`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use crate::program::command;
+
+/// Maximum growth of the resident memory after all requests. The gateway holds no body (`tests/memory/peak.rs`), and the allocator keeps free
+/// pages: 10 to 92 MiB in an optimized program, depending on the number of requests.
+const MAX_GROWTH: u64 = 128 << 20;
+
+/// Starts a server that reads requests and answers each with a message.
+fn upstream() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                stream.read_line(&mut line).unwrap();
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            std::io::copy(&mut stream.by_ref().take(length), &mut std::io::sink()).unwrap();
+            let message = r#"{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{}}"#;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+            let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{message}", message.len());
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+/// Sends a request and returns the status line of its answer.
+fn post(address: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: {address}\r\nx-api-key: k\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns the resident memory of a process in bytes.
+fn resident(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
+    kibibytes.parse::<u64>().unwrap() << 10
+}
+
+/// Returns bodies of this size: one text, many texts, and an argument with many values.
+fn bodies(size: usize) -> [String; 3] {
+    let list = |item: &str| format!("[{}]", vec![item; size / (item.len() + 1)].join(","));
+    let user =
+        |content: &str| format!(r#"{{"model":"m","messages":[{{"role":"user","content":{content}}}]}}"#);
+    let call = format!(
+        r#"[{{"type":"tool_use","id":"t","name":"n","input":{{"a":{}}}}}]"#,
+        list(r#""abcdefghijklmnopqrstuvwxyz""#)
+    );
+    [
+        user(&format!("\"{}\"", "a".repeat(size))),
+        user(&list(&format!(
+            r#"{{"type":"text","text":"{}"}}"#,
+            "a".repeat(400)
+        ))),
+        format!(
+            r#"{{"model":"m","messages":[{{"role":"assistant","content":{call}}},{{"role":"user","content":"a"}}]}}"#
+        ),
+    ]
+}
+
+#[test]
+fn memory_of_large_requests_is_given_back() {
+    let is_long = std::env::var_os("GATEWAY_LONG").is_some();
+    let size = if is_long { 31 << 20 } else { 1 << 20 };
+    let mut program = command(&["serve", "--listen", "127.0.0.1:0", "--offer", "always"])
+        .args(["--upstream", &format!("http://{}", upstream())])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(program.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let address = log.find_map(|line| Some(line.strip_prefix("listening on http://")?.to_owned()));
+    let address = address.unwrap();
+    let address = address.trim_end_matches('/');
+    // The pipe must not fill.
+    thread::spawn(move || log.count());
+    let small = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
+    for _ in 0..20 {
+        assert_eq!(post(address, small), "HTTP/1.1 200 OK");
+    }
+    let idle = resident(program.id());
+    for body in bodies(size) {
+        for _ in 0..if is_long { 8 } else { 2 } {
+            assert_eq!(post(address, &body), "HTTP/1.1 200 OK");
+        }
+    }
+    let after = resident(program.id());
+    let end = Instant::now() + Duration::from_secs(60);
+    // Threads that worked on large requests end after 10 seconds.
+    let is_back = |rest: u64| !is_long && rest < idle + MAX_GROWTH;
+    let mut rest = after;
+    while !is_back(rest) && Instant::now() < end {
+        thread::sleep(Duration::from_millis(200));
+        rest = resident(program.id());
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+    eprintln!("{idle} bytes when idle, {after} after the requests, {rest} later");
+    assert!(
+        rest < idle + MAX_GROWTH,
+        "{idle} bytes when idle, {rest} after the requests"
+    );
+}
