@@ -7,12 +7,16 @@
 // A module uses only modules that are declared before it.
 mod profile;
 mod response;
+mod learned;
 mod request;
+#[cfg(test)]
+mod tests;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use secrecy::SecretString;
 
+use self::learned::LearnedCorrections;
 use self::profile::Profile;
 use self::request::ChatTurn;
 use self::response::error::{Credential, RejectedRequest, error_response};
@@ -41,6 +45,7 @@ pub struct OpenAiUpstream<U = AnthropicUpstream> {
     server: U,
     chat_path: Uri,
     profile: Profile,
+    learned: LearnedCorrections,
 }
 
 /// Path of Chat Completions.
@@ -62,12 +67,13 @@ impl<U: Upstream> OpenAiUpstream<U> {
             server,
             chat_path: Uri::from_static(CHAT_PATH),
             profile: Profile::default(),
+            learned: LearnedCorrections::default(),
         }
     }
 
     /// Returns the request of Chat Completions, with no header of the client but [`FORWARDED`].
-    fn chat_request(&self, client: &HeaderMap, body: String) -> Request<Bytes> {
-        let mut request = Request::new(body.into());
+    fn chat_request(&self, client: &HeaderMap, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.chat_path.clone();
         let headers = request.headers_mut();
@@ -101,16 +107,65 @@ impl<U: Upstream> OpenAiUpstream<U> {
             body,
             response: expected,
         } = turn;
-        let request = self.chat_request(&head.headers, body);
-        let credential = self.credential(&request);
-        let response = self.server.send(request).await?;
-        if !response.status().is_success() {
-            let rejected = RejectedRequest::read(response).await;
-            return Ok(rejected.into_response(credential));
+        let mut body = Bytes::from(self.learned.apply(&expected.served_model, body));
+        let mut repeats = 0;
+        loop {
+            let request = self.chat_request(&head.headers, body.clone());
+            let credential = self.credential(&request);
+            let response = self.server.send(request).await?;
+            if response.status().is_success() {
+                return Ok(response::turn_body(response, expected).await);
+            }
+            let mut rejected = RejectedRequest::read(response).await;
+            let text = String::from_utf8_lossy(&body);
+            let correction = rejected.correction(&text).filter(|_| repeats < MAX_REPEATS);
+            let changed = correction.and_then(|correction| Some((correction.apply(&text)?, correction)));
+            let Some((changed, correction)) = changed else {
+                rejected.explain_context(&text);
+                return Ok(rejected.into_response(credential));
+            };
+            let model = &expected.served_model;
+            tracing::warn!(
+                model,
+                ?correction,
+                "the upstream rejected a request; asking once more with a change"
+            );
+            if correction.is_learned() {
+                self.learned.learn(model, correction);
+            }
+            body = Bytes::from(changed);
+            repeats += 1;
         }
-        Ok(response::turn_body(response, expected).await)
     }
 }
+
+/// Path of the requests for a number of tokens.
+const COUNT_PATH: &str = "/v1/messages/count_tokens";
+
+/// Header that says whether a number of tokens was counted or estimated.
+const TOKENS: HeaderName = HeaderName::from_static("x-tool-gateway-tokens");
+
+/// Returns the estimated tokens of a request, in the form of the Messages API.
+fn counted(body: &[u8], profile: &Profile) -> Response<Body> {
+    let (status, body) = match translated(body, profile) {
+        Ok(turn) => {
+            let tokens = turn.response.input_tokens;
+            (StatusCode::OK, format!(r#"{{"input_tokens":{tokens}}}"#))
+        }
+        Err(error) => (error.status, error.body().to_string()),
+    };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status.is_success() {
+        headers.insert(TOKENS, HeaderValue::from_static("estimated"));
+    }
+    response
+}
+
+/// Maximum number of changed repetitions of a request.
+const MAX_REPEATS: usize = 2;
 
 /// Headers of the client's request that are forwarded.
 const FORWARDED: [HeaderName; 2] = [
@@ -126,6 +181,10 @@ fn translated(body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
 
 impl<U: Upstream> Upstream for OpenAiUpstream<U> {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        if request.uri().path() == COUNT_PATH {
+            let response = counted(request.body(), &self.profile);
+            return Box::pin(async { Ok(response) });
+        }
         self.server.send(request)
     }
 

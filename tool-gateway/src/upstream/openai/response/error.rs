@@ -4,10 +4,13 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 
+use super::context::ContextError;
+use super::correction::Correction;
 use super::failure::ChatFailure;
 use super::headers;
 use crate::upstream::answer::TurnBody;
 use crate::wire::error::ApiError;
+use crate::wire::object::Object;
 
 /// Maximum size of an error response, in bytes.
 const MAX_ERROR: usize = 64 << 10;
@@ -27,7 +30,7 @@ pub(in crate::upstream::openai) enum Credential {
 pub(in crate::upstream::openai) struct RejectedRequest {
     status: StatusCode,
     headers: HeaderMap,
-    pub(super) failure: ChatFailure,
+    failure: ChatFailure,
 }
 
 impl RejectedRequest {
@@ -46,6 +49,22 @@ impl RejectedRequest {
             headers: head.headers,
             failure,
         }
+    }
+
+    /// Returns the change with which the request may be accepted.
+    pub(in crate::upstream::openai) fn correction(&self, body: &str) -> Option<Correction> {
+        Correction::new(self.status, &self.failure, body)
+    }
+
+    /// Rewrites the message of a prompt that is too long. `body` is the rejected request.
+    pub(in crate::upstream::openai) fn explain_context(&mut self, body: &str) {
+        let error =
+            ContextError::read(&self.failure).filter(|_| matches!(self.status.as_u16(), 400 | 413 | 422));
+        let Some(error) = error else { return };
+        let request = Object::from_json(body);
+        let field = |name: &str| request?.get(name)?.parse().ok();
+        let max_tokens = field("max_tokens").or_else(|| field("max_completion_tokens"));
+        self.failure.message = error.message(&self.failure.message, max_tokens);
     }
 
     /// Converts the response for the client.

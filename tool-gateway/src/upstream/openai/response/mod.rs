@@ -11,6 +11,8 @@ mod blocks;
 mod held;
 mod message;
 mod headers;
+mod context;
+pub(super) mod correction;
 pub(super) mod error;
 mod events;
 #[cfg(test)]

@@ -1,0 +1,71 @@
+//! [`LearnedCorrections`]: changes of requests that a server has required, by model.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::response::correction::Correction;
+
+/// Changes that requests to a model need, each kept for an hour.
+#[derive(Debug, Default)]
+pub(super) struct LearnedCorrections(Mutex<HashMap<String, Vec<LearnedCorrection>>>);
+
+#[derive(Debug)]
+struct LearnedCorrection {
+    correction: Correction,
+    end: Instant,
+}
+
+/// Time for which a change is kept.
+const KEPT: Duration = Duration::from_secs(3600);
+
+/// Maximum number of models with changes.
+const MAX_MODELS: usize = 256;
+
+impl LearnedCorrections {
+    /// Returns a request's body with the changes of the model.
+    pub(super) fn apply(&self, model: &str, body: String) -> String {
+        let models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let learned = models.get(model).into_iter().flatten();
+        let learned = learned.filter(|learned| learned.end > now);
+        learned.fold(body, |body, learned| {
+            learned.correction.apply(&body).unwrap_or(body)
+        })
+    }
+
+    /// Keeps a change of a model's requests.
+    pub(super) fn learn(&self, model: &str, correction: Correction) {
+        let now = Instant::now();
+        let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        models.retain(|_, learned| {
+            learned.retain(|learned| learned.end > now);
+            !learned.is_empty()
+        });
+        if models.len() < MAX_MODELS {
+            let end = now + KEPT;
+            models
+                .entry(model.to_owned())
+                .or_default()
+                .push(LearnedCorrection { correction, end });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_kept_for_an_hour_for_their_model() {
+        let learned = LearnedCorrections::default();
+        learned.learn("m", Correction::Without("top_k"));
+        let body = || r#"{"model":"m","top_k":5}"#.to_owned();
+        assert_eq!(learned.apply("m", body()), r#"{"model":"m"}"#);
+        assert_eq!(learned.apply("other", body()), body());
+        tokio::time::advance(KEPT).await;
+        assert_eq!(learned.apply("m", body()), body());
+    }
+}
