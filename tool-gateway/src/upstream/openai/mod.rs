@@ -86,6 +86,22 @@ impl<U: Upstream> OpenAiUpstream<U> {
         request
     }
 
+    /// Requests the models, and converts them. A response in no known form is returned unchanged.
+    async fn models(&self, request: Request<Bytes>) -> Result<Response<Body>, UpstreamError> {
+        let (head, body) = self.server.send(request).await?.into_parts();
+        if !head.status.is_success() {
+            return Ok(Response::from_parts(head, body));
+        }
+        let body = axum::body::to_bytes(body, MAX_MODELS).await;
+        let body = body
+            .map_err(|error| UpstreamError::new(format!("the upstream's models cannot be read: {error}")))?;
+        let models = response::models::for_client(&String::from_utf8_lossy(&body));
+        let body = models.map_or(body, |models| models.to_string().into());
+        let mut response = Response::from_parts(head, Body::from(body));
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        Ok(response)
+    }
+
     /// Returns the credential of a request.
     fn credential(&self, request: &Request<Bytes>) -> Credential {
         if self.server.has_credentials() {
@@ -142,6 +158,12 @@ impl<U: Upstream> OpenAiUpstream<U> {
 /// Path of the requests for a number of tokens.
 const COUNT_PATH: &str = "/v1/messages/count_tokens";
 
+/// Beginning of the paths of requests for models.
+const MODELS_PATH: &str = "/v1/models";
+
+/// Maximum size of a list of models, in bytes.
+const MAX_MODELS: usize = 16 << 20;
+
 /// Header that says whether a number of tokens was counted or estimated.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-gateway-tokens");
 
@@ -184,6 +206,10 @@ impl<U: Upstream> Upstream for OpenAiUpstream<U> {
         if request.uri().path() == COUNT_PATH {
             let response = counted(request.body(), &self.profile);
             return Box::pin(async { Ok(response) });
+        }
+        let is_models = request.uri().path().starts_with(MODELS_PATH);
+        if is_models && request.headers().contains_key("anthropic-version") {
+            return Box::pin(self.models(request));
         }
         self.server.send(request)
     }

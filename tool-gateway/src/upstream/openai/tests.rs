@@ -214,3 +214,25 @@ async fn tokens_are_estimated() {
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert!(body["input_tokens"].as_u64().unwrap() > 5, "{body}");
 }
+
+#[tokio::test]
+async fn models_are_converted_for_clients_of_the_messages_api() {
+    let models = || {
+        (
+            200,
+            json!({ "object": "list", "data": [{ "id": "m", "max_model_len": 9 }] }),
+        )
+    };
+    let upstream = OpenAiUpstream::over(Server::new(vec![models(), models()]));
+    for (version, expected) in [(Some("2023-06-01"), json!("model")), (None, Value::Null)] {
+        let mut request = request("/v1/models");
+        if let Some(version) = version {
+            let headers = request.headers_mut();
+            headers.insert("anthropic-version", version.parse().unwrap());
+        }
+        let response = upstream.send(request).await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["data"][0]["type"], expected);
+    }
+}

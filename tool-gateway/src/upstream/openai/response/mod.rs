@@ -11,6 +11,7 @@ mod blocks;
 mod held;
 mod message;
 mod headers;
+pub(super) mod models;
 mod context;
 pub(super) mod correction;
 pub(super) mod error;
