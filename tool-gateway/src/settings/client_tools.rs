@@ -65,7 +65,6 @@ impl From<ClientToolTable> for ClientCallRules {
                 .map(|(tool, ToolCoercion(coercion))| (tool, coercion.into()))
                 .collect(),
             broken_calls: table.broken_calls,
-            fails: false,
         }
     }
 }
@@ -90,7 +89,6 @@ mod tests {
             coercion: Policy::Lenient,
             tools: [("Edit".to_owned(), Policy::Strict)].into(),
             broken_calls: 0,
-            fails: false,
         };
         assert_eq!(file.settings.client_tools, expected);
     }

@@ -26,8 +26,6 @@ pub(crate) struct ClientCallRules {
     pub(crate) tools: BTreeMap<String, Policy>,
     /// Maximum number of consecutive hidden rounds after broken calls.
     pub(crate) broken_calls: usize,
-    /// Whether a broken call ends the turn with an error.
-    pub(crate) fails: bool,
 }
 
 impl Default for ClientCallRules {
@@ -36,7 +34,6 @@ impl Default for ClientCallRules {
             coercion: Policy::Lossless,
             tools: BTreeMap::new(),
             broken_calls: 2,
-            fails: false,
         }
     }
 }

@@ -12,7 +12,6 @@
 
 use std::collections::BTreeSet;
 
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,7 +23,6 @@ use super::round_ends::RoundEnds;
 use super::rules::Rules;
 use crate::session::record::{Call, Origin, Owner, TrueMessage};
 use crate::wire::block::Block;
-use crate::wire::error::ApiError;
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::message::WholeMessage;
@@ -354,12 +352,6 @@ impl TurnMachine {
                 ReadCall::Valid(ValidCall { sent, shown }) => {
                     block = sent;
                     coerced = shown.map(Box::new);
-                }
-                ReadCall::Broken(broken) if client_calls.rules().fails => {
-                    let error = ApiError::new(StatusCode::BAD_GATEWAY, broken.notice());
-                    self.phase = Phase::Over;
-                    actions.extend(ObjectText::new(&error.body().to_string()).map(Action::Fail));
-                    return;
                 }
                 ReadCall::Broken(broken) => return self.message.push_broken(&block, broken),
             }

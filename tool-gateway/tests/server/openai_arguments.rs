@@ -220,7 +220,7 @@ async fn a_broken_call_alone_is_corrected_in_a_hidden_round() {
             (["Edit", r#"{"n": 1"#], "json_parse_error"),
             (["Edit", "[1]"], "arguments_not_object"),
             (["Edti", r#"{"n": 1}"#], "`Edit`"),
-            (["", "{}"], "unknown_tool"),
+            (["nothing", "{}"], "unknown_tool"),
         ];
         for (call, code) in broken {
             let (lab, server) = lab([answer("Try.", &[call]), answer("Done.", &[])]);
