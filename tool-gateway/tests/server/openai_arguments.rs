@@ -1,7 +1,9 @@
 //! Arguments of calls from a server of Chat Completions, which does not check them.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
@@ -351,6 +353,17 @@ async fn a_call_that_was_cut_off_is_never_shown() {
     }
 }
 
+/// Opens the file of sessions as soon as the gateway before has closed the file.
+async fn opened(file: &Path) -> FileStore {
+    loop {
+        match FileStore::open(file) {
+            Ok(store) => return store,
+            Err(error) => assert!(error.to_string().contains("another process"), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_hidden_round_of_a_broken_call_continues_after_a_crash() {
     for is_stream in [false, true] {
@@ -358,16 +371,18 @@ async fn a_hidden_round_of_a_broken_call_continues_after_a_crash() {
             std::env::temp_dir().join(format!("tool-gateway-broken-{is_stream}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        let store = || FileStore::open(folder.join("sessions.redb")).unwrap();
+        let file = folder.join("sessions.redb");
         let mut chat = chat(is_stream);
         // The connection fails in the second round.
         let server = ChatServer::new([answer("", &[["Edit", "{n"]])]);
-        let first = lab_with(&server, |gateway| gateway.with_store(store()));
+        let store = opened(&file).await;
+        let first = lab_with(&server, |gateway| gateway.with_store(store));
         assert!(chat.say(&first, "go").await.is_error());
         assert_eq!(server.asked(), 2);
         drop(first);
         let server = ChatServer::new([answer("", &[["Edit", r#"{"n": 1}"#]]), answer("Done.", &[])]);
-        let second = lab_with(&server, |gateway| gateway.with_store(store()));
+        let store = opened(&file).await;
+        let second = lab_with(&server, |gateway| gateway.with_store(store));
         chat.headers.push(("x-stainless-retry-count", "1".to_owned()));
         let reply = chat.ask(&second).await;
         assert_eq!(reply.shape(), ["Edit"], "{}", reply.message);
