@@ -22,7 +22,7 @@ async fn get_forecast(
     /// How many days ahead.
     #[arg(default = 1, range = 1..=7)]
     days: u8,
-    /// In which unit.
+    /// Unit of the temperature.
     #[arg(default = Unit::Celsius)]
     unit: Unit,
 ) -> Result<Forecast, String> {
@@ -60,14 +60,14 @@ struct Forecast {
 /// Find ferries between two places.
 #[tool(read_only)]
 async fn find_ferries(
-    /// Where from.
+    /// Start of the route.
     from: String,
-    /// Where to.
+    /// Destination.
     to: String,
     /// The earliest departure, as `HH:MM`.
     #[arg(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
     after: String,
-    /// For how many people.
+    /// Number of people.
     #[arg(range = 1..=9)]
     people: u8,
 ) -> String {
@@ -87,7 +87,7 @@ async fn opening_hours(
 /// Reserve a table for lunch.
 #[tool]
 async fn reserve_table(
-    /// For how many people.
+    /// Number of people.
     people: u8,
 ) -> String {
     let free = [2, 4];

@@ -12,7 +12,7 @@ use tower::timeout::TimeoutLayer;
 /// Read a web page.
 #[tool(read_only)]
 async fn fetch(
-    /// Its address.
+    /// Address.
     url: String,
 ) -> String {
     if url.contains("slow") {
@@ -25,7 +25,7 @@ async fn fetch(
 /// Send an e-mail.
 #[tool]
 async fn send_mail(
-    /// To whom.
+    /// Recipient of the message.
     to: String,
     /// What.
     text: String,

@@ -15,11 +15,11 @@ use tool_runtime::{Context, Progress, ProgressReport, Structured, ToolCall, Tool
 /// The visitors of a year.
 #[derive(Serialize, JsonSchema)]
 struct Visitors {
-    /// How many there were in all.
+    /// Total number of visitors.
     total: u32,
     /// The month with most of them.
     busiest: &'static str,
-    /// How many came in that month.
+    /// Number of visitors in the month.
     most: u32,
 }
 

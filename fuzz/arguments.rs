@@ -14,7 +14,7 @@ use super::support::random::Random;
 use super::support::runtime::block_on;
 use super::support::schemas::{self, Kinds};
 
-/// Far more than any input of these sizes needs. Work that is not linear takes much more.
+/// Time limit, far above the time of any input of these sizes. Work that is not linear exceeds the limit.
 const LONGEST: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -69,8 +69,8 @@ pub fn typed(input: &[u8]) {
     }
 }
 
-/// Returns whether the shown schema determined the result: the schema contains neither defaults nor strictness, nor the range of `i64`, nor
-/// that serde's enums accept only one key.
+/// Returns whether only the shown schema determined the result: the schema has no defaults, no strictness, no range of `i64`, and no enum
+/// of which serde accepts only one key.
 fn is_by_the_schema(request: &ToolCallRequest) -> bool {
     let by_marks = |issue: &Issue| {
         matches!(
@@ -161,7 +161,7 @@ fn halves(input: &[u8]) -> (String, String) {
     }
 }
 
-/// Checks that all ways of reading a text agree, and that the result is stable.
+/// Checks that all readings of a text agree, and that the result is stable.
 fn held(registry: &ToolRegistry, text: &str, policy: Policy) -> ToolCallRequest {
     let once = read(registry, "tool", text.into(), policy);
     assert_equal_issues(registry, &once, text.into(), policy);

@@ -24,7 +24,7 @@ pub fn whole(input: &[u8]) {
         assert_eq!(repair(&repaired.text).status, Status::Valid, "is repaired again");
     }
     if valid && !too_deep {
-        nothing_is_made_of_a_part(text);
+        makes_no_message_of_a_part(text);
     }
     let characters = text.char_indices().map(|(at, it)| &text[at..at + it.len_utf8()]);
     same_in_pieces(text, &repaired, Limits::default(), characters);
@@ -86,7 +86,7 @@ fn kept_to_its_status(text: &str, repaired: &Repaired<'_>) {
 }
 
 /// Checks that the beginning of a JSON text is never completed or changed, since an incomplete call must not be executed.
-fn nothing_is_made_of_a_part(text: &str) {
+fn makes_no_message_of_a_part(text: &str) {
     let step = 1 + text.len() / 16;
     for end in (0..text.len())
         .step_by(step)

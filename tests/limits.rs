@@ -301,7 +301,6 @@ fn calls_of_functions_do_not_overflow_the_stack() {
 
 /// Too many nested unions are an error, with and without a tree: for valid arguments as text and as a value, and for arguments with a
 /// coercion.
-/// as they should be, as text and as a value, and those with something to coerce beside.
 #[test]
 fn depth_of_unions_is_limited_on_every_path() {
     let union = json!({ "anyOf": [{ "type": "integer" }, { "type": "object", "properties": { "a": { "$ref": "#/$defs/Union" } } }] });
@@ -423,7 +422,7 @@ fn deep_text_is_an_item_of_a_list_of_strings() {
     }
 }
 
-/// The text of an object with as many levels as remain. As the item of a list, the object would be too deep.
+/// The text of an object with as many levels as remain. The object would be too deep as the item of a list.
 #[test]
 fn too_deep_alternative_does_not_exclude_others() {
     let registry = registry(&json!({ "type": "object", "properties": {
@@ -437,7 +436,7 @@ fn too_deep_alternative_does_not_exclude_others() {
     }
 }
 
-/// Wrapped into a list on each level, the value would be in too many unions. As objects, it is valid.
+/// Wrapped into a list on each level, the value would be in too many unions. The value is valid as objects.
 #[test]
 fn object_read_as_an_array_is_not_too_deep() {
     let registry = registry(

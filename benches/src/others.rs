@@ -1,4 +1,4 @@
-//! Programs in other languages with equal work. Each keeps running, and answers a line with a line.
+//! Programs in other languages with equal work. Each program keeps running, and answers a line with a line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

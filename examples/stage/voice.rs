@@ -14,26 +14,26 @@ pub fn chapter(title: &str) {
 }
 
 /// Prints the text of a speaker; further lines are below the first.
-pub fn say(who: &str, what: impl ToString) {
+pub fn say(who: &str, label: impl ToString) {
     let mut who = who;
-    for line in what.to_string().lines() {
+    for line in label.to_string().lines() {
         println!("{who:>14}  {line}");
         who = "";
     }
 }
 
 /// Prints a value as JSON in one line, as it is sent.
-pub fn show(what: &str, value: &impl Serialize) {
+pub fn show(label: &str, value: &impl Serialize) {
     say(
-        what,
+        label,
         serde_json::to_string(value).expect("what the stories show is JSON"),
     );
 }
 
 /// Prints a value as JSON on several lines.
-pub fn show_all(what: &str, value: &impl Serialize) {
+pub fn show_all(label: &str, value: &impl Serialize) {
     say(
-        what,
+        label,
         serde_json::to_string_pretty(value).expect("what the stories show is JSON"),
     );
 }

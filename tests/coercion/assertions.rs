@@ -450,7 +450,7 @@ struct Weights(Vec<u32>);
 /// Send a parcel.
 #[tool]
 async fn send_parcel(
-    /// Where to.
+    /// Destination.
     address: Address,
     /// The weights of what is in it.
     weights: Weights,

@@ -108,7 +108,7 @@ async fn each_part_reads_other_spellings_of_its_keys() {
 }
 
 #[tokio::test]
-async fn keys_that_no_part_knows_are_unknown() {
+async fn keys_outside_all_parts_are_unknown() {
     let tile =
         json!({ "item_count": 1, "kind": "circle", "radius_mm": 2, "pattern": "plain", "main_color": "red" });
     let mut sent = tile.clone();

@@ -11,7 +11,7 @@ use crate::coercion::table::Table;
 /// Changes a task.
 #[tool]
 async fn change(
-    /// Its title.
+    /// Title.
     #[arg(length = 1..=80)]
     title: Patch<String>,
     /// Tags of the task.
@@ -174,7 +174,7 @@ fn refusing() -> [Value; 9] {
 }
 
 #[test]
-fn texts_for_nothing_are_null_or_missing_or_an_error() {
+fn null_words_are_null_or_missing_or_an_error() {
     for property in refusing() {
         for (is_required, is_nullable) in [(false, false), (false, true), (true, false), (true, true)] {
             let property = if is_nullable {

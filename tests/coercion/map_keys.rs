@@ -447,7 +447,7 @@ async fn dates(
 
 /// `docs/coercion.md` specifies this behaviour.
 #[test]
-fn serde_alone_knows_the_spellings_of_dates() {
+fn dates_have_the_spellings_of_serde() {
     let mut registry = ToolRegistry::new();
     registry.register::<dates>().unwrap();
     let arguments = r#"{"by_day":{"2025-01-01":1,"2025-1-1":2},"days":["2025-01-01","2025-1-1"]}"#;
@@ -509,7 +509,7 @@ struct Beside<E, V> {
 /// Flattened maps next to flattened enums.
 #[tool]
 async fn flattened_beside_enums(
-    /// By name.
+    /// Selection by name.
     external: Option<Beside<Shape, Value>>,
     /// Values by tag.
     tagged: Option<Beside<Kind, Value>>,

@@ -181,7 +181,7 @@ fn warns_of_null_entries_of_enum_maps() {
 struct Page {
     /// Which.
     number: u32,
-    /// How long.
+    /// Duration.
     size: Option<u32>,
 }
 
@@ -266,7 +266,7 @@ struct Span {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only printed")]
 struct Window {
-    /// Its name.
+    /// Name.
     name: String,
     #[serde(flatten)]
     span: Option<Span>,

@@ -12,7 +12,7 @@ enum Priority {
     Low,
 }
 
-/// Who does it.
+/// Name of the assignee.
 #[expect(dead_code, reason = "shown")]
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Assignee {
@@ -33,7 +33,7 @@ struct Step {
     /// Urgency of the step.
     #[serde(default)]
     priority: Patch<Priority>,
-    /// What comes after it.
+    /// Next node.
     #[serde(default)]
     next: Patch<Box<Step>>,
 }
@@ -53,7 +53,7 @@ async fn change(
     labels: Patch<Vec<String>>,
     /// The priority.
     priority: Patch<Priority>,
-    /// Who does it.
+    /// Name of the assignee.
     assignee: Patch<Assignee>,
     /// A part.
     step: Option<Step>,
@@ -139,7 +139,7 @@ fn schema_has_null_and_is_not_required() {
         parameters["assignee"],
         json!({
             "type": ["object", "null"],
-            "description": "Who does it.",
+            "description": "Name of the assignee.",
             "properties": {
                 "name": { "type": "string", "description": "The name." },
                 "team": { "type": ["string", "null"], "description": "The team." },
@@ -152,7 +152,7 @@ fn schema_has_null_and_is_not_required() {
     assert_eq!(
         step["properties"]["next"],
         json!({
-            "description": "What comes after it.", "anyOf": [{ "$ref": "#/$defs/Step" }, { "type": "null" }],
+            "description": "Next node.", "anyOf": [{ "$ref": "#/$defs/Step" }, { "type": "null" }],
         })
     );
     assert!(!schema.to_string().contains("$tool_runtime"), "{schema}");
@@ -282,7 +282,7 @@ fn code(issue: &tool_runtime::Issue) -> String {
 
 /// Only the schema matters, so a dynamic tool with this schema has equal results.
 #[tokio::test]
-async fn dynamic_tools_get_null_or_nothing() {
+async fn dynamic_tools_get_null_or_no_value() {
     let definition = registry().tool_definitions()[0].clone();
     let mut dynamic = ToolRegistry::new();
     let definition = ToolDefinition::new("change", "Change a task.", definition.input_schema);

@@ -8,20 +8,20 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tool_runtime::{Structured, ToolDefinition, ToolRegistry, assert_definitions, testing, tool};
 
-/// What a book costs.
+/// Fee of a book.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct Price {
-    /// In cents.
+    /// Price in cents.
     cents: u32,
 }
 
-/// Tell what a late book costs.
+/// Return the fee of a late book.
 #[tool(read_only)]
 async fn fine(
-    /// How many days late it is.
+    /// Number of days after the due date.
     #[arg(range = 0..=365)]
     days: u32,
-    /// Of which room.
+    /// Name of the room.
     #[arg(values = ["red", "blue"])]
     room: Option<String>,
 ) -> Structured<Price> {
@@ -32,7 +32,7 @@ async fn fine(
 /// Lend a book.
 #[tool]
 async fn lend(
-    /// Its title.
+    /// Title.
     title: String,
 ) -> String {
     title
@@ -120,7 +120,7 @@ fn names_the_tool_the_place_and_both_values() {
         differences("places.json", &old),
         "`fine` at /input_schema/properties/days/maximum\n  old: 300\n  new: 365\n\n\
          `fine` at /input_schema/properties/room/enum\n  old: [\"red\"]\n  new: [\"red\",\"blue\"]\n\n\
-         `fine` at /output_schema/properties/cents/description\n  old: \"In cents!\"\n  new: \"In cents.\"\n\n\
+         `fine` at /output_schema/properties/cents/description\n  old: \"In cents!\"\n  new: \"Price in cents.\"\n\n\
          `fine` at /hints/title\n  old: \"Fine\"\n  new: nothing\n\n\
          `lend` at /description\n  old: nothing\n  new: \"Lend a book.\"\n"
     );

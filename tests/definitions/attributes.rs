@@ -7,15 +7,15 @@ use tool_runtime::tool;
 
 use crate::definitions::declared::registered;
 
-/// How hard to try.
+/// Effort of the search.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Effort {
     /// One look.
     Low,
-    /// Some looks.
+    /// Several looks.
     Middle,
-    /// As long as it takes.
+    /// Unlimited effort.
     High,
 }
 
@@ -30,7 +30,7 @@ async fn many(
     /// A count.
     #[arg(default = 100, range = 1..=10_000)]
     count: u32,
-    /// Not too much.
+    /// Number within limits.
     #[arg(values = [Effort::Middle, Effort::Low], case_sensitive)]
     effort: Option<Effort>,
     /// A name.
@@ -56,7 +56,7 @@ fn attributes_and_types_are_merged_into_one_schema() {
             "count": { "type": "integer", "description": "A count.", "minimum": 1, "maximum": 10000 },
             "effort": {
                 "type": "string",
-                "description": "Not too much.\n- `middle`: Some looks.\n- `low`: One look.",
+                "description": "Number within limits.\n- `middle`: Several looks.\n- `low`: One look.",
                 "enum": ["middle", "low"],
             },
             "name": {
@@ -66,7 +66,7 @@ fn attributes_and_types_are_merged_into_one_schema() {
             "offset": { "type": "integer", "description": "An offset." },
             "most": {
                 "type": "string",
-                "description": "The most.\n- `low`: One look.\n- `middle`: Some looks.\n- `high`: As long as it takes.",
+                "description": "The most.\n- `low`: One look.\n- `middle`: Several looks.\n- `high`: Unlimited effort.",
                 "enum": ["low", "middle", "high"],
             },
         },

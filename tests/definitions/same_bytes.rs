@@ -20,9 +20,9 @@ enum Size {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", default)]
 struct Settings {
-    /// By name.
+    /// Selection by name.
     labels: HashMap<String, u8>,
-    /// By size.
+    /// Selection by size.
     prices: HashMap<Size, u8>,
     /// All tags.
     tags: HashSet<String>,

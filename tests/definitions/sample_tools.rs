@@ -20,17 +20,17 @@ pub fn definitions() -> Vec<(&'static str, ToolDefinition)> {
     ]
 }
 
-/// Who takes part.
+/// Names of the participants.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "camelCase", deny_unknown_fields)]
 pub struct Guest {
     /// The name on the badge.
     #[schemars(length(min = 1, max = 80), with = "tool_runtime::NotBlank")]
     full_name: String,
-    /// Where to write to.
+    /// Address of the recipient.
     #[schemars(email)]
     email: Option<String>,
-    /// How many come along.
+    /// Number of companions.
     #[serde(default)]
     companions: u8,
 }
@@ -38,48 +38,48 @@ pub struct Guest {
 /// Put an event into the calendar.
 #[tool(title = "New event", destructive = false)]
 pub async fn create_event(
-    /// What it is called.
+    /// Name.
     #[arg(length = 1..=200)]
     title: String,
-    /// When it begins.
+    /// Start time.
     start: chrono::DateTime<chrono::Utc>,
-    /// How long it takes, in minutes.
+    /// Duration in minutes.
     #[arg(default = 60, range = 5..=1440)]
     minutes: u32,
-    /// Who is invited, each once.
+    /// Unique email addresses of the guests.
     #[arg(length = 1..)]
     guests: Vec<Guest>,
-    /// Where more is written.
+    /// Address of further information.
     link: Option<url::Url>,
 ) -> String {
     let names: Vec<_> = guests.iter().map(|guest| guest.full_name.as_str()).collect();
     format!("{title} at {start} for {minutes} minutes with {names:?}, {link:?}")
 }
 
-/// How hard to try.
+/// Effort of the search.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Effort {
     /// One look.
     Low,
-    /// Some looks.
+    /// Several looks.
     Middle,
-    /// As long as it takes.
+    /// Unlimited effort.
     High,
 }
 
-/// Say how hard to try.
+/// Set the effort of the search.
 #[tool(idempotent)]
 async fn set_effort(
-    /// From now on.
+    /// Setting for all following steps.
     effort: Effort,
-    /// For the next step only.
+    /// Setting for the next step.
     once: Option<Effort>,
 ) {
     let _ = (effort, once);
 }
 
-/// What to draw.
+/// Shape to draw.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", tag = "kind", rename_all = "snake_case")]
 enum Shape {
@@ -87,48 +87,48 @@ enum Shape {
     Point,
     /// A circle around the pen.
     Circle {
-        /// From its middle to its edge.
+        /// Distance from the centre to the edge.
         radius: f64,
-        /// What it is filled with.
+        /// Color of the filling.
         fill: Option<String>,
     },
 }
 
-/// Where to draw.
+/// Position of the drawing.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Place {
-    /// Where the pen is.
+    /// Position of the pen.
     Here,
-    /// By coordinates.
+    /// Place by coordinates.
     At {
-        /// To the right.
+        /// Direction to the right.
         x: i32,
-        /// Upwards.
+        /// Direction upwards.
         y: i32,
     },
 }
 
-/// Draw something.
+/// Draw a shape.
 #[tool]
 async fn draw(
-    /// What to draw.
+    /// Shape to draw.
     shape: Shape,
-    /// Where to draw it.
+    /// Position of the drawing.
     place: Option<Place>,
 ) {
     let _ = (shape, place);
 }
 
-/// A part of a page.
+/// Element of a page.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde")]
 struct Element {
     /// The element's name.
     name: String,
-    /// What is inside.
+    /// Child elements.
     children: Vec<Element>,
-    /// What to show when it cannot be shown.
+    /// Alternative text of the image.
     fallback: Option<Box<Element>>,
 }
 
@@ -141,17 +141,17 @@ async fn render(
     let _ = root;
 }
 
-/// Label a thing.
+/// Set labels.
 #[tool(idempotent)]
 async fn set_labels(
     /// The labels.
     labels: BTreeMap<String, String>,
-    /// Anything to keep with them.
+    /// Additional data of the labels.
     extra: Option<serde_json::Value>,
 ) {
     let _ = (labels, extra);
 }
 
-/// See whether anyone is there.
+/// Check whether the server answers.
 #[tool(read_only, idempotent, open_world = false)]
 async fn ping() {}

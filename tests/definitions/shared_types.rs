@@ -47,7 +47,7 @@ enum Color {
     },
     /// A color by its name.
     Named {
-        /// As CSS names it.
+        /// CSS name of the color.
         name: String,
     },
 }
@@ -58,11 +58,11 @@ enum Color {
 struct Sides {
     /// Above.
     top: Option<Length>,
-    /// On the right.
+    /// Margin on the right.
     right: Option<Length>,
     /// Below.
     bottom: Option<Length>,
-    /// On the left.
+    /// Margin on the left.
     left: Option<Length>,
 }
 
@@ -70,9 +70,9 @@ struct Sides {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Border {
-    /// Its width.
+    /// Width.
     width: Length,
-    /// Its color.
+    /// Color.
     color: Option<Color>,
 }
 
@@ -92,9 +92,9 @@ struct Style {
     border_top: Option<Border>,
     /// The border below.
     border_bottom: Option<Border>,
-    /// Of the text.
+    /// Style of the text.
     color: Option<Color>,
-    /// Behind the text.
+    /// Color of the background.
     background: Option<Color>,
 }
 
@@ -102,19 +102,19 @@ struct Style {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct StyleSheet {
-    /// Of headings.
+    /// Style of headings.
     heading: Style,
-    /// Of paragraphs.
+    /// Style of paragraphs.
     paragraph: Style,
-    /// Of links.
+    /// Style of links.
     link: Style,
-    /// Of links below the pointer.
+    /// Style of links below the pointer.
     link_hover: Option<Style>,
-    /// Of quotations.
+    /// Style of quotations.
     quote: Style,
-    /// Of tables.
+    /// Style of tables.
     table: Style,
-    /// By class.
+    /// Selection by class.
     classes: std::collections::BTreeMap<String, Style>,
 }
 
@@ -129,7 +129,7 @@ fn each_type_is_defined_once() {
         "{} bytes: {schema}",
         bytes(&definition)
     );
-    let heading = json!({ "$ref": "#/$defs/Style", "description": "Of headings." });
+    let heading = json!({ "$ref": "#/$defs/Style", "description": "Style of headings." });
     assert_eq!(schema["properties"]["it"]["properties"]["heading"], heading);
     assert_eq!(
         schema["$defs"]["Style"]["description"],
@@ -330,9 +330,9 @@ fn attributes_of_fields_hold_for_shared_types() {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct 旅客 {
-    /// Who travels, too.
+    /// Name of the second traveller.
     companions: Vec<旅客>,
-    /// Who waits.
+    /// Names of the waiting people.
     #[serde(default)]
     contact: Option<Box<旅客>>,
 }
@@ -340,9 +340,9 @@ struct 旅客 {
 /// Book a journey.
 #[tool]
 async fn book(
-    /// Who travels.
+    /// Name of the traveller.
     passenger: 旅客,
-    /// Who pays.
+    /// Name of the payer.
     payer: Option<旅客>,
 ) -> usize {
     passenger.companions.len() + payer.map_or(0, |payer| payer.companions.len())

@@ -145,7 +145,7 @@ struct Options {
 #[serde(crate = "tool_runtime::serde", deny_unknown_fields)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Place {
-    /// Its name.
+    /// Name.
     #[schemars(with = "tool_runtime::NotBlank")]
     name: String,
 }
@@ -162,7 +162,7 @@ fn options_have_the_schema_of_their_content() {
     }));
     let place = json!({
         "type": "object", "description": "Four.",
-        "properties": { "name": { "type": "string", "description": "Its name. Must not be blank." } },
+        "properties": { "name": { "type": "string", "description": "Name. Must not be blank." } },
         "required": ["name"],
         "additionalProperties": false,
     });
@@ -335,11 +335,11 @@ fn flattened_structs_and_maps() {
 #[serde(crate = "tool_runtime::serde")]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Node {
-    /// What it holds.
+    /// Contents of the node.
     value: i64,
-    /// What hangs from it.
+    /// Child nodes.
     children: Vec<Node>,
-    /// What comes next.
+    /// Next node.
     next: Option<Box<Node>>,
 }
 
@@ -349,11 +349,11 @@ fn recursive_type_is_one_definition() {
         "type": "object",
         "description": "A node.",
         "properties": {
-            "value": { "type": "integer", "description": "What it holds." },
+            "value": { "type": "integer", "description": "Contents of the node." },
             "children": {
-                "type": "array", "description": "What hangs from it.", "items": { "$ref": "#/$defs/Node" },
+                "type": "array", "description": "Child nodes.", "items": { "$ref": "#/$defs/Node" },
             },
-            "next": { "$ref": "#/$defs/Node", "description": "What comes next." },
+            "next": { "$ref": "#/$defs/Node", "description": "Next node." },
         },
         "required": ["value", "children"],
     });
@@ -379,7 +379,7 @@ fn recursive_type_is_one_definition() {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Shelf {
-    /// What stands on it.
+    /// Objects on the shelf.
     boxes: Vec<Crate>,
 }
 
@@ -387,7 +387,7 @@ struct Shelf {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Crate {
-    /// What is in it.
+    /// Contents.
     shelf: Option<Box<Shelf>>,
 }
 

@@ -6,7 +6,7 @@ use tool_runtime::serde::Deserialize;
 
 use crate::definitions::declared::{assert_shown, is_required};
 
-/// How to match.
+/// Method of matching.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Mode {
@@ -14,14 +14,14 @@ enum Mode {
     Exact,
 }
 
-/// How hard to try.
+/// Effort of the search.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Effort {
     /// One look.
     Low,
-    /// As long as
-    /// it takes.
+    /// Unlimited
+    /// effort.
     High,
 }
 
@@ -33,7 +33,7 @@ fn unit_enums_are_one_enum() {
     assert!(!is_required::<Option<Mode>>());
     assert_shown::<Vec<Option<Mode>>>(json!({
         "type": "array", "description": "The value.",
-        "items": { "type": ["string", "null"], "description": "How to match.", "enum": ["glob", "exact", null] },
+        "items": { "type": ["string", "null"], "description": "Method of matching.", "enum": ["glob", "exact", null] },
     }));
 }
 
@@ -42,18 +42,18 @@ fn documentation_of_variants_is_in_the_description() {
     let effort = |description: &str| {
         json!({
             "type": "string",
-            "description": format!("{description}\n- `low`: One look.\n- `high`: As long as it takes."),
+            "description": format!("{description}\n- `low`: One look.\n- `high`: Unlimited effort."),
             "enum": ["low", "high"],
         })
     };
     assert_shown::<Effort>(effort("The value."));
     assert_shown::<Option<Effort>>(effort("The value."));
     assert_shown::<Vec<Effort>>(
-        json!({ "type": "array", "description": "The value.", "items": effort("How hard to try.") }),
+        json!({ "type": "array", "description": "The value.", "items": effort("Effort of the search.") }),
     );
 }
 
-/// Which way.
+/// Direction.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "tool_runtime::serde", rename_all = "snake_case")]
 enum Way {
@@ -69,9 +69,9 @@ enum Way {
 #[serde(crate = "tool_runtime::serde")]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Walk {
-    /// Where to begin.
+    /// Start position.
     start: uuid::Uuid,
-    /// Where to go.
+    /// Target position.
     ways: Vec<Way>,
 }
 
@@ -86,7 +86,7 @@ fn partly_documented_variants_keep_their_order() {
     };
     assert_shown::<Option<Way>>(way("The value."));
     let walk = crate::definitions::declared::schema::<Option<Walk>>();
-    assert_eq!(walk["properties"]["ways"]["items"], way("Which way."));
+    assert_eq!(walk["properties"]["ways"]["items"], way("Direction."));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -96,9 +96,9 @@ enum External {
     Nothing,
     /// Everything there is.
     All,
-    /// So many.
+    /// Number.
     Count(u32),
-    /// Within a frame.
+    /// Position inside a frame.
     Frame {
         /// The left edge.
         left: i32,
@@ -116,12 +116,12 @@ fn externally_tagged() {
                 "enum": ["nothing", "all"],
             },
             {
-                "type": "object", "description": "So many.",
+                "type": "object", "description": "Number.",
                 "properties": { "count": { "type": "integer", "minimum": 0 } },
                 "required": ["count"],
             },
             {
-                "type": "object", "description": "Within a frame.",
+                "type": "object", "description": "Position inside a frame.",
                 "properties": { "frame": {
                     "type": "object",
                     "properties": { "left": { "type": "integer", "description": "The left edge." } },
@@ -140,7 +140,7 @@ enum Internal {
     Nothing,
     /// A circle.
     Circle {
-        /// From its middle to its edge.
+        /// Distance from the centre to the edge.
         radius: f64,
     },
 }
@@ -159,7 +159,7 @@ fn internally_tagged() {
                 "type": "object", "description": "A circle.",
                 "properties": {
                     "kind": { "type": "string", "const": "circle" },
-                    "radius": { "type": "number", "description": "From its middle to its edge." },
+                    "radius": { "type": "number", "description": "Distance from the centre to the edge." },
                 },
                 "required": ["kind", "radius"],
             },
@@ -254,12 +254,12 @@ fn flattened() {
                 "required": ["all"],
             },
             {
-                "type": "object", "description": "So many.",
+                "type": "object", "description": "Number.",
                 "properties": { "count": { "type": "integer", "minimum": 0 } },
                 "required": ["count"],
             },
             {
-                "type": "object", "description": "Within a frame.",
+                "type": "object", "description": "Position inside a frame.",
                 "properties": { "frame": {
                     "type": "object",
                     "properties": { "left": { "type": "integer", "description": "The left edge." } },

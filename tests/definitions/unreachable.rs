@@ -19,7 +19,7 @@ struct First {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Second {
-    /// Its name.
+    /// Name.
     name: String,
     /// The id of the second.
     id: String,
@@ -111,7 +111,7 @@ enum Variants {
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Drawing {
-    /// Its shapes.
+    /// Shapes of the drawing.
     shapes: BTreeMap<String, Vec<Option<Shape>>>,
 }
 
@@ -164,16 +164,16 @@ enum Never {}
 
 #[derive(Deserialize, JsonSchema)]
 enum Sometimes {
-    /// It can be sent.
+    /// Variant that can be sent.
     Yes,
-    /// It cannot.
+    /// Variant that cannot be sent.
     No(Never),
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the schema is looked at")]
 struct Endless {
-    /// Another one.
+    /// Second variant.
     inner: Box<Endless>,
 }
 

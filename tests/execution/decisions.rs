@@ -10,7 +10,7 @@ use tool_runtime::{Context, Policy, SessionValues, ToolCall, ToolOutcome, ToolRe
 /// Write a file.
 #[tool(destructive)]
 async fn write(
-    /// Its path.
+    /// Path of the file.
     #[arg(length = 1..)]
     path: String,
     /// Number of lines.

@@ -222,7 +222,7 @@ where
 }
 
 #[tool_runtime::tool]
-/// Greet somebody.
+/// Greet a guest.
 async fn greet(
     /// Name of the person.
     name: String,

@@ -24,13 +24,13 @@ async fn browse() -> &'static str {
     "found"
 }
 
-/// Do something.
+/// Run an action.
 #[tool]
 async fn act() -> &'static str {
     "done"
 }
 
-/// Note something.
+/// Write a note.
 #[tool(destructive = false, idempotent)]
 async fn note() -> &'static str {
     "noted"
@@ -41,7 +41,7 @@ async fn note() -> &'static str {
 async fn delete(
     /// Number of files.
     count: u8,
-    /// Only report the files.
+    /// List the files without a change.
     #[arg(default = true)]
     dry_run: bool,
 ) -> String {

@@ -212,7 +212,7 @@ fn prepare_runs_nothing() {
 /// Wait a while.
 #[tool(input_examples = [{ "seconds": 11 }])]
 async fn wrong_example(
-    /// How long.
+    /// Duration.
     #[arg(range = 1..=10)]
     seconds: u8,
 ) -> u8 {
@@ -237,7 +237,7 @@ const MANY: u8 = 11;
 /// Wait a while.
 #[tool]
 async fn wrong_parameter_example(
-    /// How long.
+    /// Duration.
     #[arg(range = 1..=10, example = MANY)]
     seconds: u8,
 ) -> u8 {
@@ -247,7 +247,7 @@ async fn wrong_parameter_example(
 /// Wait a while.
 #[tool]
 async fn wrong_default(
-    /// How long.
+    /// Duration.
     #[arg(default = MANY, range = 1..=10)]
     seconds: u8,
 ) -> u8 {
@@ -261,7 +261,7 @@ async fn wants_state(_limits: State<Vec<u8>>) {}
 /// Return the time to wait.
 #[tool]
 async fn with_default(
-    /// How long.
+    /// Duration.
     #[arg(default = 7)]
     seconds: u8,
 ) -> u8 {

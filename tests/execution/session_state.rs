@@ -20,7 +20,7 @@ struct Count {
 /// Key of the stored count.
 const COUNT: &str = concat!(module_path!(), "::Count");
 
-/// Count up.
+/// Increment the counter.
 #[tool]
 async fn count(
     /// Step of the count.
@@ -33,7 +33,7 @@ async fn count(
     count.times
 }
 
-/// Count and break.
+/// Count a call and panic.
 #[tool]
 async fn break_down(count: SessionState<Count>) {
     let mut count = count.lock();

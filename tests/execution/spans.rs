@@ -234,7 +234,7 @@ struct Place {
 /// Go somewhere.
 #[tool]
 async fn go(
-    /// Where to.
+    /// Destination.
     to: Place,
 ) -> f64 {
     to.lat + to.lon

@@ -66,7 +66,7 @@ fn during_a_call_with_a_deadline() {
     let calling = std::thread::spawn(move || handle.block_on(registry.call(call)));
     begun.recv().unwrap();
     runtime.shutdown_background();
-    is_told_beside_tokios_words(&row, &calling.join().unwrap());
+    is_logged_with_the_error_of_tokio(&row, &calling.join().unwrap());
 }
 
 /// A deadline without a timer is reported, and fails no other call.
@@ -77,11 +77,11 @@ fn without_a_timer() {
     let context = Context::new().with_timeout(Duration::from_secs(3600));
     let call = call_of(&row).with_context(context);
     let runtime = Builder::new_current_thread().build().unwrap();
-    is_told_beside_tokios_words(&row, &runtime.block_on(registry.call(call)));
+    is_logged_with_the_error_of_tokio(&row, &runtime.block_on(registry.call(call)));
 }
 
 /// Checks a row, except for tokio's message about its timer, whose text may change.
-fn is_told_beside_tokios_words(row: &Row, outcome: &ToolOutcome) {
+fn is_logged_with_the_error_of_tokio(row: &Row, outcome: &ToolOutcome) {
     row.model_reads(["is_error", outcome.result.text().unwrap()]);
     row.host_learns(
         learnt_from(outcome)

@@ -27,7 +27,7 @@ async fn spoil(brewed: State<Brewed>) {
     panic!("with the lock held");
 }
 
-/// Count, and trust the lock.
+/// Count a call without a check of the lock.
 #[tool(name = "brew")]
 async fn count_unwrapping(brewed: State<Brewed>) -> u32 {
     *brewed
@@ -36,13 +36,13 @@ async fn count_unwrapping(brewed: State<Brewed>) -> u32 {
         .unwrap_or_else(|_| panic!("the count is poisoned"))
 }
 
-/// Count, whoever panicked.
+/// Count a call after a panic.
 #[tool(name = "brew")]
 async fn count_recovering(brewed: State<Brewed>) -> u32 {
     *brewed.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Count, or say why not.
+/// Count a call, or return an error.
 #[tool(name = "brew")]
 async fn count_reporting(brewed: State<Brewed>) -> Result<u32, &'static str> {
     let count = brewed

@@ -62,7 +62,7 @@ fn broken(above: &[&Module], module: &Module, reference: &Reference) -> Option<S
         .zip(&target)
         .take_while(|(module, segment)| module.name == **segment)
         .count();
-    // The lowest module that contains both. The next segment is a sibling of ours, or our own module.
+    // The lowest module that contains both. The next segment is a sibling of the module, or the module itself.
     let parent = own.get(shared)?;
     let Some(child) = own.get(shared + 1) else {
         return None; // a path into the module itself, or from a folder's `mod.rs` into the folder

@@ -21,7 +21,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),
     // Only a connection's task counts, in its service and in its stream.
     ("tool-gateway/src/serve/client_stream.rs", &["AtomicUsize"]),
-    // One map, changed in one step. The wait for the last request makes tokio's `Notified` before it looks at their number.
+    // One map, changed in one step. The wait for the last request creates tokio's `Notified` before it reads their number.
     (
         "tool-gateway/src/server/access/client_limits.rs",
         &["Mutex", "MutexGuard", "Notify"],

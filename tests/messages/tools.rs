@@ -41,7 +41,7 @@ async fn edit_file(
     /// The replacements, one after the other.
     #[arg(length = 1..)]
     edits: Vec<Edit>,
-    /// Only show the changes.
+    /// Show the changes without applying them.
     #[arg(default = false)]
     dry_run: bool,
 ) -> String {
@@ -84,19 +84,19 @@ enum Repeat {
 struct Guest {
     /// Name on the badge.
     full_name: String,
-    /// Where to write to.
+    /// Address of the recipient.
     email: Option<String>,
 }
 
 /// Put an event into the calendar.
 #[tool]
 async fn create_event(
-    /// What it is called.
+    /// Name.
     #[arg(length = 1..=80)]
     title: String,
-    /// When it begins.
+    /// Start time.
     start: chrono::DateTime<chrono::Utc>,
-    /// How long it takes.
+    /// Duration.
     #[arg(default = 60, range = 5..=1440)]
     minutes: u32,
     /// Who is invited.
@@ -207,13 +207,13 @@ enum Currency {
     Chf,
 }
 
-/// Pay someone.
+/// Pay a person.
 #[tool]
 async fn pay(
     /// Amount of money.
     #[arg(range = 0.01..=10_000.0)]
     amount: f64,
-    /// Of what.
+    /// Name of the object.
     #[arg(case_sensitive)]
     currency: Currency,
     /// Recipient.
@@ -227,7 +227,7 @@ async fn pay(
 /// Store an image.
 #[tool]
 async fn upload_image(
-    /// Its name.
+    /// Name.
     #[arg(pattern = "^[a-z0-9_-]+[.](png|jpg)$")]
     name: String,
     /// Content in base64.

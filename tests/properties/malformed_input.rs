@@ -29,7 +29,7 @@ async fn typed(
     n: Option<i64>,
     /// A text.
     s: Option<String>,
-    /// Some numbers.
+    /// List of numbers.
     list: Option<Vec<i64>>,
     /// A chain.
     chain: Option<Link>,

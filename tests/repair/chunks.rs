@@ -145,7 +145,7 @@ fn held(text: &str, limits: Limits) -> Vec<usize> {
 
 #[test]
 fn holds_only_text_that_may_change() {
-    for (what, text, digits) in [
+    for (label, text, digits) in [
         ("a closing quote", r#"["ab" ,1]"#, "100012110"),
         ("a closing quote, then a bracket", r#"["ab" ]"#, "1000120"),
         ("a key's closing quote", r#"{"a" : 1}"#, "000120010"),
@@ -179,7 +179,7 @@ fn holds_only_text_that_may_change() {
             .iter()
             .map(usize::to_string)
             .collect();
-        assert_eq!(held, digits, "{what}: {text}");
+        assert_eq!(held, digits, "{label}: {text}");
     }
 }
 

@@ -43,10 +43,10 @@ impl Judged {
 
     /// Writes the counts and the share of repaired texts of a long run directly to standard error, since the test harness captures printed
     /// output.
-    pub fn report(&self, what: &str) {
+    pub fn report(&self, label: &str) {
         if long() {
             let read = self.share(&["repaired", "valid"]);
-            let counts = format!("{what}: {read:.4} are read: {:?}\n", self.counts);
+            let counts = format!("{label}: {read:.4} are read: {:?}\n", self.counts);
             std::io::stderr().write_all(counts.as_bytes()).unwrap();
         }
     }
@@ -73,8 +73,8 @@ pub fn answer_of_the_repair(text: &str) -> Answer {
 }
 
 /// Writes to standard error that a test is skipped, or fails if no test may be skipped.
-pub fn ignored(what: &str) {
-    let ignored = format!("\nIGNORED: {what}\n");
+pub fn ignored(label: &str) {
+    let ignored = format!("\nIGNORED: {label}\n");
     assert!(
         std::env::var_os("REPAIR_TESTS").is_none_or(|said| said != "required"),
         "{ignored}"

@@ -60,8 +60,8 @@ fn damaged_python_literal_is_repaired_as_by_python_or_unchanged() {
 /// The parser in `literal.rs`, which other tests rely on, agrees with Python.
 #[test]
 fn literal_parser_agrees_with_python() {
-    for (what, seed) in [("grammar", 4), ("slips", 5)] {
-        let Some(judged) = judged_by_python(what, seed, of_the_reader) else {
+    for (label, seed) in [("grammar", 4), ("slips", 5)] {
+        let Some(judged) = judged_by_python(label, seed, of_the_reader) else {
             return;
         };
         judged.nothing_is_wrong();
@@ -107,14 +107,14 @@ fn json(tree: &JsonValue) -> String {
 }
 
 /// Answers the texts of `oracle.py` with their repairs, until all are judged. Returns `None` without Python.
-fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option<Judged> {
+fn judged_by_python(label: &str, seed: u64, answer: fn(&str) -> Answer) -> Option<Judged> {
     let count = if long() { 100_000 } else { 2_000 };
     if !python_is_there() {
         return None;
     }
     let mut python = Command::new("python3")
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/repair/oracle.py"))
-        .args([what, &seed.to_string(), &count.to_string()])
+        .args([label, &seed.to_string(), &count.to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -134,7 +134,7 @@ fn judged_by_python(what: &str, seed: u64, answer: fn(&str) -> Answer) -> Option
     assert!(python.wait().unwrap().success(), "oracle.py failed");
     let judged: Option<Judged> = judged;
     if let Some(judged) = &judged {
-        judged.report(what);
+        judged.report(label);
     }
     judged
 }

@@ -42,7 +42,7 @@ function kitchen() {
     () => ({ content: CONTENT, _meta: { "example.com/took": 7 } }),
   );
   const outputSchema = { meal: z.string(), price: z.number() };
-  server.registerTool("menu.price", { description: "Tell a price.", inputSchema: { meal: z.string() }, outputSchema }, () => {
+  server.registerTool("menu.price", { description: "Return a price.", inputSchema: { meal: z.string() }, outputSchema }, () => {
     const structuredContent = { meal: "soup", price: 4.5 };
     return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };
   });

@@ -116,8 +116,7 @@ fn values_and_errors_are_read() {
     );
 }
 
-/// Runs the script, with this input if the script is to repeat something. Returns the output, or `None` with a message if the SDK is
-/// missing.
+/// Runs the script, with the input that the script repeats, if any. Returns the output, or `None` with a message if the SDK is missing.
 fn run_script(sent: Option<&Value>) -> Option<String> {
     let folder = node_folder(&["@modelcontextprotocol/sdk"])?;
     let mut node = Command::new("node");
@@ -146,13 +145,13 @@ fn fixture_is_the_output_of_the_sdk() {
 /// A price.
 #[derive(Serialize, JsonSchema)]
 struct Price {
-    /// In cents.
+    /// Price in cents.
     cents: u32,
     /// Reduced price.
     reduced: Option<u32>,
 }
 
-/// Tell a price.
+/// Return a price.
 #[tool(
     title = "Price",
     read_only,
@@ -161,7 +160,7 @@ struct Price {
     open_world = false
 )]
 async fn price(
-    /// Of what.
+    /// Name of the object.
     meal: String,
     /// Number of people; `null` for all.
     seats: Patch<u8>,

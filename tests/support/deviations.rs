@@ -141,10 +141,10 @@ fn with(spelling: Spelling, tree: &JsonValue) -> Option<String> {
     Some(spell(tree, spelling))
 }
 
-/// Returns the first position of `what` before a key.
-fn between_members(text: &str, what: &str) -> Option<usize> {
-    let mut places = text.match_indices(what).map(|(at, _)| at);
-    places.find(|at| text[*at + what.len()..].starts_with('"'))
+/// Returns the first position of the separator before a key.
+fn between_members(text: &str, separator: &str) -> Option<usize> {
+    let mut places = text.match_indices(separator).map(|(at, _)| at);
+    places.find(|at| text[*at + separator.len()..].starts_with('"'))
 }
 
 /// Deviations with one plausible reading.

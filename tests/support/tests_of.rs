@@ -16,7 +16,7 @@ pub fn names_in(source: &str) -> impl Iterator<Item = String> {
 /// Checks that each row has a test, that each test has a row, and that the number of rows is as expected: without the number, a row that
 /// was removed with its test would not be noticed.
 pub fn assert_one_for_one(
-    what: &str,
+    label: &str,
     rows: impl Iterator<Item = String>,
     tests: impl Iterator<Item = String>,
     count: usize,
@@ -26,9 +26,9 @@ pub fn assert_one_for_one(
     let without_row: Vec<_> = tests.difference(&rows).collect();
     assert!(
         without_test.is_empty() && without_row.is_empty(),
-        "{what}: rows without a test {without_test:#?}, tests without a row {without_row:#?}",
+        "{label}: rows without a test {without_test:#?}, tests without a row {without_row:#?}",
     );
-    assert_eq!(rows.len(), count, "{what}: rows, and how many there should be");
+    assert_eq!(rows.len(), count, "{label}: rows, and how many there should be");
 }
 
 fn once_each(names: impl Iterator<Item = String>) -> BTreeSet<String> {

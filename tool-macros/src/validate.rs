@@ -243,8 +243,8 @@ fn hints(options: &ToolOptions, errors: &Errors) {
 
 fn qualifiers(tool: &RawTool, errors: &Errors) {
     let sig = &tool.function.sig;
-    let refuse = |span: Span, what: &dyn Display| {
-        errors.at(span, format_args!("a tool cannot be {what}"));
+    let refuse = |span: Span, kind: &dyn Display| {
+        errors.at(span, format_args!("a tool cannot be {kind}"));
     };
     if let Some(constness) = &sig.constness {
         refuse(constness.span, &"`const`; write `async fn`");

@@ -273,7 +273,7 @@ impl Repairer {
     }
 
     /// Takes the next piece and returns the text that can be passed on: no repair will change it.
-    #[must_use = "what may be passed on is lost otherwise"]
+    #[must_use = "the returned text is lost otherwise"]
     #[inline]
     pub fn push(&mut self, piece: &str) -> &str {
         // Most pieces of a long text that is not JSON take this branch.
@@ -303,7 +303,7 @@ impl Repairer {
                     self.state = RepairState::GivenUp(reason);
                     received
                 } else {
-                    // Only after `forget` has dropped everything that it can.
+                    // After `forget` has dropped all unnecessary bytes.
                     if deviation.at <= self.limits.sent || deviation.at == self.dropped {
                         self.room = self.limits.held - (received - deviation.at);
                     }

@@ -33,7 +33,7 @@ use memchr::memchr2;
 #[derive(Debug)]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "what is known of the present line and frame, each by itself"
+    reason = "independent facts of the current line and frame"
 )]
 pub struct SseDecoder {
     limit: usize,

@@ -25,21 +25,21 @@ use self::clock::Clock;
 enum Shape {
     /// Round.
     Circle {
-        /// From the centre.
+        /// Distance from the centre.
         radius: f64,
     },
     /// Four sides.
     Square {
-        /// One of them.
+        /// Only variant.
         side: u8,
     },
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Tree {
-    /// What it holds.
+    /// Contents of the node.
     value: i64,
-    /// What grows on it.
+    /// Fruit of the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Tree>,
 }
@@ -47,7 +47,7 @@ struct Tree {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Closed {
-    /// Only this.
+    /// Single parameter.
     a: bool,
 }
 
@@ -62,15 +62,15 @@ async fn echo(
     shape: Option<Shape>,
     /// A tree.
     tree: Option<Tree>,
-    /// By number.
+    /// Selection by number.
     by_number: Option<BTreeMap<i32, bool>>,
-    /// Nothing else.
+    /// Object without fields.
     closed: Option<Closed>,
-    /// Where.
+    /// Position.
     address: Option<std::net::Ipv4Addr>,
-    /// Anything.
+    /// Any value.
     anything: Option<Value>,
-    /// With a default.
+    /// Number with a default.
     #[arg(default = 7)]
     defaulted: i8,
 ) -> Value {

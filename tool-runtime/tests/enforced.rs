@@ -17,7 +17,7 @@ struct Guarded {
     is_admin: bool,
 }
 
-/// Show what came.
+/// Show the received value.
 #[tool]
 async fn guarded(
     /// The value.
@@ -48,7 +48,7 @@ async fn rejects_numbers_beyond_the_range_of_the_type() {
 #[serde(transparent)]
 struct Lax(#[schemars(with = "i32")] i64);
 
-/// Show what came.
+/// Show the received value.
 #[tool]
 async fn lax(
     /// The value.

@@ -19,7 +19,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 /// Answers with raw JSON.
 #[tool]
 async fn raw(
-    /// Anything.
+    /// Any value.
     any: Raw,
 ) -> String {
     any.0.get().to_owned()
@@ -81,7 +81,7 @@ async fn digits(
     long: Option<f64>,
     /// A short float.
     short: Option<f32>,
-    /// Anything.
+    /// Any value.
     any: Option<Value>,
 ) -> String {
     format!("{long:?} {short:?} {any:?}")
@@ -136,7 +136,7 @@ fn numbers_are_exact_at_every_position() {
 /// Waits.
 #[tool]
 async fn pause(
-    /// How long.
+    /// Duration.
     time: std::time::Duration,
 ) -> String {
     format!("{time:?}")
@@ -183,7 +183,7 @@ impl JsonSchema for ReadFrom {
 /// Answer with the deserializer of the first item.
 #[tool]
 async fn read_from(
-    /// Anything.
+    /// Any value.
     them: Vec<ReadFrom>,
 ) -> &'static str {
     them.first().map_or("nothing", |one| one.0)

@@ -2,15 +2,15 @@
 //!
 //! The comparison compiles all libraries again and each case after them, so it runs with `UI_TESTS=1` only, and with `TRYBUILD` set. The
 //! texts are the output of one compiler, [`COMPILER`]; with another compiler, the comparison is skipped with a message. With
-//! `UI_TESTS=required` it fails instead: where that compiler is there on purpose. Then the cases are built, too: `cargo build` evaluates
-//! constants that `cargo check` does not, which must not add an error.
+//! `UI_TESTS=required`, another compiler is a failure, for machines that must have [`COMPILER`]. Then the cases are also built, since
+//! `cargo build` evaluates constants that `cargo check` does not, which must not add an error.
 //!
-//! A future that is not `Send` is reported in rustc's own words (`return/not_send.rs`, `return/guard_over_an_await.rs`): they name the
+//! The error about a future that is not `Send` is rustc's text (`return/not_send.rs`, `return/guard_over_an_await.rs`), which names the
 //! value and the `await`. A custom text, `on_unimplemented` at a trait that represents `Send`, would replace them. The advice is a comment
 //! after the bound: rustc shows that line.
 //!
 //! Exceptions: `#[tool]` on a function without `self` in an `impl` block without `#[tools]` gets four messages, since the macro has no
-//! information about the block; a duplicate tool gets three. E0119 (`impl_block/two_blocks.rs`) takes no words of ours, but it shows the
+//! information about the block; a duplicate tool gets three. E0119 (`impl_block/two_blocks.rs`) cannot have a custom text, but shows the
 //! name of the trait.
 //!
 //! `TRYBUILD=overwrite cargo test -p tool-runtime --test ui` writes the expectations again.
@@ -25,7 +25,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The compiler whose words the expectations hold.
+/// Compiler whose messages are in the expectations.
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
@@ -50,7 +50,7 @@ fn rejected_code_has_the_expected_messages() {
         return;
     }
     {
-        // Dropping it runs the cases.
+        // Test cases, which run on drop.
         trybuild::TestCases::new().compile_fail("tests/ui/*/*.rs");
     }
     if is_required() && std::env::var_os("TRYBUILD").is_none() {
@@ -86,7 +86,7 @@ fn build_has_the_same_number_of_messages() {
         let text = |pointer: &str| line.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let message = text("/message/message");
         if text("/message/level") == "error" && !message.starts_with("aborting due to") {
-            // Of equal errors, cargo shows one.
+            // cargo shows only one of several equal errors.
             let errors = found.entry(text("/target/src_path").to_owned());
             errors.or_default().insert(text("/message/rendered").to_owned());
         }
@@ -106,7 +106,7 @@ fn build_has_the_same_number_of_messages() {
     assert!(cases >= 300 && found.is_empty(), "{cases} cases; {found:#?}");
 }
 
-/// Cases named `several_..` hold several.
+/// Cases named `several_..` have several mistakes.
 #[test]
 fn one_mistake_gives_one_message() {
     let mut cases = 0;
@@ -128,7 +128,7 @@ fn every_case_has_its_expectation() {
     }
 }
 
-/// An error under a whole attribute or a whole function points at nothing.
+/// An error under a complete attribute or function does not locate the mistake.
 #[test]
 fn carets_point_at_single_tokens() {
     for path in expectations() {
@@ -144,7 +144,7 @@ fn carets_point_at_single_tokens() {
     }
 }
 
-/// Our own words are in the style of rustc's.
+/// The macro's messages are in the style of rustc's messages.
 #[test]
 fn messages_follow_the_style_of_rustc() {
     let mut ours = 0;

@@ -63,7 +63,7 @@ pub async fn strict_object(
     /// Types must match in here.
     #[arg(strict)]
     x: Point,
-    /// And not here.
+    /// Second strict parameter.
     y: i64,
 ) -> String {
     echoed(&[("x", json(&x)), ("y", json(&y))])
@@ -75,7 +75,7 @@ pub struct Filter {
     max_size: i64,
     /// List of labels.
     tags: Option<Vec<String>>,
-    /// More of it.
+    /// Second part.
     nested: Option<Nested>,
 }
 

@@ -125,7 +125,7 @@ fn reports_rejected_boolean_keys_completely() {
     }
 }
 
-/// Returns differences between the ways of reading, from text and from a value, under each policy.
+/// Returns differences between the readings, from text and from a value, under each policy.
 fn in_all_ways(probe: &Probe, text: String, seen: &mut Seen) -> Vec<String> {
     let mut differences = Vec::new();
     let value: Option<RawArguments<'_>> = serde_json::from_str::<Value>(&text).ok().map(Into::into);

@@ -77,7 +77,7 @@ enum Mode {
 /// Open a file.
 #[tool]
 async fn open(
-    /// How to open the file.
+    /// Mode of the opened file.
     mode: Mode,
 ) -> Mode {
     mode
@@ -90,7 +90,7 @@ fn enum_is_shown_as_its_values() {
     registry.register::<open>().unwrap();
     assert_eq!(
         registry.get_tool("open").unwrap().definition().input_schema["properties"]["mode"],
-        json!({ "type": "string", "enum": ["read", "write", "append"], "description": "How to open the file." }),
+        json!({ "type": "string", "enum": ["read", "write", "append"], "description": "Mode of the opened file." }),
     );
 }
 

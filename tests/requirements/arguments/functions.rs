@@ -54,7 +54,7 @@ async fn cancellation_token_comes_from_the_host() {
         searched("a", true, 100).to_string()
     );
 
-    // The model cannot send such a value.
+    // The model cannot send such a value, which the function checks.
     search(r#"{ "pattern": "a", "cancel": true }"#)
         .await
         .assert_json(searched("a", true, 100))

@@ -18,9 +18,9 @@ async fn update_config(
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct ConfigSettings {
-    /// How long to wait, in seconds.
+    /// Waiting time in seconds.
     timeout: i64,
-    /// How often to try again.
+    /// Number of retries.
     retries: i64,
 }
 
@@ -68,8 +68,8 @@ async fn nested_object_describes_and_checks_its_fields() {
             "type": "object",
             "description": "The settings to change.",
             "properties": {
-                "timeout": { "type": "integer", "description": "How long to wait, in seconds." },
-                "retries": { "type": "integer", "description": "How often to try again." },
+                "timeout": { "type": "integer", "description": "Waiting time in seconds." },
+                "retries": { "type": "integer", "description": "Number of retries." },
             },
             "required": ["timeout", "retries"],
         }),

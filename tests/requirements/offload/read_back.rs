@@ -379,7 +379,7 @@ async fn links_are_not_followed() {
     symlink(directory.join("elsewhere/secret.md"), directory.join("s/link.md")).unwrap();
     symlink(directory.join("elsewhere"), directory.join("linked")).unwrap();
     fs::create_dir(directory.join("s/folder.md")).unwrap();
-    // To open a pipe without a writer would wait forever.
+    // Opening a pipe without a writer would wait forever.
     let pipe = std::process::Command::new("mkfifo")
         .arg(directory.join("s/pipe.md"))
         .status();

@@ -12,7 +12,7 @@ fn repairs_a_single_pair() {
 
 /// R-REP-3
 #[test]
-fn repairs_a_pair_among_valid_ones() {
+fn repairs_a_pair_between_valid_pairs() {
     assert_repaired(
         r#"{"a": 1, 'key':   'value', "b": 2}"#,
         r#"{"a": 1, "key":   "value", "b": 2}"#,

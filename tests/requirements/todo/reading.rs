@@ -62,7 +62,7 @@ async fn empty_list_is_not_an_error() {
 
 /// R-TODO-24
 #[tokio::test]
-async fn reading_changes_nothing() {
+async fn reading_keeps_the_list() {
     let registry = registry();
     write(&registry, json!([todo("a")])).await;
     let first = read(&registry).await;

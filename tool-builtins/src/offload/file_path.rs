@@ -41,9 +41,9 @@ pub(super) fn name_of(file_name: &str) -> Option<&str> {
 
 /// Error for an id that is not a single plain component of a path. No file was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the {what} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
+#[error("the {kind} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
 pub struct InvalidComponent {
-    what: &'static str,
+    kind: &'static str,
     shown: String,
     reason: String,
 }
@@ -63,7 +63,7 @@ impl InvalidComponent {
 /// Checks an id by the rules of all systems, so that a session can move between them. The exception is `:`, which
 /// every id of some models has (`functions.search:0`): it is a plain character except on Windows, so only Windows
 /// rejects it.
-fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
+fn check(kind: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
     let reason = if id.is_empty() {
         "it is empty".to_owned()
     } else if let Some(c) = id.chars().find(|&c| is_refused(c, cfg!(windows))) {
@@ -79,7 +79,7 @@ fn check(what: &'static str, id: &str, longest: usize) -> Result<(), InvalidComp
         return Ok(());
     };
     Err(InvalidComponent {
-        what,
+        kind,
         shown: id.chars().take(SHOWN).collect(),
         reason,
     })

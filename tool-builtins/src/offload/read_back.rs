@@ -194,7 +194,7 @@ impl Source<'_> {
         let next = next_step(end, is_complete);
         let mut answer = format!("[{count} from offset {offset} to {end}{next}]");
         for found in found {
-            // As JSON, so that a match is a single line.
+            // Matches are JSON, so that a match is a single line.
             let excerpt = serde_json::to_string(&found.excerpt).unwrap_or_default();
             let _ = write!(answer, "\noffset {}: {excerpt}", found.offset);
         }

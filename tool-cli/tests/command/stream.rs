@@ -74,7 +74,7 @@ fn arguments(stream: &str) -> String {
 }
 
 const PIECES: [&str; 3] = ["{\"todos\": [{'content': ", "'写代", "码', 'done': False}]}"];
-const MENDED: &str = "{\"todos\": [{\"content\": \"写代码\", \"done\": false}]}";
+const REPAIRED: &str = "{\"todos\": [{\"content\": \"写代码\", \"done\": false}]}";
 
 #[test]
 fn every_dialect_is_repaired() {
@@ -86,7 +86,7 @@ fn every_dialect_is_repaired() {
         let ran = run(&["repair", "--sse", dialect], &stream);
         assert_eq!(
             (ran.status, arguments(ran.text()).as_str()),
-            (0, MENDED),
+            (0, REPAIRED),
             "{dialect}"
         );
         assert!(
@@ -142,7 +142,7 @@ fn calls_of_other_tools_pass_with_a_note() {
         let ran = run(&["repair", "--sse", "chat", "--target-tools", targets], &stream);
         assert_eq!(
             (ran.status, arguments(ran.text()).as_str()),
-            (0, MENDED),
+            (0, REPAIRED),
             "{targets}"
         );
     }
@@ -292,7 +292,7 @@ fn reads_a_file() {
     let file = directory.file("response.sse", chat("TodoWrite", &PIECES, "tool_calls"));
     assert_eq!(
         arguments(run(&["repair", "--sse", "chat", &file], "").text()),
-        MENDED
+        REPAIRED
     );
 }
 

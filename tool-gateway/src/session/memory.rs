@@ -145,7 +145,7 @@ struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Expiry {
     After(Instant),
-    /// Beyond the range of the clock.
+    /// The expiration is beyond the range of the clock.
     Never,
 }
 

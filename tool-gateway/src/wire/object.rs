@@ -95,7 +95,7 @@ impl<'a> Object<'a> {
         few.into_iter().flatten().chain(many.into_iter().flatten())
     }
 
-    /// Returns the fields of a short text with few fields, which are in memory at less cost than a second look at the text.
+    /// Returns the fields of a short text with few fields. Keeping them in memory costs less than parsing the text again.
     fn few_fields(self) -> Option<Vec<Field<'a>>> {
         const FEW: usize = 16;
         let fields: Vec<_> = self.fields().take(FEW + 1).collect();

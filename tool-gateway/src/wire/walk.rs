@@ -69,7 +69,7 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Reads the name that begins at an offset of an object's text. The value is left out, since a look at it takes as long as its text.
+    /// Reads the name that begins at an offset of an object's text. The value is left out, since parsing it takes as long as its text.
     pub(super) fn name_at(object: &'a str, offset: usize) -> Option<Self> {
         let mut rest = object.get(offset..)?;
         Some(Self {

@@ -214,12 +214,12 @@ fn complete(messages: &[Value], place: &str) {
 }
 
 #[track_caller]
-fn ignored(what: &str) {
+fn ignored(label: &str) {
     assert!(
         std::env::var_os("REPAIR_TESTS").is_none_or(|wanted| wanted != "required"),
-        "missing: {what}"
+        "missing: {label}"
     );
-    eprintln!("IGNORED: this test needs {what}");
+    eprintln!("IGNORED: this test needs {label}");
 }
 
 fn script(name: &str) -> PathBuf {

@@ -86,7 +86,7 @@ async fn allowed_origins_need_a_clients_key() {
 }
 
 #[tokio::test]
-async fn clients_have_their_tools_alone() {
+async fn clients_have_separate_tools() {
     for offer in [Offer::Declared, Offer::Always] {
         let script = json!({ "order": "requests", "turns": [
             says(&[call("write", "a")]),
@@ -133,7 +133,7 @@ async fn clients_have_their_tools_alone() {
 }
 
 #[tokio::test]
-async fn removed_betas_and_billing_headers_do_not_go_up() {
+async fn removes_betas_and_billing_headers() {
     let billing = json!({ "type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=0a1b2;" });
     for has_tools in [false, true] {
         for is_removed in [false, true] {

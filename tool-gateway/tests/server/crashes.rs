@@ -111,7 +111,7 @@ fn ask(processes: &mut Processes, chat: &Chat, headers: &[(&str, &str)]) -> Repl
     answer
 }
 
-/// Sends a request that is interrupted after a while; `None` if there was no answer by then.
+/// Sends a request that is interrupted after a while; `None` without an earlier answer.
 fn ask_and_crash(processes: &mut Processes, chat: &Chat, after: Duration) -> Option<Reply> {
     let (runtime, lab) = processes.start();
     let (app, body) = (lab.app.clone(), chat.body.clone());

@@ -352,10 +352,10 @@ async fn sessions_have_their_own_files_and_branches_share_them() {
     );
 }
 
-async fn until(what: &str, is_so: impl Fn() -> bool) {
+async fn until(label: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{label}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -391,9 +391,9 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Waits for a complete sweep, by the removed files.
 async fn swept(folder: &Folder) {
     let unknown = format!("ses_{}", "u".repeat(22));
-    for what in ["the sweep that runs, or the next", "the one after it"] {
+    for label in ["the sweep that runs, or the next", "the one after it"] {
         leave(folder, &unknown, &["up_a.md"], DAY * 10);
-        until(what, || !folder.0.join(&unknown).exists()).await;
+        until(label, || !folder.0.join(&unknown).exists()).await;
     }
 }
 

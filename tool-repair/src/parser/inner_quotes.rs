@@ -141,7 +141,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether a quote between these characters looks like an opening one: `say "hi`, `f("x`, `="x`.
+/// Returns whether a quote between these characters can be an opening quote: `say "hi`, `f("x`, `="x`.
 fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|before| "([=<>/".contains(before) || before.is_whitespace() || !before.is_ascii())
         && after.is_some_and(|after| {
@@ -149,7 +149,7 @@ fn opens_quotation(before: Option<char>, after: Option<char>) -> bool {
         })
 }
 
-/// Returns whether a quote looks like a closing one, with more than punctuation since the opening one. Between two
+/// Returns whether a quote can be a closing quote, with more than punctuation since the opening quote. Between two
 /// Chinese words, one character may join two quoted values: `"苹果"和"香蕉"`.
 fn closes_quotation(between: Option<&str>, after: Option<char>) -> bool {
     let between = between.unwrap_or_default();

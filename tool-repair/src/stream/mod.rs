@@ -72,12 +72,12 @@
 //!   arguments, are another call (after `{}`, they may be the same call). A later piece could not identify such a call,
 //!   nor a call without `index` and id. If the call is complete JSON in its first piece, the complete call is sent with
 //!   that piece.
-//! - A call without a unique `index` (none, or one that an earlier call had), or that begins when others of its
-//!   choice have ended, is repaired only if the calls before it were complete. Otherwise it passes unchanged, and so
-//!   do later pieces for them: some streams have another id, or an end, with every piece. Arguments whose pieces
-//!   together are JSON are never changed. A piece that passes in this way is recorded as refused, even if it is JSON,
-//!   and is no error with `fallback_on_error` off, since its call is unknown. While that is undecided, after a call
-//!   that stopped being JSON, such a call is held whole.
+//! - A call without a unique `index` (none, or one that an earlier call had), or that begins when others of its choice
+//!   have ended, is repaired only if the calls before it were complete. Otherwise it passes unchanged, and so do later
+//!   pieces for them: some streams have another id, or an end, with every piece. Arguments whose pieces together are
+//!   JSON are never changed. A piece that passes in this way is recorded as refused, even if it is JSON, and is no
+//!   error with `fallback_on_error` off, since its call is unknown. Until the first call has ended, such a call is held
+//!   completely.
 //! - An empty `error`, and a `finish_reason` or an id of `""` or `"null"`, are ignored.
 //! - The name that is known at the first arguments decides whether a call is repaired. Pieces of a name before that
 //!   are joined. If the name arrives later, the call passes unchanged, and is recorded as refused; with `"*"` for all

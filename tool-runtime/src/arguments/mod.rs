@@ -140,7 +140,7 @@ fn read_tree(
         }
     }
     reader.advise(&mut found);
-    // Set last: if a type panics, no findings may look like warnings.
+    // The findings are set last: if a type panics, no findings may be warnings.
     *issues = found;
     !issues.iter().any(Issue::is_error)
 }

@@ -39,7 +39,7 @@ pub enum Policy {
     /// Values are coerced whenever their meaning is clear, with a warning for each change.
     #[default]
     Lenient,
-    /// As `Lenient`, but a change that would lose information is an error.
+    /// Rules of `Lenient`, except that a change with a loss of information is an error.
     Lossless,
     /// Types must match.
     Strict,

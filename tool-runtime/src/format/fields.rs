@@ -13,7 +13,7 @@ pub enum FormatError {
     /// A call or a tool lacks a required field.
     Missing {
         /// Kind of object.
-        what: &'static str,
+        subject: &'static str,
         /// Name of the field.
         field: &'static str,
         /// Expected type.
@@ -31,7 +31,11 @@ pub enum FormatError {
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing { what, field, wanted } => write!(f, "{what} needs `{field}`, {wanted}"),
+            Self::Missing {
+                subject,
+                field,
+                wanted,
+            } => write!(f, "{subject} needs `{field}`, {wanted}"),
             Self::Block { api, kind } => {
                 write!(f, "{api} takes no `{kind}` block in a tool's result; send text")
             }
@@ -44,14 +48,14 @@ impl std::error::Error for FormatError {}
 /// Returns a required string field.
 pub(super) fn text<'a>(
     object: &'a Value,
-    what: &'static str,
+    subject: &'static str,
     field: &'static str,
 ) -> Result<&'a str, FormatError> {
     object
         .get(field)
         .and_then(Value::as_str)
         .ok_or(FormatError::Missing {
-            what,
+            subject,
             field,
             wanted: "a string",
         })

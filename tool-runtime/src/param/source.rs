@@ -259,6 +259,6 @@ impl<T: Never> ExtensionType<Infallible> for T {
 
 /// A trait without implementations.
 pub trait Never {
-    /// Never called, since no type implements this trait.
+    /// The method is never called, since no type implements this trait.
     fn never() -> Infallible;
 }

@@ -381,11 +381,11 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
         .get("examples")
         .and_then(|examples| examples.get(0));
     // `null` is the JSON of a missing `Option`.
-    for (what, value) in [("default", default), ("example", example)] {
+    for (keyword, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
             && let Some(error) = argument_errors(param.name, value, compiled).first()
         {
-            return Err(format!("its {what} is wrong: {error}"));
+            return Err(format!("its {keyword} is wrong: {error}"));
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ macro_rules! tool_of {
             #[doc = $why]
             #[arg(default = $default, range = $range)]
             $param: $type,
-            /// Of either.
+            /// Number of one of two types.
             #[arg(name = "other", values = [$default, 7])]
             _other: Option<$type>,
             $host: State<$state>,
@@ -56,9 +56,9 @@ macro_rules! counting {
         #[doc = $about]
         #[tool]
         async fn $name(
-            /// How far.
+            /// Distance.
             this: u8,
-            /// In what steps.
+            /// Steps of the range.
             #[arg(default = 1)]
             params: u8,
         ) -> u8 {
@@ -69,7 +69,7 @@ macro_rules! counting {
 }
 
 counting! {
-    up: "Count up." => { 10 },
+    up: "Increment the counter." => { 10 },
     down: "Count down." => { 0 }
 }
 

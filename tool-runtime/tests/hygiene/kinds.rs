@@ -13,17 +13,17 @@ pub(super) async fn above() -> u8 {
     1
 }
 
-/// Not here.
+/// Item of another module.
 #[tool]
 #[cfg(any())]
 pub(crate) async fn elsewhere() -> Missing {}
 
-/// Here, and not there.
+/// Number of the first place.
 #[cfg(not(any()))]
 #[tool]
 pub(crate) async fn somewhere() {}
 
-/// There, and not here.
+/// Number of the second place.
 #[cfg(any())]
 #[tool]
 pub(crate) async fn somewhere(missing: Missing) {}
@@ -40,7 +40,7 @@ pub(crate) async fn outdated(
     number
 }
 
-/// Its attributes the other way around.
+/// Function with its attributes in another order.
 #[expect(
     clippy::too_many_arguments,
     clippy::many_single_char_names,
@@ -82,7 +82,7 @@ impl Outdated {
     #[tool]
     async fn method(&self) {}
 
-    /// Not here.
+    /// Item of another module.
     #[cfg(any())]
     #[tool]
     async fn nowhere(&self) -> Missing {}

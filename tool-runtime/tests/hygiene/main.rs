@@ -132,7 +132,7 @@ mod elsewhere {
     /// Go one way.
     #[renamed::tool(crate = agent::runtime)]
     pub(crate) async fn one(
-        /// How far.
+        /// Distance.
         #[arg(default = 2)]
         far: u8,
     ) -> u8 {
@@ -152,7 +152,7 @@ mod elsewhere {
 
 #[test]
 fn every_definition_registers() -> Result<(), tool_runtime::RegistryError> {
-    /// Within a function.
+    /// Tool inside a function.
     #[tool_runtime::tool]
     async fn within(
         /// A unit.
@@ -168,7 +168,7 @@ fn every_definition_registers() -> Result<(), tool_runtime::RegistryError> {
     #[serde(crate = "tool_runtime::serde")]
     #[schemars(crate = "tool_runtime::schemars")]
     struct Unit {
-        /// Of what.
+        /// Name of the object.
         of: String,
     }
 

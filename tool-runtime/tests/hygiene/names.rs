@@ -53,7 +53,7 @@ macro_rules! named {
         /// Be called that.
         #[::tool_runtime::tool]
         pub(crate) async fn $name(
-            /// And take that.
+            /// Second parameter.
             $name: u8,
         ) -> u8 {
             $name
@@ -106,7 +106,7 @@ impl r#Struct {
 /// The alias itself.
 #[tool]
 pub(crate) async fn __rt(
-    /// And within.
+    /// Nested name.
     #[arg(name = "rt")]
     __rt: u8,
 ) -> u8 {

@@ -24,15 +24,15 @@ mod deep {
     pub(crate) mod down {
         use tool_runtime::tool;
 
-        /// As far as two floors up.
+        /// Function visible two modules above.
         #[tool]
         pub(in crate::places) async fn restricted() {}
 
-        /// As far as the file above.
+        /// Function visible in the parent module.
         #[tool]
         pub(super) async fn above() {}
 
-        /// In the whole crate.
+        /// Function visible in the crate.
         #[tool]
         pub(crate) async fn public() {}
     }
@@ -42,9 +42,9 @@ mod deep {
     }
 }
 
-/// Whatever the type, the tool inside is one and the same.
+/// Generic function with one tool for all types.
 fn within_a_generic<T: Default + ToString>() -> (String, impl IntoTools) {
-    /// Within a generic function.
+    /// Tool inside a generic function.
     #[tool]
     async fn in_a_generic(
         /// A number.
@@ -60,12 +60,12 @@ struct Place<T>(T);
 
 impl<T: Copy + Into<u64>> Place<T> {
     fn tools(&self) -> (u64, impl IntoTools + use<T>) {
-        /// Within a method of a generic type.
+        /// Tool inside a method of a generic type.
         #[tool]
         async fn in_a_method() {}
 
         let inner = || {
-            /// Within a closure.
+            /// Tool inside a closure.
             #[tool]
             async fn in_a_closure() {}
 
@@ -75,16 +75,16 @@ impl<T: Copy + Into<u64>> Place<T> {
     }
 }
 
-/// A concrete one of a generic type may have a family.
+/// A concrete type of a generic type may have a family.
 struct Numbers<T>(Vec<T>);
 
 #[tools]
 impl Numbers<u8> {
-    /// Add them all.
+    /// Add all numbers.
     #[tool]
     async fn sum(
         &self,
-        /// And this.
+        /// Second number.
         #[arg(default = Self::NOTHING)]
         more: u8,
     ) -> u8 {

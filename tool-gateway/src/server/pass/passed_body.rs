@@ -54,7 +54,7 @@ impl PassedBody {
     }
 }
 
-/// After a disconnect of the client, counts the usage until then.
+/// After a disconnect of the client, counts the usage up to the disconnect.
 impl Drop for PassedBody {
     fn drop(&mut self) {
         if let Some((message, mut turn)) = self.passing.take() {

@@ -140,7 +140,7 @@ fn assert_equal_to_values(blocks: &[String]) {
 }
 
 #[test]
-fn canonical_form_is_equal_to_one_of_parsed_values() {
+fn canonical_form_equals_the_form_of_parsed_values() {
     let deep = format!("{}1{}", "[".repeat(127), "]".repeat(127));
     let too_deep = format!("{{\"a\":{}1{}}}", "[".repeat(128), "]".repeat(128));
     let texts = [
@@ -184,7 +184,7 @@ fn canonical_form_is_equal_to_one_of_parsed_values() {
 
 /// Long forms are hashed in pieces, and written twice.
 #[test]
-fn digest_of_a_long_form_is_equal_to_one_of_its_bytes() {
+fn digest_of_a_long_form_equals_the_digest_of_its_bytes() {
     let key = crate::session::chain::ChainKey::new([7; 32]);
     for items in [0, 1, 10, 20_000, 40_000] {
         let list = format!("[{}]", vec!["1e3"; items].join(" , "));

@@ -61,7 +61,7 @@ fn mutated(line: &str, mutation: usize) -> Option<String> {
 
 /// The mistakes of a file are the mistakes of its lines, each made separately.
 #[test]
-fn all_mistakes_are_reported_as_each_alone() {
+fn all_mistakes_are_reported_like_single_mistakes() {
     let text = with_examples();
     let lines: Vec<&str> = text.lines().collect();
     for mutation in 0..4 {

@@ -314,7 +314,7 @@ impl BodyEvents {
     }
 }
 
-/// Maximum number of pieces of a body after its message, and maximum time for these pieces. Beyond either, the connection is closed.
+/// Maximum number of pieces of a body after its message, and maximum time for these pieces. Above either limit, the connection is closed.
 const MAX_REST: usize = 16;
 const REST_TIME: Duration = Duration::from_secs(1);
 

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn key_for_the_models_is_sent_as_the_client_asks() {
+    fn key_for_models_is_sent_in_the_form_of_the_client() {
         for (path, has_version, expected) in [
             ("/v1/models", false, header::AUTHORIZATION),
             ("/v1/models/m", false, header::AUTHORIZATION),

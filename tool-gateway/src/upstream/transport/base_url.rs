@@ -60,7 +60,7 @@ impl BaseUrl {
         let prefix = prefix.trim_end_matches('/').to_owned();
         if prefix.ends_with("/v1") || prefix.ends_with("/v1/messages") {
             return Err(invalid(
-                "the paths of the API, such as /v1/messages, are appended to it; remove /v1 and what follows",
+                "the paths of the API, such as /v1/messages, are appended to it; remove /v1 and the rest of the path",
             ));
         }
         Ok(Self {
@@ -206,12 +206,12 @@ mod tests {
             (
                 "https://host/v1/",
                 "invalid base URL https://host/v1/: the paths of the API, such as /v1/messages, are appended to it; \
-                 remove /v1 and what follows",
+                 remove /v1 and the rest of the path",
             ),
             (
                 "https://host/a/v1/messages",
                 "invalid base URL https://host/a/v1/messages: the paths of the API, such as /v1/messages, are appended to it; \
-                 remove /v1 and what follows",
+                 remove /v1 and the rest of the path",
             ),
             (
                 "https://host/?key=secret",

@@ -130,12 +130,12 @@ impl HttpServer {
     }
 
     fn no_response(&self, error: &SendError) -> UpstreamError {
-        let what = match error {
+        let failure = match error {
             SendError::Connecting(_) => "cannot be reached",
             SendError::NoResponse(_) => "did not answer",
         };
         let cause = first_cause(error.as_error());
-        UpstreamError::new(format!("the upstream {} {what}: {cause}", self.base))
+        UpstreamError::new(format!("the upstream {} {failure}: {cause}", self.base))
     }
 }
 

@@ -16,7 +16,7 @@ const REPORTING_WORK: usize = 8;
 impl<'a> Coercer<'_, 'a, '_> {
     /// Coerces a value to a conjunction. Several parts may read equal inner values, which can be conjunctions again: a
     /// trial reads each value once.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn conjunction(
         &mut self,
         node: &Node<'a>,
@@ -93,7 +93,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// Replaces the unknown keys of the original value by the unknown keys of the coerced value: another part may have
     /// renamed or removed a key that is unknown to one part. The remaining unknown keys are removed from the value for
     /// a type.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn finalize_unknown_keys(
         &mut self,
         reading: CompositeReading<'_, 'a>,

@@ -28,7 +28,7 @@ pub(in crate::arguments) enum KeyReading {
 
 impl<'a> Coercer<'_, 'a, '_> {
     /// Reads the keys of a map in order; a coerced key takes the place of the property that it names.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn map_keys(
         &mut self,
         members: &Members<'a>,
@@ -74,7 +74,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     }
 
     /// Reports the reading of a key, and returns its name if its value is to be read.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn report_key<'k>(
         &mut self,
         sent: &'k str,

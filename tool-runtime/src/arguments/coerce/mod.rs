@@ -211,7 +211,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
 
     /// Returns whether an unchanged value satisfies keywords that coercion does not enforce: rule 2 requires all
     /// keywords.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn assertions_hold(&mut self, node: &Node<'a>, assertions: &[SubschemaId], at: &Path<'_>) -> bool {
         let Some(validation) = self.compiled.validation() else {
             return true;
@@ -252,7 +252,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Rejects a value that nests too deeply. In a trial, only that alternative does not match.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn report_too_deep(&mut self, at: &Path<'_>, why: fn() -> Issue) {
         if self.report.is_trial {
             self.budget.reached = Depth::TOO_DEEP;
@@ -412,7 +412,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Decodes the expected list or object in a string, unless it is more likely a string (rule 4b).
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn readable(
         &mut self,
         node: &Node<'a>,
@@ -446,7 +446,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Decodes a text that is a whole list or object, in JSON or Python syntax.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn decode(
         &mut self,
         node: &Node<'a>,

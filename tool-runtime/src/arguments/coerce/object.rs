@@ -118,7 +118,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Reports missing required keys that no property declares.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn require_undeclared(
         &mut self,
         members: &Members<'a>,
@@ -135,7 +135,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    #[inline(never)] // keeps the stack of the walk small
+    #[inline(never)] // keeps the stack of each level small
     fn limit_object(
         &mut self,
         members: &Members<'a>,
@@ -153,7 +153,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
     }
 
     /// Renames keys that differ from a declared name only in case, `_` and `-` (rule 7).
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn respell(
         &self,
         members: &Members<'a>,
@@ -183,7 +183,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
                 && places
                     .get(position)
                     .is_some_and(|place| self.is_free(*place, members, property, context))
-                // An object that allows other keys may mean this one.
+                // In an object that allows other keys, the key may be one of them.
                 && match object.additional {
                     Additional::Unspecified | Additional::Denied => true,
                     Additional::Any => property.required,

@@ -18,7 +18,7 @@ use crate::wire::issue::{Code, Issue};
 impl<'s, 'a> Coercer<'s, 'a, '_> {
     /// Reads a text with commas as a list, if its pieces are items and the whole text is not: a plain string may
     /// contain commas.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn separated(
         &mut self,
         node: &Node<'a>,

@@ -14,7 +14,7 @@ impl<'a> Coercer<'_, 'a, '_> {
     /// schema has to reject the text, and only Lenient reads it as null. For a `Patch`, `null` and a missing value
     /// differ, and a tool that destroys data may do more without an argument than with it: in both cases the text is
     /// an error.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     pub(in crate::arguments) fn reads_as_null(
         &self,
         text: &str,

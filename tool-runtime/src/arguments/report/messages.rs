@@ -151,8 +151,8 @@ pub(crate) fn null(wanted: impl Display) -> Issue {
 
 /// Rejects arguments or an object without a required property.
 pub(crate) fn missing(at: &Path<'_>, name: &str, wanted: impl Display) -> Issue {
-    let what = if at.depth() == 1 { "parameter" } else { "property" };
-    let message = format!("missing required {what}; expected {wanted}");
+    let noun = if at.depth() == 1 { "parameter" } else { "property" };
+    let message = format!("missing required {noun}; expected {wanted}");
     Issue::error(Code::MissingRequired, "", message).about(name)
 }
 

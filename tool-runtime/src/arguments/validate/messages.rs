@@ -193,7 +193,7 @@ fn only_pattern(schema: &Subschema) -> Option<&str> {
 
 /// Rejects a value that matches no alternative, or several of a `oneOf`.
 pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expected<'_>>) -> Issue {
-    let (what, rest) = match code {
+    let (adjective, rest) = match code {
         Code::AmbiguousValue => ("ambiguous", ", written so that only one alternative matches"),
         _ => ("invalid", ""),
     };
@@ -201,7 +201,7 @@ pub(super) fn no_alternative(code: Code, sent: &Node<'_>, wanted: Option<Expecte
     refused(
         code,
         sent,
-        format!("{what} value {}; expected {wanted}{rest}", shown(sent)),
+        format!("{adjective} value {}; expected {wanted}{rest}", shown(sent)),
     )
 }
 

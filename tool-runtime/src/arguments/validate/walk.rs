@@ -124,7 +124,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
 
     /// Checks the keywords of a single value that coercion would have enforced; returns whether to check further
     /// keywords.
-    #[inline(never)] // not on the stack of the whole walk
+    #[inline(never)] // keeps its variables off the stack of each level
     fn own_limits(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>) -> bool {
         let schema = self.validation.subschema(id);
         if schema.is_never() {

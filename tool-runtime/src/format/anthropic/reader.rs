@@ -251,7 +251,7 @@ impl StreamedMessage {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             let delta = event.get("delta");
             if delta.is_some_and(|delta| delta.get("partial_json").is_some()) {
-                return Ok(()); // the reader of calls finds its call, whatever the index
+                return Ok(()); // the call reader finds its call for any index
             }
             let reason = format!("`content_block_delta` of block {index}, which did not begin");
             return Err(StreamError::invalid(reason));

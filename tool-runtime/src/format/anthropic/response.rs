@@ -101,7 +101,7 @@ impl Response {
     ) -> Result<Self, FormatError> {
         let Some(Value::String(stop_reason)) = fields.shift_remove("stop_reason") else {
             return Err(FormatError::Missing {
-                what: "a response",
+                subject: "a response",
                 field: "stop_reason",
                 wanted: "a string",
             });
@@ -151,7 +151,7 @@ fn take_call(
     let id = ids.unique(block.str("id").map(str::to_owned));
     block.0.insert("id".to_owned(), id.as_str().into());
     let name = block.str("name").ok_or(FormatError::Missing {
-        what: "a `tool_use` block",
+        subject: "a `tool_use` block",
         field: "name",
         wanted: "a string",
     })?;

@@ -130,7 +130,7 @@ pub fn definition(tool: &Value) -> Result<ToolDefinition, FormatError> {
     let schema = tool.get("inputSchema");
     let schema = schema.filter(|schema| schema.is_object() || is_empty_list(schema));
     let schema = schema.ok_or(FormatError::Missing {
-        what: "an MCP tool",
+        subject: "an MCP tool",
         field: "inputSchema",
         wanted: "a JSON Schema",
     })?;

@@ -67,7 +67,7 @@ pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
         None if result.is_object() => &[],
         _ => {
             return Err(FormatError::Missing {
-                what: "the result of `tools/call`",
+                subject: "the result of `tools/call`",
                 field: "content",
                 wanted: "a list",
             });
@@ -115,8 +115,8 @@ fn read_content(content: &Value, blocks: &mut Vec<Block>) -> Result<(), FormatEr
 
 /// Appends the blocks of an embedded resource.
 fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), FormatError> {
-    let what = "an embedded resource";
-    let uri = text(resource, what, "uri")?;
+    let subject = "an embedded resource";
+    let uri = text(resource, subject, "uri")?;
     let media_type = resource.get("mimeType").and_then(Value::as_str);
     if let Some(content) = resource.get("text").and_then(Value::as_str) {
         let details = details(media_type, None);
@@ -125,7 +125,7 @@ fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), Format
     }
     let blob = resource.get("blob").and_then(Value::as_str);
     let blob = blob.ok_or(FormatError::Missing {
-        what,
+        subject,
         field: "text",
         wanted: "a string, or a `blob`",
     })?;
@@ -137,10 +137,10 @@ fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), Format
 
 /// Returns the text for a link to a resource.
 fn link(link: &Value) -> Result<String, FormatError> {
-    let what = "a `resource_link` content";
+    let subject = "a `resource_link` content";
     let field = |name| link.get(name).and_then(Value::as_str);
-    let name = field("title").map_or_else(|| text(link, what, "name"), Ok)?;
-    let uri = text(link, what, "uri")?;
+    let name = field("title").map_or_else(|| text(link, subject, "name"), Ok)?;
+    let uri = text(link, subject, "uri")?;
     let details = details(field("mimeType"), link.get("size").and_then(Value::as_u64));
     let description = field("description").map(|text| format!(": {text}"));
     Ok(format!(

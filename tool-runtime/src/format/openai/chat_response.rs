@@ -73,7 +73,7 @@ impl TryFrom<Value> for Response {
     /// Returns an error if there is no choice with a message, or a call has no name.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = |field, wanted| FormatError::Missing {
-            what: "a response",
+            subject: "a response",
             field,
             wanted,
         };
@@ -193,7 +193,7 @@ impl Parts {
         for part in self.calls.into_iter().filter(|call| !call.is_cut) {
             if part.name.is_empty() {
                 return Err(FormatError::Missing {
-                    what: "a tool call",
+                    subject: "a tool call",
                     field: "name",
                     wanted: "a string",
                 });

@@ -118,7 +118,7 @@ pub mod chat {
     /// Returns an error if the member is not a function call with an `id` and a `name`.
     pub fn call(call: &Value) -> Result<ToolCall, FormatError> {
         let function = call.get("function").ok_or(FormatError::Missing {
-            what: "a tool call",
+            subject: "a tool call",
             field: "function",
             wanted: "an object; other kinds of calls are the API's own",
         })?;

@@ -93,7 +93,7 @@ impl TryFrom<Value> for Response {
     /// Returns an error if there is no `output`, or a call has no `name`.
     fn try_from(body: Value) -> Result<Self, FormatError> {
         let missing = || FormatError::Missing {
-            what: "a response",
+            subject: "a response",
             field: "output",
             wanted: "a list",
         };
@@ -154,7 +154,7 @@ impl Response {
                 let name = name.filter(|name| !name.is_empty()).unwrap_or(sent.name);
                 if name.is_empty() {
                     return Err(FormatError::Missing {
-                        what: "a `function_call` item",
+                        subject: "a `function_call` item",
                         field: "name",
                         wanted: "a string",
                     });

@@ -323,7 +323,7 @@ impl<'a> Conversion<'a> {
         if let Some(name) = required.iter().find(undeclared) {
             return Err(ConversionError::new(
                 path,
-                format!("it requires {name} and does not say what that is"),
+                format!("it requires {name} without a schema"),
             ));
         }
         let mut properties = Map::new();

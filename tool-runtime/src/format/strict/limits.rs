@@ -24,7 +24,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
         (size.values, VALUES, "enum values"),
     ];
     match limits.into_iter().find(|(count, limit, _)| count > limit) {
-        Some((count, limit, what)) => Err(format!("there are {count} {what}; the API takes {limit}")),
+        Some((count, limit, subject)) => Err(format!("there are {count} {subject}; the API takes {limit}")),
         None => Ok(()),
     }
 }
