@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
 use super::canonical_text::CanonicalText;
-use super::texts::is_space;
+use super::texts::without_space;
 use crate::wire::object::Object;
 use crate::wire::walk::{self, Field};
 
@@ -48,8 +48,6 @@ pub(super) fn outline(out: &mut CanonicalText, items: &str, has_input: bool) {
 /// Writes the items of canonical content with joined neighbouring texts, and without their white space, for the look-up key of a message of
 /// the model. Without `has_input`, leaves out the arguments of calls.
 pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
-    let without_space =
-        |text: &str| -> String { text.chars().filter(|character| !is_space(*character)).collect() };
     let mut is_open = false;
     for item in walk::items_of(items) {
         if let Some(text) = plain_text(item) {
@@ -84,9 +82,14 @@ pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
 
 /// Returns the text of a canonical block that has no other fields, such as citations, which are lost when texts are joined.
 fn plain_text(block: &str) -> Option<Cow<'_, str>> {
-    let block =
-        Object::from_json(block).filter(|block| block.fields().count() == 2 && block.is("type", "text"))?;
-    block.text("text")
+    // The fields are sorted.
+    let mut fields = Object::from_json(block)?.fields();
+    let text = fields.next().filter(|field| field.is("text"))?;
+    let kind = fields.next().filter(|field| field.is("type"))?;
+    if kind.value != "\"text\"" || fields.next().is_some() {
+        return None;
+    }
+    walk::string(text.value)
 }
 
 /// Writes a canonical block with another text and, without `has_input`, without arguments.
@@ -173,9 +176,10 @@ fn counts(block: &str) -> bool {
     let Some(block) = Object::from_json(block) else {
         return true;
     };
-    match block.text("type").as_deref() {
+    let [kind, text] = block.get_all(["type", "text"]);
+    match kind.and_then(walk::string).as_deref() {
         Some("thinking" | "redacted_thinking") => false,
-        Some("text") => block.get("text").is_some_and(|text| text != "\"\""),
+        Some("text") => text.is_some_and(|text| text != "\"\""),
         _ => true,
     }
 }

@@ -7,7 +7,24 @@ use crate::wire::block::BlockText;
 
 /// Returns whether clients remove a character from the ends of texts, with `trim` of JavaScript or `strip` of Python.
 pub(super) fn is_space(character: char) -> bool {
-    character.is_whitespace() || matches!(character, '\u{feff}' | '\u{1c}'..='\u{1f}')
+    match u8::try_from(character) {
+        Ok(byte) if byte.is_ascii() => is_ascii_space(byte),
+        _ => character.is_whitespace() || character == '\u{feff}',
+    }
+}
+
+const fn is_ascii_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | 0x1c..=b' ')
+}
+
+/// Returns a text without its white space. An ASCII text is filtered by bytes, which takes a third of the instructions.
+pub(super) fn without_space(text: &str) -> String {
+    if !text.is_ascii() {
+        return text.chars().filter(|character| !is_space(*character)).collect();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    bytes.extend(text.bytes().filter(|byte| !is_ascii_space(*byte)));
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Texts of a message in order, with the positions at which text blocks begin or end.

@@ -9,6 +9,7 @@ use crate::session::canonical;
 use crate::session::canonical_text::CanonicalText;
 use crate::wire::error::ApiError;
 use crate::wire::object::{Change, Object, push_string, with_field};
+use crate::wire::walk;
 
 /// Selection of the gateway's tools that take part in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -156,8 +157,44 @@ struct RequestTool<'a> {
     fields: Object<'a>,
     name: String,
     is_custom: bool,
+    has_description: bool,
+    has_schema: bool,
     /// Internal tool, if the gateway runs the calls.
     internal: Option<&'a InternalTool>,
+}
+
+impl<'a> RequestTool<'a> {
+    /// Returns the client's declaration with the gateway's schema, and with its description if the client has none.
+    fn with_internal_schema(&self, internal: &InternalTool) -> String {
+        let InternalTool {
+            schema, description, ..
+        } = internal;
+        let mut text = String::new();
+        self.fields.write(&mut text, |name, value| match name {
+            "input_schema" => Some(Change::To(schema)),
+            "description" if value == "null" => Some(Change::To(description)),
+            _ => Some(Change::Keep),
+        });
+        if !self.has_description {
+            text = with_field(&text, "description", description);
+        }
+        if !self.has_schema {
+            text = with_field(&text, "input_schema", schema);
+        }
+        text
+    }
+
+    /// Fills in the fields of an external tool that the API requires (R-GW-6).
+    fn filled_in(&self) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(self.text);
+        if !self.has_description {
+            text = with_field(&text, "description", "\"\"").into();
+        }
+        if !self.has_schema {
+            text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#).into();
+        }
+        text
+    }
 }
 
 /// Classifies the tools of a request. The tool `always` is offered with every `offer`.
@@ -171,19 +208,21 @@ pub(crate) fn classify<'a>(
     let declared = declared.enumerate().map(|(index, text)| {
         let fields = Object::from_json(text)
             .ok_or_else(|| ApiError::invalid(format!("tools.{index}: expected an object")))?;
-        let is_custom = fields
-            .get("type")
-            .is_none_or(|kind| kind == "null" || kind == "\"custom\"");
-        let name = fields.string("name").unwrap_or_default();
+        let [kind, name, description, schema] =
+            fields.get_all(["type", "name", "description", "input_schema"]);
+        let is_custom = kind.is_none_or(|kind| kind == "null" || kind == "\"custom\"");
+        let name = name.and_then(walk::string).unwrap_or_default().into_owned();
         let internal_name = ownership.internal_name(&name);
         let internal = offered.iter().find(|tool| {
-            is_custom && tool.name() == internal_name && is_internal(&name, fields, tool, ownership)
+            is_custom && tool.name() == internal_name && is_internal(&name, schema, tool, ownership)
         });
         Ok(RequestTool {
             text,
             fields,
             name,
             is_custom,
+            has_description: description.is_some(),
+            has_schema: schema.is_some(),
             internal,
         })
     });
@@ -210,8 +249,8 @@ pub(crate) fn classify<'a>(
     };
     for tool in &declared {
         match tool.internal {
-            Some(internal) => push(&with_internal_schema(tool.fields, internal)),
-            None if tool.is_custom => push(&filled_in(tool.fields, tool.text)),
+            Some(internal) => push(&tool.with_internal_schema(internal)),
+            None if tool.is_custom => push(&tool.filled_in()),
             None => push(tool.text),
         }
     }
@@ -233,14 +272,14 @@ pub(crate) fn classify<'a>(
     })
 }
 
-fn is_internal(name: &str, tool: Object<'_>, internal: &InternalTool, ownership: &Ownership) -> bool {
+fn is_internal(name: &str, schema: Option<&str>, internal: &InternalTool, ownership: &Ownership) -> bool {
     if ownership.external.contains(name) {
         return false;
     }
     if ownership.is_by_name || ownership.internal.contains(name) || ownership.aliases.contains_key(name) {
         return true;
     }
-    let Some(schema) = tool.get("input_schema").filter(|schema| *schema != "null") else {
+    let Some(schema) = schema.filter(|schema| *schema != "null") else {
         return true;
     };
     if Object::from_json(schema).is_some_and(|schema| schema.fields().next().is_none()) {
@@ -260,38 +299,6 @@ fn same_schema(out: &mut CanonicalText, schema: &str) {
         // Under `properties` these are names of parameters, whose schemas are objects.
         !is_annotation || field.value.starts_with('{')
     });
-}
-
-/// Returns the client's declaration with the gateway's schema, and with its description if the client has none.
-fn with_internal_schema(tool: Object<'_>, internal: &InternalTool) -> String {
-    let InternalTool {
-        schema, description, ..
-    } = internal;
-    let mut text = String::new();
-    tool.write(&mut text, |name, value| match name {
-        "input_schema" => Some(Change::To(schema)),
-        "description" if value == "null" => Some(Change::To(description)),
-        _ => Some(Change::Keep),
-    });
-    if tool.get("description").is_none() {
-        text = with_field(&text, "description", description);
-    }
-    if tool.get("input_schema").is_none() {
-        text = with_field(&text, "input_schema", schema);
-    }
-    text
-}
-
-/// Fills in the fields of an external tool that the API requires (R-GW-6).
-fn filled_in<'t>(tool: Object<'_>, text: &'t str) -> Cow<'t, str> {
-    let mut text = Cow::Borrowed(text);
-    if tool.get("description").is_none() {
-        text = with_field(&text, "description", "\"\"").into();
-    }
-    if tool.get("input_schema").is_none() {
-        text = with_field(&text, "input_schema", r#"{"type":"object","properties":{}}"#).into();
-    }
-    text
 }
 
 #[cfg(test)]

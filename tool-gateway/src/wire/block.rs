@@ -34,14 +34,7 @@ enum Kind {
 
 impl Kind {
     fn from_object(object: Object<'_>) -> Self {
-        let (mut kind, mut text) = (None, None);
-        for field in object.fields() {
-            if field.is("type") {
-                kind = Some(field.value);
-            } else if field.is("text") {
-                text = Some(field.value);
-            }
-        }
+        let [kind, text] = object.get_all(["type", "text"]);
         match kind.and_then(walk::string).as_deref() {
             Some("thinking" | "redacted_thinking") => Self::Thinking,
             Some("tool_use") => Self::ToolUse,

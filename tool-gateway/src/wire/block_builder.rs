@@ -40,7 +40,7 @@ impl BlockBuilder {
             Delta::Other(delta) => delta.object(),
         };
         self.close_text();
-        for (_, field) in delta.last_of_each() {
+        for field in delta.last_of_each() {
             let value = field.value;
             match &*field.name() {
                 "type" => {}

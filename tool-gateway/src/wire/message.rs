@@ -48,14 +48,7 @@ impl Message {
     /// Reads a message at the range `message` of a body that is known to be JSON; the error does not name the place of the message.
     pub(crate) fn parse(body: &str, message: &str) -> Result<Self, String> {
         let object = Object::from_json(message).ok_or("expected an object")?;
-        let (mut role, mut content) = (None, None);
-        for field in object.fields() {
-            if field.is("role") {
-                role = Some(field.value);
-            } else if field.is("content") {
-                content = Some(field.value);
-            }
-        }
+        let [role, content] = object.get_all(["role", "content"]);
         let role = role.and_then(walk::string).ok_or("missing `role`, a string")?;
         let content = content.ok_or("missing `content`")?;
         if Blocks::new(content).is_none() {
@@ -169,12 +162,14 @@ impl WholeMessage {
     pub(crate) fn parse(text: &str) -> Result<Self, MessageError> {
         let text = &*without_halves(text);
         let fields = Object::parse(text).map_err(|_| MessageError::Invalid)?;
-        let content = fields.get("content").ok_or(MessageError::Invalid)?;
-        let blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
-        if blocks.len() > MAX_BLOCKS {
+        let [content, usage] = fields.get_all(["content", "usage"]);
+        let content = content.ok_or(MessageError::Invalid)?;
+        let mut blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
+        // A block has at least two bytes with its separator.
+        if content.len() / 2 >= MAX_BLOCKS && blocks.nth(MAX_BLOCKS).is_some() {
             return Err(MessageError::TooManyBlocks);
         }
-        let usage = fields.get("usage").map(serde_json::from_str);
+        let usage = usage.map(serde_json::from_str);
         Ok(Self {
             content: TextRange::new(text, content),
             usage: usage.and_then(Result::ok).unwrap_or_default(),
@@ -216,7 +211,7 @@ impl WholeMessage {
         for field in ["stop_reason", "stop_sequence"] {
             delta.set(field, "null");
         }
-        for (_, field) in Object::from_json(&self.text).unwrap_or_default().last_of_each() {
+        for field in Object::from_json(&self.text).unwrap_or_default().last_of_each() {
             let (name, value) = (&*field.name(), field.value);
             let shown = match name {
                 "content" => "[]",

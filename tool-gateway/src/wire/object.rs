@@ -52,8 +52,21 @@ impl<'a> Object<'a> {
 
     /// Returns the text of a field's value. The last one of repeated fields counts, as for most readers of JSON.
     pub(crate) fn get(self, name: &str) -> Option<&'a str> {
-        let found = self.fields().filter(|field| field.is(name)).last()?;
-        Some(found.value)
+        let [value] = self.get_all([name]);
+        value
+    }
+
+    /// Returns the texts of several fields' values, with one walk over the object.
+    pub(crate) fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<&'a str>; N] {
+        let mut values = [None; N];
+        for field in self.fields() {
+            if let Some(index) = names.iter().position(|name| field.is(name))
+                && let Some(value) = values.get_mut(index)
+            {
+                *value = Some(field.value);
+            }
+        }
+        values
     }
 
     /// Returns the value of a field that is a string.
@@ -71,26 +84,19 @@ impl<'a> Object<'a> {
         self.text(name).is_some_and(|text| text == value)
     }
 
-    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once. Fields have the
-    /// offset of their name in the text.
-    pub(crate) fn last_of_each(self) -> impl Iterator<Item = (u32, Field<'a>)> {
+    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once.
+    pub(crate) fn last_of_each(self) -> impl Iterator<Item = Field<'a>> {
         let few = self.few_fields().map(|fields| {
-            let is_last = |index: usize, field: &Field<'a>| {
-                let later = fields.iter().skip(index + 1);
-                later.into_iter().all(|later| later.cmp_name(field).is_ne())
-            };
-            let last = fields
-                .iter()
-                .enumerate()
-                .filter(|(index, field)| is_last(*index, field));
-            last.map(|(_, field)| (self.offset(field), *field))
-                .collect::<Vec<_>>()
+            (0..fields.len()).filter_map(move |index| {
+                let (field, later) = fields.get(index..)?.split_first()?;
+                let is_last = later.iter().all(|later| later.cmp_name(field).is_ne());
+                is_last.then_some(*field)
+            })
         });
         let many = few.is_none().then(|| {
             let mut replaced = self.replaced().into_iter().peekable();
             self.fields()
-                .map(move |field| (self.offset(&field), field))
-                .filter(move |(offset, _)| replaced.next_if_eq(offset).is_none())
+                .filter(move |field| replaced.next_if_eq(&self.offset(field)).is_none())
         });
         few.into_iter().flatten().chain(many.into_iter().flatten())
     }
@@ -98,7 +104,8 @@ impl<'a> Object<'a> {
     /// Returns the fields of a short text with few fields. Keeping them in memory costs less than parsing the text again.
     fn few_fields(self) -> Option<Vec<Field<'a>>> {
         const FEW: usize = 16;
-        let fields: Vec<_> = self.fields().take(FEW + 1).collect();
+        let mut fields = Vec::with_capacity(FEW + 1);
+        fields.extend(self.fields().take(FEW + 1));
         (fields.len() <= FEW).then_some(fields)
     }
 
@@ -153,13 +160,13 @@ impl<'a> Object<'a> {
     }
 
     /// Compares the names at two offsets.
-    pub(super) fn cmp_names(self, left: u32, right: u32) -> Option<Ordering> {
+    fn cmp_names(self, left: u32, right: u32) -> Option<Ordering> {
         let name = |offset: u32| Field::name_at(self.0, usize::try_from(offset).ok()?);
         Some(name(left)?.cmp_name(&name(right)?))
     }
 
     /// Returns the field at an offset.
-    pub(crate) fn at(self, offset: u32) -> Option<Field<'a>> {
+    fn at(self, offset: u32) -> Option<Field<'a>> {
         Field::at(self.0, usize::try_from(offset).ok()?)
     }
 
@@ -188,7 +195,7 @@ impl<'a> Object<'a> {
         mut change: impl FnMut(&str, &'a str) -> Option<Change<'t>>,
     ) {
         out.push('{');
-        for (_, field) in self.last_of_each() {
+        for field in self.last_of_each() {
             let text = match change(&field.name(), field.value) {
                 None => continue,
                 Some(Change::Keep) => field.value,

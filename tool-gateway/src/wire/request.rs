@@ -1,13 +1,11 @@
 //! [`MessagesRequest`]: the body of `POST /v1/messages` and of `count_tokens`.
 
-use std::cmp::Ordering;
-
 use axum::http::StatusCode;
 
 use super::error::ApiError;
 use super::message::{Blocks, Message, TextRange};
 use super::object::{LARGE, Object, push_name, push_quoted_name};
-use super::walk;
+use super::walk::{self, Field};
 
 /// The body of a request. The request owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
 ///
@@ -23,12 +21,26 @@ pub(crate) struct MessagesRequest {
     tools: Option<TextRange>,
 }
 
-/// A field of the body.
+/// A field of the body, whose ranges spare a walk over its value at each look.
 #[derive(Debug)]
 struct FieldPart {
-    /// The offset of the name.
-    offset: u32,
+    name: TextRange,
+    value: TextRange,
     content: FieldContent,
+}
+
+impl FieldPart {
+    fn new(body: &str, field: &Field<'_>, content: FieldContent) -> Self {
+        Self {
+            name: TextRange::new(body, field.quoted_name()),
+            value: TextRange::new(body, field.value),
+            content,
+        }
+    }
+
+    fn field<'b>(&self, body: &'b str) -> Field<'b> {
+        Field::new(self.name.slice(body), self.value.slice(body))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +62,7 @@ impl MessagesRequest {
             .map_err(|error| ApiError::invalid(format!("the body is not a JSON object: {error}")))?;
         let (mut messages, mut tools) = (None, None);
         let mut fields = Vec::with_capacity(object.capacity());
-        for (offset, field) in object.last_of_each() {
+        for field in object.last_of_each() {
             let content = if field.is("messages") {
                 messages = Some(field.value);
                 FieldContent::Messages
@@ -60,7 +72,7 @@ impl MessagesRequest {
             } else {
                 FieldContent::Other
             };
-            fields.push(FieldPart { offset, content });
+            fields.push(FieldPart::new(&body, &field, content));
         }
         let texts = list(messages, "messages")?
             .ok_or_else(|| ApiError::invalid("messages: missing; expected a list of messages"))?;
@@ -88,24 +100,27 @@ impl MessagesRequest {
 
     /// Returns the text of a field other than `messages` and `tools`.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
-        let object = self.object();
-        let mut all = self.settings_offsets().filter_map(|offset| object.at(offset));
-        all.find(|other| other.is(field)).map(|field| field.value)
+        self.settings()
+            .find(|other| other.is(field))
+            .map(|field| field.value)
     }
 
     /// Returns all fields but messages and tools, in the order of their names.
-    pub(crate) fn sorted_settings(&self) -> impl Iterator<Item = walk::Field<'_>> {
-        let mut fields: Vec<_> = Vec::with_capacity(self.fields.len());
-        fields.extend(self.settings_offsets());
-        let object = self.object();
-        fields.sort_unstable_by(|left, right| object.cmp_names(*left, *right).unwrap_or(Ordering::Equal));
-        fields.into_iter().filter_map(move |offset| object.at(offset))
+    pub(crate) fn sorted_settings(&self) -> impl Iterator<Item = Field<'_>> {
+        let mut parts: Vec<_> = Vec::with_capacity(self.fields.len());
+        parts.extend(self.settings_parts());
+        parts.sort_unstable_by(|left, right| left.field(&self.body).cmp_name(&right.field(&self.body)));
+        parts.into_iter().map(|part| part.field(&self.body))
     }
 
-    fn settings_offsets(&self) -> impl Iterator<Item = u32> {
-        let fields = self.fields.iter();
-        let others = fields.filter(|field| field.content == FieldContent::Other);
-        others.map(|field| field.offset)
+    fn settings(&self) -> impl Iterator<Item = Field<'_>> {
+        self.settings_parts().map(|part| part.field(&self.body))
+    }
+
+    fn settings_parts(&self) -> impl Iterator<Item = &FieldPart> {
+        self.fields
+            .iter()
+            .filter(|part| part.content == FieldContent::Other)
     }
 
     /// Returns the text of a message, unchanged.
@@ -150,9 +165,7 @@ impl MessagesRequest {
         body.push('{');
         let mut has = vec![false; changes.len()];
         for part in &self.fields {
-            let Some(field) = self.object().at(part.offset) else {
-                continue;
-            };
+            let field = part.field(&self.body);
             if left_out.iter().any(|name| field.is(name)) {
                 continue;
             }
@@ -178,10 +191,6 @@ impl MessagesRequest {
         }
         body.push('}');
         body
-    }
-
-    fn object(&self) -> Object<'_> {
-        Object::from_json(&self.body).unwrap_or_default()
     }
 
     /// Returns the size of the body without its messages.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 /// Returns a JSON text in which U+FFFD replaces each lone surrogate. No reader of strings accepts such a half.
 pub(super) fn without_halves(json: &str) -> Cow<'_, str> {
     rewritten(json, false).text
@@ -20,7 +22,8 @@ pub(super) fn rewritten(json: &str, holds_last: bool) -> Rewritten<'_> {
     let mut is_changed = false;
     let mut first_half = None;
     let mut rest = json;
-    if !json.contains("\\ud") && !json.contains("\\uD") {
+    let has = |half: &str| memmem::find(json.as_bytes(), half.as_bytes()).is_some();
+    if !has("\\ud") && !has("\\uD") {
         rest = "";
     }
     while let Some(at) = rest.find('\\') {

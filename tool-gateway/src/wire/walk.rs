@@ -69,6 +69,11 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Creates a field from its name in JSON's form and the text of its value.
+    pub(super) fn new(name: &'a str, value: &'a str) -> Self {
+        Self { name, value }
+    }
+
     /// Reads the name that begins at an offset of an object's text. The value is left out, since parsing it takes as long as its text.
     pub(super) fn name_at(object: &'a str, offset: usize) -> Option<Self> {
         let mut rest = object.get(offset..)?;
@@ -86,10 +91,7 @@ impl<'a> Field<'a> {
 
     /// Returns the name. A name that is no Unicode text keeps its escapes.
     pub(crate) fn name(&self) -> Cow<'a, str> {
-        let written = self
-            .name
-            .get(1..self.name.len().saturating_sub(1))
-            .unwrap_or_default();
+        let written = self.written_name();
         if written.contains('\\')
             && let Ok(name) = serde_json::from_str(self.name)
         {
@@ -116,14 +118,21 @@ impl<'a> Field<'a> {
 
     /// Whether the field has this name.
     pub(crate) fn is(&self, name: &str) -> bool {
-        let written = self
-            .name
-            .get(1..self.name.len().saturating_sub(1))
-            .unwrap_or_default();
-        if written.contains('\\') {
-            return self.name() == name;
+        let written = self.written_name();
+        let has_escapes = || written.contains('\\');
+        // An escape is longer than its character.
+        match written.len().cmp(&name.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => written == name && !has_escapes(),
+            Ordering::Greater => has_escapes() && self.name() == name,
         }
-        written == name
+    }
+
+    /// Returns the name in JSON's form without its quotes.
+    fn written_name(&self) -> &'a str {
+        self.name
+            .get(1..self.name.len().saturating_sub(1))
+            .unwrap_or_default()
     }
 }
 
@@ -213,7 +222,9 @@ pub(super) fn has_more_values(json: &str, max: usize) -> bool {
 
 /// Returns the text from the next item or name on.
 fn next_part(rest: &str) -> &str {
-    rest.trim_ascii_start().trim_start_matches(',').trim_ascii_start()
+    let is_between = |byte: u8| byte == b',' || byte.is_ascii_whitespace();
+    let start = rest.bytes().position(|byte| !is_between(byte));
+    rest.get(start.unwrap_or(rest.len())..).unwrap_or_default()
 }
 
 /// Takes the value at the start of the text; `None` at the end of the list or the object.

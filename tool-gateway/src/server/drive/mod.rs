@@ -24,6 +24,7 @@ use serde_json::Map;
 use tracing::{Instrument as _, Span};
 
 use crate::off_worker::in_place;
+use crate::server::access::client_limits::Permit;
 use crate::server::body::idle::IdleTimer;
 use crate::server::observe::log::TurnLine;
 use crate::server::observe::metrics::TurnEnd;
@@ -60,12 +61,13 @@ use suspended::Suspended;
 use turn_record::turn_record;
 use upstream_events::UpstreamEvents;
 
-/// Runs the turn to its end. All output for the client is written to `running`.
+/// Runs the turn to its end, and then drops its permit. All output for the client is written to `running`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
     job: Job,
     running: Arc<RunningTurn>,
     checkpoint: Option<Box<Checkpoint>>,
+    _permit: Permit,
 ) {
     let span = spans::turn(&job.session);
     take(&shared, &job, &running, checkpoint).instrument(span).await;

@@ -122,11 +122,13 @@ pub(crate) async fn messages(
                 tools,
             };
             // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.
-            let turn = drive::drive(Arc::clone(&shared), job, running, checkpoint);
-            let turn = SpawnOnDrop::new(async move {
-                let _permit = permit;
-                turn.await;
-            });
+            let turn = SpawnOnDrop::new(drive::drive(
+                Arc::clone(&shared),
+                job,
+                running,
+                checkpoint,
+                permit,
+            ));
             Ok(turn.beside(answer(watcher, is_stream, session)).await)
         }
     }

@@ -1,10 +1,9 @@
 //! [`SpawnOnDrop`]: spawns a future that was not polled to its end.
 
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 
-use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
 /// A future that must run to its end, even after its client has disconnected. The task of the request polls this future first, which is
@@ -13,18 +12,19 @@ pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {
     pub(crate) fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        // A panic ends only this future, as in a separate task.
-        Self(Some(Box::pin(AssertUnwindSafe(future).catch_unwind().map(drop))))
+        Self(Some(Box::pin(future)))
     }
 
     /// Polls this future beside another one, until the other one is ready.
     pub(crate) async fn beside<T>(mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|cx| {
-            if let Some(future) = &mut self.0
-                && future.as_mut().poll(cx).is_ready()
-            {
-                self.0 = None;
+            if let Some(future) = &mut self.0 {
+                // A panic ends only this future, as in a separate task.
+                let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+                if !polled.is_ok_and(|polled| polled.is_pending()) {
+                    self.0 = None;
+                }
             }
             other.as_mut().poll(cx)
         })

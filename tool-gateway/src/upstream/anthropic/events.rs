@@ -127,8 +127,8 @@ impl MessageReader {
             Form::Whole { bytes, is_complete } => {
                 if std::mem::take(is_complete) {
                     // The message has a copy of the bytes.
-                    let bytes = std::mem::take(bytes);
-                    let text = String::from_utf8_lossy(&bytes);
+                    let text = String::from_utf8(std::mem::take(bytes))
+                        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                     take(match in_place(text.len(), || WholeMessage::parse(&text)) {
                         Ok(message) => MessagePart::Whole(message),
                         Err(MessageError::TooManyBlocks) => return Err(ReadError::TooManyBlocks),
