@@ -92,6 +92,22 @@ impl TextRun {
         is_same
     }
 
+    /// Appends a later run. Returns whether the run changes this text.
+    pub(crate) fn append(&mut self, later: &Self) -> bool {
+        let is_same = self.field == later.field && self.index == later.index;
+        if is_same {
+            self.text.push_str(&later.text);
+            self.events.push_str(&later.events);
+        }
+        is_same
+    }
+
+    /// Frees the memory that the texts do not need.
+    pub(crate) fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.events.shrink_to_fit();
+    }
+
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.events.len()
