@@ -17,22 +17,24 @@ use crate::wire::error::ApiError;
 /// Sends a client's request with this body to the upstream. An unreachable upstream is an error that clients retry.
 pub(crate) async fn send(
     shared: &Shared,
-    client_request: &Parts,
+    client_request: Parts,
     body: Bytes,
 ) -> Result<Response<Body>, ApiError> {
+    let is_conditional = is_conditional(&client_request);
     let sent = shared.upstream.send(request(shared, client_request, body));
-    let response = answered(shared, client_request, sent).await?;
+    let response = answered(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
 /// Sends a client's request to the upstream, and streams the body.
 pub(crate) async fn send_stream(
     shared: &Shared,
-    client_request: &Parts,
+    client_request: Parts,
     body: Body,
 ) -> Result<Response<Body>, ApiError> {
+    let is_conditional = is_conditional(&client_request);
     let sent = shared.upstream.send_stream(request(shared, client_request, body));
-    let response = answered(shared, client_request, sent).await?;
+    let response = answered(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
@@ -42,29 +44,40 @@ pub(super) async fn turn(
     client_request: &Parts,
     body: Bytes,
 ) -> Result<Response<TurnBody>, ApiError> {
-    let sent = shared.upstream.turn(request(shared, client_request, body));
-    answered(shared, client_request, sent).await
+    // A turn may have further requests.
+    let (mut parts, ()) = Request::new(()).into_parts();
+    parts.method = client_request.method.clone();
+    parts.uri = client_request.uri.clone();
+    parts.headers = client_request.headers.clone();
+    let sent = shared.upstream.turn(request(shared, parts, body));
+    answered(shared, is_conditional(client_request), sent).await
 }
 
 /// Builds the upstream request: the client's request with this body, without the client's key for the gateway.
-fn request<B>(shared: &Shared, client_request: &Parts, body: B) -> Request<B> {
-    let mut request = Request::new(body);
-    *request.method_mut() = client_request.method.clone();
-    *request.uri_mut() = client_request.uri.clone();
-    *request.headers_mut() = client_request.headers.clone();
-    let hops = hop::hops(&client_request.headers) + 1;
-    request.headers_mut().insert(hop::HOP, hops.into());
-    betas::remove(request.headers_mut(), &shared.settings.upstream.remove_betas);
+fn request<B>(shared: &Shared, client_request: Parts, body: B) -> Request<B> {
+    let Parts {
+        method,
+        uri,
+        mut headers,
+        ..
+    } = client_request;
+    let hops = hop::hops(&headers) + 1;
+    headers.insert(hop::HOP, hops.into());
+    betas::remove(&mut headers, &shared.settings.upstream.remove_betas);
     if !shared.keys.is_empty() {
-        client_key::remove_key(&shared.secret, &shared.keys, request.headers_mut());
+        client_key::remove_key(&shared.secret, &shared.keys, &mut headers);
     }
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
     request
 }
 
 /// Waits for the response, up to the idle timeout of the upstream.
 async fn answered<B>(
     shared: &Shared,
-    client_request: &Parts,
+    is_conditional: bool,
     response: UpstreamFuture<'_, B>,
 ) -> Result<Response<B>, ApiError> {
     let warn = |error: &dyn Display| {
@@ -72,7 +85,7 @@ async fn answered<B>(
     };
     let idle = shared.settings.limits.upstream_idle;
     match tokio::time::timeout(idle, response).await {
-        Ok(Ok(response)) if is_of_the_api(client_request, response.status()) => Ok(response),
+        Ok(Ok(response)) if is_of_the_api(is_conditional, response.status()) => Ok(response),
         Ok(Ok(response)) => {
             let status = response.status().as_u16();
             let message = format!(
@@ -96,15 +109,15 @@ async fn answered<B>(
 
 /// Returns whether an API responds with this status. A client must not follow the upstream's redirect past the gateway, and must not change
 /// the protocol of its connection. Only a conditional request can be answered with 304.
-fn is_of_the_api(client_request: &Parts, status: StatusCode) -> bool {
-    let conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
+fn is_of_the_api(is_conditional: bool, status: StatusCode) -> bool {
     match status {
-        StatusCode::NOT_MODIFIED => {
-            client_request.method == Method::GET
-                && conditions
-                    .iter()
-                    .any(|name| client_request.headers.contains_key(name))
-        }
+        StatusCode::NOT_MODIFIED => is_conditional,
         _ => !status.is_informational() && !status.is_redirection(),
     }
+}
+
+/// Returns whether a request may be answered with 304.
+fn is_conditional(client_request: &Parts) -> bool {
+    let mut conditions = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE].into_iter();
+    client_request.method == Method::GET && conditions.any(|name| client_request.headers.contains_key(name))
 }

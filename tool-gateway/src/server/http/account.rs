@@ -52,7 +52,7 @@ pub(super) async fn pass(State(shared): State<Arc<Shared>>, request: Request) ->
         error: Arc::clone(&error),
     };
     let body = Body::new(WrappedBody::new(Body::new(body), upload));
-    let sent = forward::send_stream(&shared, &parts, body).await;
+    let sent = forward::send_stream(&shared, parts, body).await;
     sent.map_err(|failed| error.get().cloned().unwrap_or(failed))
 }
 

@@ -257,7 +257,7 @@ pub(crate) async fn count_tokens(
             .run(bytes, async move { counted(&shared, principal, request).await })
             .await?
     };
-    forward::send(&shared, &counted.parts, counted.body.into()).await
+    forward::send(&shared, counted.parts, counted.body.into()).await
 }
 
 /// Returns the request whose tokens the upstream counts.

@@ -125,7 +125,7 @@ impl Routes {
 /// Handles `GET /v1/models`: returns the upstream's answer unchanged.
 async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let request = read_text(&shared, request).await?;
-    forward::send(&shared, &request.parts, request.body.into()).await
+    forward::send(&shared, request.parts, request.body.into()).await
 }
 
 /// Handles `GET /v1/models/{id}`: returns the upstream's answer unchanged.
@@ -133,7 +133,7 @@ async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
     let ReadRequest { mut parts, body, .. } = read_text(&shared, request).await?;
     parts.uri = path_ids::checked("/v1/models/", &parts.uri)
         .ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "invalid id of a model"))?;
-    forward::send(&shared, &parts, body.into()).await
+    forward::send(&shared, parts, body.into()).await
 }
 
 /// Handles `GET /v1/tools`: returns the definitions of the gateway's tools in the form that a client declares.

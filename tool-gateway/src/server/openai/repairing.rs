@@ -43,7 +43,7 @@ pub(crate) async fn responses(
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
     let ReadRequest { parts, body, .. } = read_bytes(&shared, request).await?;
     let began = Instant::now();
-    let response = forward::send(&shared, &parts, body).await;
+    let response = forward::send(&shared, parts, body).await;
     // A client that disconnects before this point has had no response.
     let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
     line.status = match &response {

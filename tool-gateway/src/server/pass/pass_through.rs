@@ -19,7 +19,7 @@ pub(crate) async fn pass_through(
     body: String,
     mut turn: PassedTurn,
 ) -> Result<Response, ApiError> {
-    let response = match forward::send(shared, &parts, Bytes::from(body)).await {
+    let response = match forward::send(shared, parts, Bytes::from(body)).await {
         Ok(response) => response,
         Err(error) => {
             turn.fail(error.status);
