@@ -174,7 +174,7 @@ async fn rejected_fields_are_learned() {
 }
 
 #[tokio::test]
-async fn requests_are_repeated_twice_at_most() {
+async fn a_request_has_at_most_two_repetitions() {
     let no = |message| rejection(400, message);
     let server = Server::new(vec![
         no("max_tokens"),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_have_the_wording_of_the_api() {
+    fn messages_equal_those_of_the_api() {
         let error = |input, limit| ContextError {
             input: Some(input),
             asked: None,
