@@ -76,6 +76,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/session/file/queue.rs",
         &["Mutex", "MutexGuard", "oneshot"],
     ),
+    // One set, to which a model and a code are added in one step.
+    ("tool-gateway/src/upstream/translation_warnings.rs", &["Mutex"]),
     // One list; a connection is taken or returned in one step. The step that closes expired connections also returns whether others remain.
     (
         "tool-gateway/src/upstream/transport/pool.rs",

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod random;
+mod name_pattern;
 mod self_wakes;
 mod wrapped_body;
 mod off_worker;

@@ -130,7 +130,10 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     let keys = settings.client_keys(mistakes);
     let registry = settings.tools.select(tools::loaded()?, mistakes);
     let registry = PermissionRule::apply(&settings.permissions, registry);
-    let upstream = settings.upstream.build(settings.listen, mistakes).await;
+    let upstream = settings
+        .upstream
+        .build(&settings.models, settings.listen, mistakes)
+        .await;
     let mut gateway = Gateway::with_settings(registry, upstream, settings.clone());
     if let Some(offload) = settings.offload.clone() {
         mistakes.check_names(gateway.registry(), ["offload", "exclude"], offload.excluded());

@@ -30,6 +30,7 @@ use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 
 use crate::turn::client_calls::ClientCallRules;
+use crate::upstream::openai::models::ModelRule;
 use base_path::BasePath;
 use client_keys::{ClientKey, ClientSettings};
 use limits::Limits;
@@ -76,6 +77,9 @@ pub(crate) struct Settings {
     pub(crate) metrics: MetricsSettings,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) clients: Vec<ClientSettings>,
+    /// Names of models at an upstream `openai`.
+    #[serde(deserialize_with = "values::tables")]
+    pub(crate) models: Vec<ModelRule>,
     #[serde(deserialize_with = "values::tables")]
     pub(crate) permissions: Vec<PermissionRule>,
     /// Whether requests for any host name are served. `serve` sets this if there are client keys.
@@ -99,6 +103,7 @@ impl Default for Settings {
             format_fixing: FormatFixing::default(),
             metrics: MetricsSettings::default(),
             clients: Vec::new(),
+            models: Vec::new(),
             permissions: Vec::new(),
             any_host: false,
         }

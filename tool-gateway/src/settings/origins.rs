@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::permissions::matches;
+use crate::name_pattern::matches;
 
 /// Origins in which `*` matches any text, such as `app://obsidian.md` and `chrome-extension://*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

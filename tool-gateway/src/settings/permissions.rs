@@ -9,6 +9,7 @@ use tool_runtime::permission::{Decision, Permission, PermissionRequest};
 use super::client_keys::ClientKey;
 use super::mistakes::Mistakes;
 use super::{unknown_tool, values};
+use crate::name_pattern::matches;
 use crate::session::principal::Principal;
 
 /// A rule about calls. The first rule whose pattern matches the name of the tool applies.
@@ -95,18 +96,6 @@ impl PermissionRule {
                 ),
             );
         }
-    }
-}
-
-/// Returns whether a name matches a pattern, in which `*` matches any text.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-            let mut tails = ends.filter_map(|at| name.get(at..));
-            tails.any(|tail| matches(rest, tail))
-        }),
     }
 }
 

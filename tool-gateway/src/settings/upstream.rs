@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::http::Uri;
 use clap::ValueEnum;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de};
@@ -14,6 +15,9 @@ use super::variable_name::VariableName;
 use crate::upstream::Upstream;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::openai::OpenAiUpstream;
+use crate::upstream::openai::models::ModelRule;
+use crate::upstream::openai::profile::{ProfileName, Quirks};
+use crate::upstream::openai::settings::{CHAT_PATH, ChatSettings, ExtraBody, ServerTools};
 use crate::upstream::script::ScriptUpstream;
 
 /// The section `upstream`.
@@ -39,6 +43,22 @@ pub(crate) struct UpstreamSettings {
     pub(crate) remove_betas: Vec<String>,
     /// Whether the block with Claude Code's billing header is removed from system prompts.
     pub(crate) remove_billing_header: bool,
+    /// Path of Chat Completions.
+    #[serde(deserialize_with = "chat_path")]
+    pub(crate) chat_path: Uri,
+    /// Kind of the server of Chat Completions.
+    #[serde(deserialize_with = "values::name")]
+    pub(crate) profile: ProfileName,
+    /// Flags of the profile that differ.
+    #[serde(deserialize_with = "values::table")]
+    pub(crate) quirks: Quirks,
+    /// Fields that are merged into each request of Chat Completions.
+    pub(crate) extra_body: ExtraBody,
+    /// Treatment of declared tools that Anthropic's API runs.
+    #[serde(deserialize_with = "values::name")]
+    pub(crate) server_tools: ServerTools,
+    /// Whether the client's credential is sent to a server of Chat Completions if the gateway has no key.
+    pub(crate) pass_client_key: bool,
 }
 
 /// The header with the gateway's key.
@@ -79,6 +99,13 @@ fn base_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
     Ok(Some(url))
 }
 
+fn chat_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uri, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let is_path = path.starts_with('/');
+    let uri = Some(path).filter(|_| is_path).and_then(|path| path.parse().ok());
+    uri.ok_or_else(|| de::Error::custom(format_args!("expected a path such as {CHAT_PATH}")))
+}
+
 impl Default for UpstreamSettings {
     fn default() -> Self {
         Self {
@@ -90,6 +117,12 @@ impl Default for UpstreamSettings {
             shared_account: false,
             remove_betas: Vec::new(),
             remove_billing_header: false,
+            chat_path: Uri::from_static(CHAT_PATH),
+            profile: ProfileName::Auto,
+            quirks: Quirks::default(),
+            extra_body: ExtraBody::default(),
+            server_tools: ServerTools::default(),
+            pass_client_key: false,
         }
     }
 }
@@ -104,14 +137,19 @@ impl UpstreamSettings {
     }
 
     /// Builds the upstream. After a mistake, returns the embedded script, so that the rest of the configuration can be checked.
-    pub(crate) async fn build(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Arc<dyn Upstream> {
+    pub(crate) async fn build(
+        &self,
+        models: &[ModelRule],
+        listen: SocketAddr,
+        mistakes: &mut Mistakes,
+    ) -> Arc<dyn Upstream> {
         match self.kind() {
             UpstreamKind::Script => Arc::new(self.script(mistakes)),
             UpstreamKind::Anthropic => match self.anthropic(listen, mistakes).await {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
-            UpstreamKind::OpenAi => match self.openai(listen, mistakes).await {
+            UpstreamKind::OpenAi => match self.openai(models, listen, mistakes).await {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
@@ -154,7 +192,12 @@ impl UpstreamSettings {
         })
     }
 
-    async fn openai(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Option<OpenAiUpstream> {
+    async fn openai(
+        &self,
+        models: &[ModelRule],
+        listen: SocketAddr,
+        mistakes: &mut Mistakes,
+    ) -> Option<OpenAiUpstream> {
         let Some(url) = self.url.as_deref() else {
             mistakes.add(
                 &["upstream", "url"],
@@ -169,7 +212,16 @@ impl UpstreamSettings {
         };
         let key = variable.value();
         let server = self.server(url, &variable, key, listen, mistakes).await?;
-        Some(OpenAiUpstream::over(server.with_bearer_auth()))
+        let settings = ChatSettings {
+            chat_path: self.chat_path.clone(),
+            profile: self.profile,
+            quirks: self.quirks.clone(),
+            extra_body: self.extra_body.clone(),
+            server_tools: self.server_tools,
+            models: models.to_vec(),
+            pass_client_key: self.pass_client_key,
+        };
+        Some(OpenAiUpstream::over(server.with_bearer_auth()).with_settings(settings))
     }
 
     /// Builds the connection to a server. `variable` is the source of the key.

@@ -3,6 +3,7 @@
 
 // A module uses only modules that are declared before it.
 mod error;
+mod translation_warnings;
 pub(crate) mod transport;
 pub(crate) mod answer;
 pub(crate) mod anthropic;
@@ -16,4 +17,5 @@ pub use error::UpstreamError;
 pub use openai::OpenAiUpstream;
 pub use script::ScriptUpstream;
 pub use service::{Upstream, UpstreamFuture};
+pub use translation_warnings::TranslationWarnings;
 pub use transport::invalid::InvalidUpstream;

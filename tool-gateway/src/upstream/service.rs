@@ -11,6 +11,7 @@ use http_body_util::{Either, Full};
 use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
 use super::error::UpstreamError;
+use super::translation_warnings::TranslationWarnings;
 
 /// A server that generates messages, with the Messages API or with a translated API.
 ///
@@ -99,6 +100,11 @@ pub trait Upstream: Send + Sync + 'static {
     /// default. If `false`, each message is a [turn](Self::turn).
     fn passes_messages(&self) -> bool {
         true
+    }
+
+    /// Returns the counters of parts that the translation leaves out, which are in the metrics; `None` by default.
+    fn translation_warnings(&self) -> Option<TranslationWarnings> {
+        None
     }
 
     /// Returns the name for the operator, such as `https://api.anthropic.com` or `script demo.json`. The name must not contain a

@@ -85,7 +85,8 @@ impl Gateway {
             .tools
             .deferred
             .extend(deferred.map(|tool| tool.name.as_str().to_owned()));
-        let metrics = Metrics::new();
+        let mut metrics = Metrics::new();
+        metrics.translation_warnings = upstream.translation_warnings();
         Self {
             secret: None,
             shared: Shared {

@@ -14,6 +14,7 @@ use tool_runtime::result::Failure;
 use crate::session::recognize::Found;
 use crate::session::store::StoreSize;
 use crate::turn::client_calls::ClientCallState;
+use crate::upstream::TranslationWarnings;
 
 /// Counters of the gateway. Clones share the counters.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub(crate) struct Metrics {
     tool_calls: Family<CallLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
     repairs: Family<RepairLabels, Counter>,
+    /// Counters of a translating upstream.
+    pub(crate) translation_warnings: Option<TranslationWarnings>,
     store_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
     store_turns: Gauge,
     store_bytes: Gauge,
@@ -122,6 +125,7 @@ impl Metrics {
             tool_calls: Family::default(),
             tokens: Family::default(),
             repairs: Family::default(),
+            translation_warnings: None,
             store_seconds: Family::new_with_constructor(store_buckets),
             store_turns: Gauge::default(),
             store_bytes: Gauge::default(),
@@ -231,6 +235,13 @@ impl Metrics {
             "Calls whose arguments were changed, cut off or refused",
             self.repairs.clone(),
         );
+        if let Some(warnings) = &self.translation_warnings {
+            all.register(
+                "translation_warnings",
+                "Parts of messages that the translation left out or changed",
+                warnings.counters.clone(),
+            );
+        }
         all.register(
             "broken_calls",
             "Calls of the model that cannot be read, by tool and code",

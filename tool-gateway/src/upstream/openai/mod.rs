@@ -5,25 +5,42 @@
 //! in the form of the Messages API.
 
 // A module uses only modules that are declared before it.
-mod profile;
+mod positive_number;
+pub(crate) mod profile;
+mod names;
+mod warnings;
+pub(crate) mod models;
+pub(crate) mod settings;
 mod response;
 mod learned;
 mod request;
+mod detection;
 #[cfg(test)]
 mod tests;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use secrecy::SecretString;
+use std::borrow::Cow;
 
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use secrecy::SecretString;
+use serde::Deserialize as _;
+use serde::de::IntoDeserializer as _;
+use serde::de::value::StrDeserializer;
+
+use tokio::sync::OnceCell;
+
+use self::detection::ProfileDetection;
 use self::learned::LearnedCorrections;
-use self::profile::Profile;
+use self::profile::{Profile, ProfileName};
 use self::request::ChatTurn;
 use self::response::error::{Credential, RejectedRequest, error_response};
+use self::settings::ChatSettings;
+use self::warnings::WarningCode;
 use super::answer::TurnBody;
 use super::anthropic::AnthropicUpstream;
 use super::error::UpstreamError;
 use super::service::{Upstream, UpstreamFuture};
+use super::translation_warnings::TranslationWarnings;
 use super::transport::invalid::InvalidUpstream;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
@@ -43,47 +60,107 @@ use crate::wire::request::MessagesRequest;
 #[derive(Debug)]
 pub struct OpenAiUpstream<U = AnthropicUpstream> {
     server: U,
-    chat_path: Uri,
-    profile: Profile,
+    settings: ChatSettings,
+    /// Flags of the profile, which `auto` finds with the first request.
+    profile: OnceCell<Profile>,
+    warnings: TranslationWarnings,
     learned: LearnedCorrections,
 }
 
-/// Path of Chat Completions.
-const CHAT_PATH: &str = "/v1/chat/completions";
-
 impl OpenAiUpstream {
     /// Creates an upstream from a base URL, which is the URL of the server without `/v1/chat/completions`, and the key, which is sent as
-    /// `authorization: Bearer`.
+    /// `authorization: Bearer`. The profile is `auto`: the kind of the server is found with the first request.
     pub fn new(base_url: &str, api_key: Option<SecretString>) -> Result<Self, InvalidUpstream> {
         let server = AnthropicUpstream::new(base_url, api_key)?.with_bearer_auth();
-        Ok(Self::over(server))
+        Self::over(server).with_profile("auto")
     }
 }
 
 impl<U: Upstream> OpenAiUpstream<U> {
-    /// Creates an upstream that [sends](Upstream::send) the requests of Chat Completions to another one.
+    /// Creates an upstream that [sends](Upstream::send) the requests of Chat Completions to another one. The profile is `generic`.
     pub fn over(server: U) -> Self {
         Self {
             server,
-            chat_path: Uri::from_static(CHAT_PATH),
-            profile: Profile::default(),
+            settings: ChatSettings::default(),
+            profile: OnceCell::new(),
+            warnings: TranslationWarnings::default(),
             learned: LearnedCorrections::default(),
         }
     }
 
-    /// Returns the request of Chat Completions, with no header of the client but [`FORWARDED`].
+    /// Sets the profile, which has the differences of a kind of servers from others: `auto`, `generic`, `openai`, `vllm`, `sglang`,
+    /// `llamacpp`, `ollama`, `litellm`, `openrouter`, `deepseek`, `gemini` or `mistral`.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::OpenAiUpstream;
+    ///
+    /// let upstream = OpenAiUpstream::new("http://localhost:8000", None)?;
+    /// assert!(upstream.with_profile("vllm").is_ok());
+    /// let error = OpenAiUpstream::new("http://localhost:8000", None)?.with_profile("vlm").unwrap_err();
+    /// assert!(error.to_string().starts_with("unknown variant `vlm`, expected one of `auto`, `generic`"));
+    /// # Ok::<(), tool_gateway::upstream::InvalidUpstream>(())
+    /// ```
+    pub fn with_profile(mut self, name: &str) -> Result<Self, InvalidUpstream> {
+        let name: StrDeserializer<'_, serde::de::value::Error> = name.into_deserializer();
+        let profile = ProfileName::deserialize(name).map_err(|error| InvalidUpstream(error.to_string()))?;
+        self.settings.profile = profile;
+        self.profile = OnceCell::new();
+        Ok(self)
+    }
+
+    /// Sets all settings.
+    pub(crate) fn with_settings(mut self, settings: ChatSettings) -> Self {
+        self.settings = settings;
+        self.profile = OnceCell::new();
+        self
+    }
+
+    /// Returns the request of Chat Completions, with no header of the client but [`FORWARDED`], and its credential with `pass_client_key`.
     fn chat_request(&self, client: &HeaderMap, body: Bytes) -> Request<Bytes> {
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.chat_path.clone();
-        let headers = request.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *request.uri_mut() = self.settings.chat_path.clone();
+        *request.headers_mut() = self.forwarded_headers(client);
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        request
+    }
+
+    fn forwarded_headers(&self, client: &HeaderMap) -> HeaderMap {
+        let mut headers = HeaderMap::new();
         for name in &FORWARDED {
             if let Some(value) = client.get(name) {
                 headers.insert(name, value.clone());
             }
         }
-        request
+        if let Some(credential) = client_credential(client).filter(|_| self.settings.pass_client_key) {
+            headers.insert(header::AUTHORIZATION, credential);
+        }
+        headers
+    }
+
+    /// Returns the profile. `auto` finds the profile with the first request, for the life of the process. If the server does not answer, the
+    /// profile is `generic` for this request alone.
+    async fn profile(&self, client: &HeaderMap) -> Cow<'_, Profile> {
+        if let Some(profile) = self.profile.get() {
+            return Cow::Borrowed(profile);
+        }
+        let name = match self.settings.profile {
+            ProfileName::Auto => {
+                let detection = ProfileDetection {
+                    server: &self.server,
+                    chat_path: &self.settings.chat_path,
+                    headers: self.forwarded_headers(client),
+                };
+                detection.find().await
+            }
+            name => Some(name),
+        };
+        let flags = |name: ProfileName| self.settings.quirks.apply(name.profile());
+        match name {
+            Some(name) => Cow::Borrowed(self.profile.get_or_init(async || flags(name)).await),
+            None => Cow::Owned(flags(ProfileName::Generic)),
+        }
     }
 
     /// Requests the models, and converts them. A response in no known form is returned unchanged.
@@ -115,14 +192,24 @@ impl<U: Upstream> OpenAiUpstream<U> {
 
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<TurnBody>, UpstreamError> {
         let (head, body) = request.into_parts();
-        let turn = match translated(&body, &self.profile) {
+        let profile = self.profile(&head.headers).await;
+        let turn = match translated(&body, &profile, &self.settings) {
             Ok(turn) => turn,
             Err(error) => return Ok(error_response(&error, HeaderMap::new())),
         };
         let ChatTurn {
             body,
+            served_model,
+            mut warnings,
             response: expected,
         } = turn;
+        if head.headers.contains_key("anthropic-beta") {
+            warnings.insert(WarningCode::Betas);
+        }
+        for code in warnings {
+            self.warnings
+                .add(&self.server.name(), &served_model, code.as_str());
+        }
         let mut body = Bytes::from(self.learned.apply(&expected.served_model, body));
         let mut repeats = 0;
         loop {
@@ -168,8 +255,8 @@ const MAX_MODELS: usize = 16 << 20;
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-gateway-tokens");
 
 /// Returns the estimated tokens of a request, in the form of the Messages API.
-fn counted(body: &[u8], profile: &Profile) -> Response<Body> {
-    let (status, body) = match translated(body, profile) {
+fn counted(body: &[u8], profile: &Profile, settings: &ChatSettings) -> Response<Body> {
+    let (status, body) = match translated(body, profile, settings) {
         Ok(turn) => {
             let tokens = turn.response.input_tokens;
             (StatusCode::OK, format!(r#"{{"input_tokens":{tokens}}}"#))
@@ -189,23 +276,36 @@ fn counted(body: &[u8], profile: &Profile) -> Response<Body> {
 /// Maximum number of changed repetitions of a request.
 const MAX_REPEATS: usize = 2;
 
+/// Returns the client's credential as `authorization`.
+fn client_credential(client: &HeaderMap) -> Option<HeaderValue> {
+    if let Some(value) = client.get(header::AUTHORIZATION) {
+        return Some(value.clone());
+    }
+    let key = client.get("x-api-key")?.to_str().ok()?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
 /// Headers of the client's request that are forwarded.
 const FORWARDED: [HeaderName; 2] = [
     HeaderName::from_static("traceparent"),
     HeaderName::from_static("x-tool-gateway-hop"),
 ];
 
-fn translated(body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
+fn translated(body: &[u8], profile: &Profile, settings: &ChatSettings) -> Result<ChatTurn, ApiError> {
     let body = std::str::from_utf8(body)
         .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
-    request::translate(&MessagesRequest::parse(body)?, profile)
+    request::translate(&MessagesRequest::parse(body)?, profile, settings)
 }
 
 impl<U: Upstream> Upstream for OpenAiUpstream<U> {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
         if request.uri().path() == COUNT_PATH {
-            let response = counted(request.body(), &self.profile);
-            return Box::pin(async { Ok(response) });
+            return Box::pin(async move {
+                let profile = self.profile(request.headers()).await;
+                Ok(counted(request.body(), &profile, &self.settings))
+            });
         }
         let is_models = request.uri().path().starts_with(MODELS_PATH);
         if is_models && request.headers().contains_key("anthropic-version") {
@@ -228,6 +328,10 @@ impl<U: Upstream> Upstream for OpenAiUpstream<U> {
 
     fn passes_messages(&self) -> bool {
         false
+    }
+
+    fn translation_warnings(&self) -> Option<TranslationWarnings> {
+        Some(self.warnings.clone())
     }
 
     fn name(&self) -> String {

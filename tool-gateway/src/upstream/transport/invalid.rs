@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Error of an invalid upstream configuration, with advice. Contains no credential.
 #[derive(Debug)]
-pub struct InvalidUpstream(pub(super) String);
+pub struct InvalidUpstream(pub(in crate::upstream) String);
 
 impl fmt::Display for InvalidUpstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,18 +7,20 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// The body of a request. Values that the translation does not change keep their text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct ChatRequest<'r> {
     pub(super) model: Cow<'r, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<ChatTool<'r>>,
-    pub(super) messages: Vec<ChatMessage<'r>>,
+    pub(super) messages: Vec<ChatMessage>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_choice: Option<ChatToolChoice<'r>>,
+    pub(super) tool_choice: Option<ChatToolChoice>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_tokens: Option<&'r RawValue>,
+    pub(super) parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_completion_tokens: Option<&'r RawValue>,
+    pub(super) max_tokens: Option<Cow<'r, RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_completion_tokens: Option<Cow<'r, RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stop: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,74 +29,215 @@ pub(super) struct ChatRequest<'r> {
     pub(super) top_p: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_k: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response_format: Option<ResponseFormat>,
+    #[serde(flatten)]
+    pub(super) extras: ChatExtras,
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream_options: Option<ChatStreamOptions>,
+    #[serde(flatten)]
+    pub(super) prefill: Option<ContinuedMessage>,
+}
+
+/// Fields about the account and the session.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ChatExtras {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) safety_identifier: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt_cache_key: Option<String>,
 }
 
 /// Options of a stream.
 #[derive(Debug, Serialize)]
 pub(super) struct ChatStreamOptions {
     pub(super) include_usage: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) continuous_usage_stats: bool,
+}
+
+/// Fields of vLLM and `SGLang` for a last message that the model continues.
+#[derive(Debug, Serialize)]
+pub(super) struct ContinuedMessage {
+    pub(super) continue_final_message: bool,
+    pub(super) add_generation_prompt: bool,
+}
+
+impl ContinuedMessage {
+    pub(super) const fn new() -> Self {
+        Self {
+            continue_final_message: true,
+            add_generation_prompt: false,
+        }
+    }
+}
+
+/// Format of the output.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum ResponseFormat {
+    JsonSchema { json_schema: OutputSchema },
+    JsonObject,
+}
+
+/// Schema of the output.
+#[derive(Debug, Serialize)]
+pub(super) struct OutputSchema {
+    pub(super) name: &'static str,
+    pub(super) schema: Box<RawValue>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) strict: bool,
 }
 
 /// A message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-pub(super) enum ChatMessage<'r> {
+pub(super) enum ChatMessage {
     System {
-        content: String,
+        content: ChatContent,
+    },
+    Developer {
+        content: ChatContent,
     },
     User {
         content: ChatContent,
     },
     Assistant {
-        content: Option<String>,
+        content: Option<ChatContent>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<ChatCall<'r>>,
+        tool_calls: Vec<ChatCall>,
     },
     Tool {
-        tool_call_id: Cow<'r, str>,
-        content: String,
+        tool_call_id: String,
+        content: ChatContent,
     },
 }
 
-/// Content of a user message: a string if there is only text.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Content of a message: a string if there is only text.
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub(super) enum ChatContent {
     Text(String),
     Parts(Vec<ChatPart>),
 }
 
+impl ChatContent {
+    /// Creates the content of these parts. Texts are joined by `separator` if there is only text.
+    pub(super) fn from_parts(parts: Vec<ChatPart>, separator: &str) -> Self {
+        let texts: Option<Vec<&str>> = parts.iter().map(ChatPart::plain_text).collect();
+        match texts {
+            Some(texts) => Self::Text(texts.join(separator)),
+            None => Self::Parts(parts),
+        }
+    }
+
+    /// Joins two contents of one message.
+    pub(super) fn joined(first: Option<Self>, second: Option<Self>) -> Option<Self> {
+        match (first, second) {
+            (Some(Self::Text(first)), Some(Self::Text(second))) => {
+                Some(Self::Text(format!("{first}\n\n{second}")))
+            }
+            (Some(first), Some(second)) => Some(Self::Parts(
+                [first, second].into_iter().flat_map(Self::into_parts).collect(),
+            )),
+            (first, second) => first.or(second),
+        }
+    }
+
+    fn into_parts(self) -> Vec<ChatPart> {
+        match self {
+            Self::Text(text) => vec![ChatPart::text(text)],
+            Self::Parts(parts) => parts,
+        }
+    }
+
+    /// Returns whether the content is white space alone.
+    pub(super) fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Parts(parts) => parts.iter().all(ChatPart::is_blank),
+        }
+    }
+}
+
 /// A part of a content.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct ChatPart {
+    #[serde(flatten)]
+    pub(super) content: PartContent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache_control: Option<Box<RawValue>>,
+}
+
+/// Content of a part by its type.
+#[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum ChatPart {
+pub(super) enum PartContent {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
+    File { file: ChatFile },
+}
+
+impl ChatPart {
+    /// Creates a text.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        PartContent::Text { text: text.into() }.into()
+    }
+
+    /// Returns the text of a part that is only a text.
+    fn plain_text(&self) -> Option<&str> {
+        match &self.content {
+            PartContent::Text { text } if self.cache_control.is_none() => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(&self.content, PartContent::Text { text } if text.trim().is_empty())
+    }
+}
+
+impl From<PartContent> for ChatPart {
+    fn from(content: PartContent) -> Self {
+        Self {
+            content,
+            cache_control: None,
+        }
+    }
 }
 
 /// URL of an image, which may be a data URL.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct ImageUrl {
     pub(super) url: String,
 }
 
+/// A file as data URL.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct ChatFile {
+    pub(super) filename: String,
+    pub(super) file_data: String,
+}
+
 /// A call of an assistant message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename = "function")]
-pub(super) struct ChatCall<'r> {
-    pub(super) id: Cow<'r, str>,
-    pub(super) function: CalledFunction<'r>,
+pub(super) struct ChatCall {
+    pub(super) id: String,
+    pub(super) function: CalledFunction,
 }
 
 /// The called function.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct CalledFunction<'r> {
-    pub(super) name: Cow<'r, str>,
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct CalledFunction {
+    pub(super) name: String,
     /// Arguments as JSON text.
-    pub(super) arguments: Cow<'r, str>,
+    pub(super) arguments: String,
 }
 
 /// A tool, which is a function.
@@ -102,6 +245,8 @@ pub(super) struct CalledFunction<'r> {
 #[serde(tag = "type", rename = "function")]
 pub(super) struct ChatTool<'r> {
     pub(super) function: ChatFunction<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache_control: Option<&'r RawValue>,
 }
 
 /// Definition of a function.
@@ -111,14 +256,16 @@ pub(super) struct ChatFunction<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<Cow<'r, str>>,
     pub(super) parameters: Cow<'r, RawValue>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) strict: bool,
 }
 
 /// Choice of the tools that the model may or must call.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum ChatToolChoice<'r> {
+pub(super) enum ChatToolChoice {
     Mode(ToolMode),
-    Named(NamedTool<'r>),
+    Named(NamedTool),
 }
 
 #[derive(Debug, Serialize)]
@@ -131,12 +278,12 @@ pub(super) enum ToolMode {
 /// The tool that the model must call.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "function")]
-pub(super) struct NamedTool<'r> {
-    pub(super) function: ToolName<'r>,
+pub(super) struct NamedTool {
+    pub(super) function: ToolName,
 }
 
 /// Name of a function.
 #[derive(Debug, Serialize)]
-pub(super) struct ToolName<'r> {
-    pub(super) name: Cow<'r, str>,
+pub(super) struct ToolName {
+    pub(super) name: String,
 }

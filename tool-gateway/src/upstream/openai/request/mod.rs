@@ -3,20 +3,37 @@
 // A module uses only modules that are declared before it.
 mod raw;
 mod chat;
+mod place;
+mod ids;
+mod parts;
+mod server_calls;
 mod conversation;
+mod client_tools;
 mod tools;
+mod output_format;
+mod system;
+mod account;
+mod fields;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use self::chat::{ChatRequest, ChatStreamOptions};
+use self::chat::{ChatRequest, ChatStreamOptions, ContinuedMessage, ResponseFormat};
 use self::conversation::Conversation;
+use self::output_format::OutputFormat;
+use self::parts::PartReader;
 use self::raw::raw;
-use super::profile::{MaxField, Profile};
+use self::tools::ToolTranslator;
+use super::models::ModelRule;
+use super::names::ChatNames;
+use super::positive_number::PositiveNumber;
+use super::profile::{IdScheme, MaxField, Prefill, Profile};
 use super::response::expected::ExpectedResponse;
+use super::settings::ChatSettings;
+use super::warnings::WarningCode;
 use crate::wire::error::ApiError;
-use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::walk;
 
@@ -25,53 +42,115 @@ use crate::wire::walk;
 pub(super) struct ChatTurn {
     /// Body of the request of Chat Completions.
     pub(super) body: String,
+    /// Name of the model at the server.
+    pub(super) served_model: String,
+    /// Parts of the request that were left out or changed.
+    pub(super) warnings: BTreeSet<WarningCode>,
     /// Facts for reading the response.
     pub(super) response: ExpectedResponse,
 }
 
 /// Translates a request. The error names the field that this upstream cannot receive.
-pub(super) fn translate(request: &MessagesRequest, profile: &Profile) -> Result<ChatTurn, ApiError> {
+pub(super) fn translate(
+    request: &MessagesRequest,
+    profile: &Profile,
+    settings: &ChatSettings,
+) -> Result<ChatTurn, ApiError> {
     let model = request
         .get("model")
         .and_then(walk::string)
         .ok_or_else(|| ApiError::invalid("model: expected a string"))?;
-    let mut conversation = Conversation::default();
-    if let Some(system) = system_prompt(request.get("system")) {
-        conversation.push_system(system);
+    let rule = ModelRule::find(&settings.models, &model);
+    let served = rule.and_then(|rule| rule.serve.as_deref()).unwrap_or(&model);
+    let mut warnings = BTreeSet::new();
+    fields::check(request, &mut warnings)?;
+    let mut names = ChatNames::default();
+    let mut translator = ToolTranslator {
+        profile,
+        server_tools: settings.server_tools,
+        warnings,
+    };
+    let tools = translator.tools(request, &mut names)?;
+    let choice = translator.choice(request.get("tool_choice"), &tools, &mut names)?;
+    let mut warnings = translator.warnings;
+
+    let mut instruction = None;
+    let mut response_format = None;
+    if let Some(format) = OutputFormat::read(request)? {
+        if profile.json_schema {
+            response_format = Some(format.into_response_format());
+        } else {
+            warnings.insert(WarningCode::JsonSchema);
+            instruction = Some(format.instruction());
+            response_format = Some(ResponseFormat::JsonObject);
+        }
     }
-    conversation.push_messages(request)?;
-    let tools = request.tools().enumerate();
-    let tools = tools
-        .map(|(at, tool)| tools::tool(at, tool))
-        .collect::<Result<Vec<_>, _>>()?;
-    let has_tools = !tools.is_empty();
-    let max_tokens = field(request, "max_tokens");
-    let is_max = |max_field| max_tokens.filter(|_| profile.max_field == max_field);
+    let reader = PartReader { profile, warnings };
+    let system = system::content(request.get("system"), instruction, &reader);
+    // Kimi K2 reads its ids on every server.
+    let is_kimi = served.to_ascii_lowercase().contains("kimi-k2");
+    let ids = if is_kimi { IdScheme::Kimi } else { profile.ids };
+    let mut conversation = Conversation::new(reader, ids);
+    conversation.push_system(system);
+    conversation.push_messages(request, &mut names)?;
+    let prefill = prefill(&conversation, profile)?;
+    let mut warnings = std::mem::take(&mut conversation.reader.warnings);
+
+    let max_tokens = max_tokens(request, rule, &mut warnings);
+    let (max_tokens, max_completion_tokens) = match profile.max_field {
+        MaxField::MaxTokens => (max_tokens, None),
+        MaxField::MaxCompletionTokens => (None, max_tokens),
+    };
     let is_stream = request.is_stream();
+    let stops = request
+        .get("stop_sequences")
+        .map_or(0, |stops| walk::items(stops).fold(0_u64, |count, _| count + 1));
+    if stops > profile.stop_max.0 {
+        warnings.insert(WarningCode::StopSequences);
+    }
+    let top_k = field(request, "top_k");
+    if top_k.is_some() && !profile.top_k {
+        warnings.insert(WarningCode::TopK);
+    }
     let chat = ChatRequest {
-        model: Cow::Borrowed(&model),
+        model: Cow::Borrowed(served),
+        parallel_tool_calls: (choice.is_single_call && profile.parallel && !tools.is_empty())
+            .then_some(false),
         tools,
         messages: conversation.into_messages(),
-        tool_choice: tools::choice(request.get("tool_choice").filter(|_| has_tools))?,
-        max_tokens: is_max(MaxField::MaxTokens),
-        max_completion_tokens: is_max(MaxField::MaxCompletionTokens),
-        stop: field(request, "stop_sequences"),
+        tool_choice: choice.choice,
+        max_tokens,
+        max_completion_tokens,
+        stop: field(request, "stop_sequences").filter(|_| (1..=profile.stop_max.0).contains(&stops)),
         temperature: field(request, "temperature"),
         top_p: field(request, "top_p"),
-        top_k: field(request, "top_k").filter(|_| profile.top_k),
+        top_k: top_k.filter(|_| profile.top_k),
+        response_format,
+        extras: account::extras(request, profile, &mut warnings),
         stream: is_stream,
-        stream_options: is_stream.then_some(ChatStreamOptions { include_usage: true }),
+        stream_options: is_stream.then_some(ChatStreamOptions {
+            include_usage: true,
+            continuous_usage_stats: profile.continuous_usage,
+        }),
+        prefill,
     };
     let body = serde_json::to_string(&chat)
         .map_err(|error| ApiError::invalid(format!("the request cannot be translated: {error}")))?;
     let response = ExpectedResponse {
         model: model.clone().into_owned(),
-        served_model: model.clone().into_owned(),
+        served_model: served.to_owned(),
         input_tokens: estimated_tokens(body.len()),
+        names,
+        is_single_call: choice.is_single_call,
         stop_sequences: stop_sequences(request),
-        ..ExpectedResponse::default()
+        splits_objects: profile.split_objects,
     };
-    Ok(ChatTurn { body, response })
+    Ok(ChatTurn {
+        body: settings.with_extra_body(body),
+        served_model: served.to_owned(),
+        warnings,
+        response,
+    })
 }
 
 /// Returns the stop sequences of a request.
@@ -87,18 +166,41 @@ fn estimated_tokens(bytes: usize) -> u64 {
     u64::try_from(bytes.saturating_mul(2).div_ceil(7)).unwrap_or(u64::MAX)
 }
 
-/// Returns the text of the system prompt, whose blocks are joined by a blank line.
-fn system_prompt(system: Option<&str>) -> Option<String> {
-    let system = system?;
-    if let Some(text) = walk::string(system) {
-        return Some(text.into_owned()).filter(|text| !text.trim().is_empty());
+/// Returns the fields for a last message of the assistant, which the model continues.
+fn prefill(conversation: &Conversation<'_>, profile: &Profile) -> Result<Option<ContinuedMessage>, ApiError> {
+    match profile.prefill {
+        _ if !conversation.ends_with_assistant() => Ok(None),
+        Prefill::Continue => Ok(Some(ContinuedMessage::new())),
+        Prefill::Native => Ok(None),
+        Prefill::Refuse => Err(ApiError::invalid(
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        )),
     }
-    let blocks = walk::items(system).filter_map(|block| Object::from_json(block)?.string("text"));
-    let texts: Vec<String> = blocks.collect();
-    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Returns `max_tokens`, at most the maximum of the model.
+fn max_tokens<'r>(
+    request: &'r MessagesRequest,
+    rule: Option<&ModelRule>,
+    warnings: &mut BTreeSet<WarningCode>,
+) -> Option<Cow<'r, RawValue>> {
+    let text = field(request, "max_tokens")?;
+    let maximum = rule.and_then(|rule| rule.max_tokens);
+    let is_more = |maximum: &PositiveNumber| {
+        let sent = text.get().parse::<u64>();
+        sent.is_ok_and(|sent| sent > maximum.0)
+    };
+    let Some(maximum) = maximum.filter(is_more) else {
+        return Some(Cow::Borrowed(text));
+    };
+    warnings.insert(WarningCode::MaxTokens);
+    RawValue::from_string(maximum.0.to_string()).ok().map(Cow::Owned)
 }
 
 /// Returns a field of the request, unless it is null.
 fn field<'r>(request: &'r MessagesRequest, name: &str) -> Option<&'r RawValue> {
     raw(request.get(name).filter(|value| *value != "null")?)
 }
+
+#[cfg(test)]
+mod tests;

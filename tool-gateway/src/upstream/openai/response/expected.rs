@@ -1,5 +1,7 @@
 //! [`ExpectedResponse`]: facts of a request for reading its response.
 
+use crate::upstream::openai::names::ChatNames;
+
 /// Facts of a request for reading its response.
 #[derive(Debug, Default)]
 pub(in crate::upstream::openai) struct ExpectedResponse {
@@ -13,6 +15,8 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) stop_sequences: Vec<String>,
     /// Whether several objects in the arguments of one call are as many calls.
     pub(in crate::upstream::openai) splits_objects: bool,
-    /// Whether only the first call counts.
+    /// Names of functions that differ from the client's names of tools.
+    pub(in crate::upstream::openai) names: ChatNames,
+    /// Whether only the first call of the message counts, since the client disabled parallel calls.
     pub(in crate::upstream::openai) is_single_call: bool,
 }

@@ -311,7 +311,8 @@ impl MessageBuilder {
             return tracing::warn!(tool, "a second call of a message leaves it: only one was allowed");
         }
         self.seen.has_call = true;
-        self.writer.push_block(Block::call(id, tool, arguments));
+        self.writer
+            .push_block(Block::call(id, self.expected.names.client_name(tool), arguments));
     }
 }
 

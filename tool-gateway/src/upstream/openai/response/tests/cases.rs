@@ -45,6 +45,7 @@ impl Case {
             stop_sequences: self.stop_sequences.clone(),
             splits_objects: self.splits_objects,
             is_single_call: self.is_single_call,
+            ..ExpectedResponse::default()
         }
     }
 

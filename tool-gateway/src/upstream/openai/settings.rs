@@ -1,0 +1,110 @@
+//! [`ChatSettings`]: settings of the upstream.
+
+use axum::http::Uri;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::models::ModelRule;
+use super::profile::{ProfileName, Quirks};
+use crate::wire::object::{Object, set_field};
+
+/// Path of Chat Completions.
+pub(crate) const CHAT_PATH: &str = "/v1/chat/completions";
+
+/// Fields of a request that `extra_body` must not contain.
+const OWN_FIELDS: [&str; 3] = ["model", "messages", "stream"];
+
+/// Settings of the upstream.
+#[derive(Debug, Clone)]
+pub(crate) struct ChatSettings {
+    pub(crate) chat_path: Uri,
+    pub(crate) profile: ProfileName,
+    pub(crate) quirks: Quirks,
+    /// Fields that are merged into each request.
+    pub(crate) extra_body: ExtraBody,
+    pub(crate) server_tools: ServerTools,
+    pub(crate) models: Vec<ModelRule>,
+    /// Whether the client's credential is forwarded if the gateway has no key.
+    pub(crate) pass_client_key: bool,
+}
+
+/// Treatment of declared tools that Anthropic's API runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ServerTools {
+    #[default]
+    Refuse,
+    Drop,
+}
+
+impl Default for ChatSettings {
+    fn default() -> Self {
+        Self {
+            chat_path: Uri::from_static(CHAT_PATH),
+            profile: ProfileName::Generic,
+            quirks: Quirks::default(),
+            extra_body: ExtraBody::default(),
+            server_tools: ServerTools::default(),
+            models: Vec::new(),
+            pass_client_key: false,
+        }
+    }
+}
+
+/// Fields that are merged into each request of Chat Completions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+pub(crate) struct ExtraBody(Map<String, Value>);
+
+impl TryFrom<Map<String, Value>> for ExtraBody {
+    type Error = String;
+
+    fn try_from(fields: Map<String, Value>) -> Result<Self, String> {
+        if fields.values().any(has_date) || fields.contains_key(TOML_DATE) {
+            return Err("unexpected date; expected a table with values that JSON has".to_owned());
+        }
+        match OWN_FIELDS.into_iter().find(|name| fields.contains_key(*name)) {
+            None => Ok(Self(fields)),
+            Some(name) => Err(format!(
+                "unexpected field `{name}`, which each request sets; remove it"
+            )),
+        }
+    }
+}
+
+/// Field in which the crate `toml` puts a date.
+const TOML_DATE: &str = "$__toml_private_datetime";
+
+fn has_date(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_date),
+        Value::Object(fields) => fields.contains_key(TOML_DATE) || fields.values().any(has_date),
+        _ => false,
+    }
+}
+
+impl ChatSettings {
+    /// Merges the additional fields into a request. An object is merged into an object.
+    pub(super) fn with_extra_body(&self, body: String) -> String {
+        self.extra_body.0.iter().fold(body, |body, (name, value)| {
+            let own = Object::from_json(&body).and_then(|body| body.get(name));
+            let own = own.filter(|_| value.is_object());
+            let own = own.and_then(|own| serde_json::from_str::<Value>(own).ok());
+            let merged = own.map_or_else(|| value.clone(), |own| merge(own, value));
+            set_field(&body, name, &merged.to_string())
+        })
+    }
+}
+
+fn merge(own: Value, value: &Value) -> Value {
+    match (own, value) {
+        (Value::Object(mut own), Value::Object(fields)) => {
+            for (name, value) in fields {
+                let inner = own.remove(name).unwrap_or(Value::Null);
+                own.insert(name.clone(), merge(inner, value));
+            }
+            Value::Object(own)
+        }
+        (_, value) => value.clone(),
+    }
+}

@@ -1,0 +1,45 @@
+//! [`WarningCode`]: parts of requests that a server of Chat Completions cannot receive.
+
+/// A part of a request that was left out or changed. The name is the label `code` of `translation_warnings_total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum WarningCode {
+    Betas,
+    Citations,
+    ContextManagement,
+    Diagnostics,
+    Fallbacks,
+    ForcedTool,
+    JsonSchema,
+    MaxTokens,
+    ServerTools,
+    ServiceTier,
+    Speed,
+    StopSequences,
+    Strict,
+    TopK,
+    UnknownField,
+    UserId,
+}
+
+impl WarningCode {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Betas => "betas",
+            Self::Citations => "citations",
+            Self::ContextManagement => "context_management",
+            Self::Diagnostics => "diagnostics",
+            Self::Fallbacks => "fallbacks",
+            Self::ForcedTool => "forced_tool",
+            Self::JsonSchema => "json_schema",
+            Self::MaxTokens => "max_tokens",
+            Self::ServerTools => "server_tools",
+            Self::ServiceTier => "service_tier",
+            Self::Speed => "speed",
+            Self::StopSequences => "stop_sequences",
+            Self::Strict => "strict",
+            Self::TopK => "top_k",
+            Self::UnknownField => "unknown_field",
+            Self::UserId => "user_id",
+        }
+    }
+}

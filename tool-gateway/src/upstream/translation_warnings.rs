@@ -1,0 +1,55 @@
+//! [`TranslationWarnings`]: counters of the parts that a translating upstream left out.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+
+/// Counters of the parts of requests and responses that a translating upstream left out or changed, by their code. Clones share the counters.
+///
+/// ```
+/// use tool_gateway::upstream::TranslationWarnings;
+///
+/// let warnings = TranslationWarnings::default();
+/// warnings.add("http://localhost:8000", "qwen3-coder", "top_k");
+/// warnings.add("http://localhost:8000", "qwen3-coder", "top_k");
+/// assert_eq!(warnings.count("top_k"), 2);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct TranslationWarnings {
+    pub(crate) counters: Family<WarningLabels, Counter>,
+    /// Models and codes that are in the log.
+    logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct WarningLabels {
+    code: &'static str,
+}
+
+/// Maximum number of models with codes that are remembered, since clients choose the names of models.
+const MAX_LOGGED: usize = 10_000;
+
+impl TranslationWarnings {
+    /// Counts a warning. The first one of each model and code is in the log. The code must not be a part of a message.
+    pub fn add(&self, upstream: &str, model: &str, code: &'static str) {
+        self.counters.get_or_create(&WarningLabels { code }).inc();
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), code)) {
+            drop(logged);
+            tracing::warn!(
+                upstream,
+                model,
+                code,
+                "the upstream cannot receive a part of the request"
+            );
+        }
+    }
+
+    /// Returns the number of warnings with this code.
+    pub fn count(&self, code: &'static str) -> u64 {
+        self.counters.get_or_create(&WarningLabels { code }).get()
+    }
+}
