@@ -524,7 +524,9 @@ mod tests {
             });
             (text, pieces)
         };
-        ["a", "b", "c"].iter().for_each(|text| piece(0, text));
+        for text in ["a", "b", "c"] {
+            piece(0, text);
+        }
         piece(1, "d");
         running.send(Sent::Event(StreamEvent::MessageStop));
         running.end(RunEnd::Done);
