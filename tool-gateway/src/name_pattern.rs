@@ -1,4 +1,4 @@
-//! [`matches`]: names with wildcards.
+//! [`matches()`]: names with wildcards.
 
 /// Returns whether a name matches a pattern, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {

@@ -192,9 +192,11 @@ pub(super) struct ObjectWriter {
 impl ObjectWriter {
     /// Adds a member. Returns `None` if the object has the key already.
     pub(super) fn member(&mut self, key: &str, value: &str) -> Option<()> {
-        self.json.push_str(if self.keys.is_empty() { "" } else { ", " });
         if !self.keys.insert(key.to_owned()) {
             return None;
+        }
+        if !self.json.is_empty() {
+            self.json.push_str(", ");
         }
         write_string(key, &mut self.json);
         self.json.push_str(": ");
