@@ -76,7 +76,7 @@ impl Program {
             .subcommand_required(true)
             .arg_required_else_help(true);
         ColorOption::augment_args(C::augment_subcommands(command))
-            .about(self.about) // after the options, since clap would use their doc comments instead
+            .about(self.about) // set last, since the `augment_` functions set it to doc comments
             // The help of `repair` and `check` contains the name of the program.
             .mut_subcommands(
                 |command| match command.get_after_long_help().map(StyledStr::to_string) {

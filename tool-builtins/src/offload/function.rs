@@ -1,4 +1,4 @@
-//! Stores the long result of a message with a writer, and returns the message with a pointer.
+//! Offloads the tool result of a message: writes its content to a file, and replaces the content with a pointer to the file.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -48,8 +48,8 @@ impl OffloadOptions {
 pub struct OffloadResult {
     /// The message, with the pointer in place of the result's content.
     pub message: Message,
-    /// Number of characters (Unicode scalar values) of the content, minus the pointer's; negative for a short
-    /// content.
+    /// Number of characters (Unicode scalar values) of the content minus the number of characters of the pointer. The
+    /// difference is negative if the content is shorter than the pointer.
     pub freed_chars: i64,
     /// Absolute path of the file with the content.
     pub file: PathBuf,
@@ -68,7 +68,7 @@ pub enum OffloadError {
         /// The `tool_use_id` of each block.
         ids: Vec<String>,
     },
-    /// The `tool_result` has no id, which is the file's name.
+    /// The `tool_result` has no `tool_use_id`, from which the file name is derived.
     #[error("missing `tool_use_id` of the `tool_result` block; expected a string")]
     NoToolUseId,
     /// Content that is neither a string nor a list of blocks.
@@ -80,7 +80,7 @@ pub enum OffloadError {
     /// An id is not a single plain component of a path.
     #[error(transparent)]
     InvalidComponent(#[from] InvalidComponent),
-    /// The directory is not UTF-8, as the text of the pointer must be.
+    /// The output directory has no absolute path in UTF-8, which the text of the pointer needs.
     #[error("the output directory {} has no absolute path in UTF-8; use an absolute one", output_dir.display())]
     OutputDir {
         /// Path of the directory.
@@ -175,14 +175,14 @@ pub(super) async fn put_beside(
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
-/// Maximum number of tried names; a store that rejects this many would reject all.
+/// Maximum number of file names that are tried for an id. A store that rejects this many names probably rejects all.
 const MAX_FILES_PER_ID: u32 = 10_000;
 
 fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
     OffloadError::Write { file, source }
 }
 
-/// Creates a pointer to the file with this number, which need not exist.
+/// Creates the pointer to the file with this number. The file need not exist.
 fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<Pointer, OffloadError> {
     let OffloadOptions {
         session_id,

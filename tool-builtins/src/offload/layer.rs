@@ -1,4 +1,4 @@
-//! Offloads the results of all calls that are too long for the model.
+//! Offloads tool results that are too long for the model.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,9 +17,11 @@ use super::local::LocalWriter;
 use super::read_back;
 use super::writer::{FileWriter, Writer};
 
-/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters: of
-/// the text, or of the content blocks as compact JSON. Failures are results, too, and images are content: register
-/// tools with images for the model in a registry without this layer.
+/// A layer that offloads each result whose content has at least [`threshold`](Self::with_threshold) characters. Content
+/// blocks are measured as compact JSON. The results of failed calls are offloaded, too.
+///
+/// Images are content blocks, and the model does not see an offloaded image. Register tools that return images for the
+/// model in a registry without this layer.
 ///
 /// A file contains only the tool's content: [notes](ToolOutcome::notes) remain after the pointer, where the model
 /// reads them.
@@ -75,7 +77,7 @@ impl OffloadLayer {
         self
     }
 
-    /// Offloads to another store.
+    /// Writes the contents with this writer instead of to local files.
     #[must_use]
     pub fn with_writer(mut self, writer: impl FileWriter) -> Self {
         self.writer = Writer::new(writer);
@@ -89,10 +91,9 @@ impl OffloadLayer {
         self
     }
 
-    /// Never offloads the results of these tools, for example of a tool that reads files, whose result would only
-    /// become another file. A tool of a nested registry can be given by the model's name for it, or by its name in
-    /// the registry of this layer.
-    ///
+    /// Never offloads the results of these tools. An example is a tool that reads files: its result would only be written
+    /// to another file. A tool of a nested registry is given by the name that the model uses, or by its name in the registry
+    /// of this layer.
     ///
     /// ```
     /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -108,7 +109,7 @@ impl OffloadLayer {
 
     fn applies_to(&self, call: &ToolCall) -> bool {
         let names = [call.qualified_name(), &call.name];
-        // The name is compared first, since comparing functions needs a declaration.
+        // The name is compared first, since `is_call_of` builds the declaration of the function.
         let reads_back =
             call.name.ends_with(read_back::NAME) && call.is_call_of::<read_back::read_offloaded>();
         !reads_back

@@ -23,7 +23,8 @@ pub(crate) async fn handle_in_layers(layers: &Layers, tools: &Arc<Tools>, state:
     handle_within(None, layers, tools, state).await;
 }
 
-/// Runs a call, which may have passed the layers of an outer registry, with their deadline.
+/// Runs a call through the layers of a registry. `outer` is the deadline of the layers of an outer registry, if the call has
+/// passed such layers.
 async fn handle_within(
     outer: Option<SharedDeadline>,
     layers: &Layers,
@@ -37,7 +38,8 @@ async fn handle_within(
     let deadline = SharedDeadline::new(state.context.deadline(), outer);
     let route = Route::new(Arc::<Tools>::clone(tools), deadline.clone());
     call.route = Some(route.clone());
-    // A layer may hang, too. Layers have a second grace period, for results from the end of the tool's grace period.
+    // A layer may hang, too. The grace period of layers is twice as long as the tool's: a layer can then return a result from
+    // the end of the tool's grace period.
     let limits = CallLimits {
         deadline: state.context.deadline(),
         token: state.context.external_token(),
@@ -58,7 +60,7 @@ async fn handle_within(
         .await;
     match result {
         Ok(Ok(outcome)) => {
-            // A layer may return a different id.
+            // The id of the call is kept, since a layer may return a result with another id.
             let id = std::mem::take(&mut state.outcome.result.tool_use_id);
             state.outcome = outcome;
             state.outcome.result.tool_use_id = id;

@@ -44,7 +44,7 @@ pub(super) async fn turn(
     client_request: &Parts,
     body: Bytes,
 ) -> Result<Response<TurnBody>, ApiError> {
-    // A turn may have further requests.
+    // The parts are copied, since a turn may send further requests to the upstream.
     let (mut parts, ()) = Request::new(()).into_parts();
     parts.method = client_request.method.clone();
     parts.uri = client_request.uri.clone();
@@ -107,8 +107,8 @@ async fn answered<B>(
     }
 }
 
-/// Returns whether an API responds with this status. A client must not follow the upstream's redirect past the gateway, and must not change
-/// the protocol of its connection. Only a conditional request can be answered with 304.
+/// Returns whether a status may be forwarded as the response of an API. A redirect would lead the client past the gateway, and status 101
+/// would change the protocol of its connection. Status 304 is valid only for a conditional request.
 fn is_of_the_api(is_conditional: bool, status: StatusCode) -> bool {
     match status {
         StatusCode::NOT_MODIFIED => is_conditional,

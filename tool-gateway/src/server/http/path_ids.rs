@@ -1,4 +1,4 @@
-//! Paths with ids, which are encoded again, so that an id cannot reach another path of the upstream.
+//! Validates and encodes the ids in request paths, so that no id leads to another path of the upstream.
 
 use axum::http::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
@@ -25,8 +25,8 @@ const NOT_IN_A_SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns a path after a prefix with its query. Returns `None` if a server could read another path: the id is decoded once, and servers
-/// and proxies may decode the id again, read `\` as `/`, or resolve `..`.
+/// Returns the path and the query of `uri`; the id after `prefix` is decoded and encoded again. Returns `None` if the id is invalid or too
+/// long. An id is invalid if it could lead to another path: servers and proxies may decode an id twice, treat `\` as `/`, or resolve `..`.
 pub(super) fn checked(prefix: &str, uri: &Uri) -> Option<Uri> {
     let sent = uri.path().strip_prefix(prefix)?;
     let mut path = prefix.to_owned();
@@ -52,7 +52,7 @@ pub(super) fn checked(prefix: &str, uri: &Uri) -> Option<Uri> {
     path.parse().ok()
 }
 
-/// Returns whether a part between slashes is plain text.
+/// Returns whether a part between slashes is neither empty nor a dot segment, and contains no special character.
 fn is_part(part: &str) -> bool {
     let is_special = |character: char| character.is_control() || matches!(character, '\\' | '?' | '#' | '%');
     !matches!(part, "" | "." | "..") && !part.contains(is_special)

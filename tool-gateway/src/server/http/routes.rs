@@ -60,7 +60,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .finish()
 }
 
-/// Creates the router of the listener for metrics, which needs no client's key.
+/// Creates the router of the metrics listener. Its routes require no client key.
 pub(crate) fn metrics_router(shared: Arc<Shared>) -> Router {
     let any_host = shared.settings.metrics.any_host;
     let routes = Routes {
@@ -113,7 +113,7 @@ impl Routes {
         self
     }
 
-    /// Builds the router. All unknown paths count as one route.
+    /// Builds the router. Metrics count requests to unknown paths under the route `unknown`.
     fn finish(self) -> Router {
         let unknown = self.admission("unknown", Access::Anyone);
         self.router
@@ -136,7 +136,7 @@ async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
     forward::send(&shared, parts, body.into()).await
 }
 
-/// Handles `GET /v1/tools`: returns the definitions of the gateway's tools in the form that a client declares.
+/// Handles `GET /v1/tools`: returns the definitions of the gateway's tools that the client may use, as in the `tools` of a request.
 async fn tools(State(shared): State<Arc<Shared>>, Extension(principal): Extension<Principal>) -> Response {
     let mut definitions = shared.definitions();
     if let Some(names) = shared.client_tools.get(&principal) {
@@ -149,7 +149,7 @@ async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Returns whether the gateway admits new requests.
+/// Handles `GET /readyz`: returns an error with status 503 if the gateway is being stopped.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, ApiError> {
     check_open(&shared).map(|()| "ok\n")
 }

@@ -6,8 +6,8 @@ use std::pin::{Pin, pin};
 
 use tokio::runtime::Handle;
 
-/// A future that must run to its end, even after its client has disconnected. The task of the request polls this future first, which is
-/// faster than to wake that task from another one. When the response begins or the client disconnects, the rest of the future is spawned.
+/// A future that must run to its end, even if its client disconnects. The request's task polls the future first; this avoids a wake-up of
+/// that task from another one. When the response begins or the client disconnects, the rest of the future is spawned.
 pub(crate) struct SpawnOnDrop(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl SpawnOnDrop {
@@ -35,7 +35,7 @@ impl SpawnOnDrop {
 impl Drop for SpawnOnDrop {
     fn drop(&mut self) {
         if let Some(future) = self.0.take()
-            // Without a runtime, the process is ending.
+            // Without a runtime, the process is exiting, and the future cannot be spawned.
             && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn(future);

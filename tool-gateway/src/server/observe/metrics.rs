@@ -104,7 +104,7 @@ impl TurnEnd {
     }
 }
 
-/// Returns buckets from one millisecond (the gateway's own work) to the minutes that a model may need.
+/// Creates a histogram with buckets from 1 ms (overhead of the gateway) to 10 minutes (slow models).
 fn first_byte_buckets() -> Histogram {
     Histogram::new([
         0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0,
@@ -165,7 +165,7 @@ impl Metrics {
         self.tool_calls.get_or_create(&labels).inc();
     }
 
-    /// Counts the tokens of a turn by the names in the API's `usage`.
+    /// Counts the tokens of a turn. `usage` has the fields of the Messages API.
     pub(crate) fn tokens(&self, usage: &Map<String, Value>) {
         for (field, kind) in [
             ("input_tokens", "input"),
@@ -179,7 +179,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a passing call by the outcome of the repair of its arguments.
+    /// Counts a call that is forwarded to the client, by the outcome of the repair of its arguments.
     pub(crate) fn repair(&self, outcome: &'static str) {
         self.repairs.get_or_create(&RepairLabels { outcome }).inc();
     }

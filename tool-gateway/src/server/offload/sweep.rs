@@ -1,7 +1,7 @@
 //! Removes offloaded files after their session.
 //!
-//! A store may remove a session at any time, also while no gateway runs, so no notification can be relied on. Instead, a task checks all
-//! directories at intervals, and removes the directories of sessions that the store does not have.
+//! A store may expire a session at any time, even while no gateway runs, so the gateway cannot rely on notifications. Instead, a task
+//! checks all directories at intervals, and removes the directories of sessions that the store does not have.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,8 @@ pub(crate) fn start(shared: &Arc<Shared>) {
         );
         return;
     };
-    // A session in use may be missing in the store: not yet stored, or already removed.
+    // A turn may use a session that is not in the store: the session is not stored yet, or was already removed. Directories younger than
+    // the store's TTL plus the maximum time of a turn are therefore kept.
     let max_age = shared
         .store
         .ttl()
@@ -51,20 +52,21 @@ pub(crate) fn start(shared: &Arc<Shared>) {
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Returns the store and the table of turns, which know the sessions; `None` if the gateway was dropped.
+/// Returns the session store and the table of turns, or `None` if the gateway was dropped.
 fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTable>)> {
     let gateway = gateway.upgrade()?;
     Some((Arc::clone(&gateway.store), Arc::clone(&gateway.turns)))
 }
 
-/// Marks the files of a session as new, since its turn continues from a checkpoint and the session may not be stored yet.
+/// Updates the modification time of one file of a session, so that [`sweep`] keeps the directory: the session of a resumed turn may not be
+/// stored yet.
 pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     let Some(directory) = shared.offload_directory() else {
         return;
     };
     let directory = directory.join(session.to_string());
     let renew = move || match fs::read_dir(directory)?.next() {
-        // The newest file of a directory counts, so one file is enough.
+        // The age of a directory is the age of its newest file, so one file is enough.
         Some(file) => fs::File::options()
             .write(true)
             .open(file?.path())?
@@ -101,7 +103,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
             }
         }
         let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
-        // The age is checked again, since a call of a retried turn may have written a file since.
+        // The age is checked again: a retried turn may have written a file in the meantime.
         let remove = move || {
             let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
             if is_unused {
@@ -120,7 +122,7 @@ async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable
     }
 }
 
-/// Threads for the times and the removal of offloaded files.
+/// Threads that read modification times and remove offloaded files.
 static THREADS: BlockingThreads = BlockingThreads::new(8);
 
 async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
@@ -150,7 +152,7 @@ fn old_sessions(directory: &Path, max_age: Duration) -> io::Result<Vec<(SessionI
 }
 
 fn is_old(directory: &Path, max_age: Duration) -> io::Result<bool> {
-    // The time of a partly removed directory is the time of the removal, so the times of its files count.
+    // Removing a file updates the directory's modification time, so the age is the age of the newest file.
     let mut written = None;
     for entry in fs::read_dir(directory)? {
         written = written.max(Some(entry?.metadata()?.modified()?));

@@ -1,8 +1,8 @@
 //! The upstream `script`: turns from a JSON file, for demonstrations, tests and benchmarks.
 //!
-//! A script contains the turns of a conversation. The upstream answers `POST /v1/messages`, `POST /v1/chat/completions` in the form of
-//! `OpenAI`'s API, `POST /v1/messages/count_tokens` and `GET /v1/models`. Messages are streamed if the request asks for a stream. Errors
-//! always have the form of the Messages API.
+//! A script contains the turns of a conversation. The upstream answers `POST /v1/messages`, `POST /v1/chat/completions`,
+//! `POST /v1/messages/count_tokens` and `GET /v1/models`. The response of `/v1/chat/completions` has the form of `OpenAI`'s API. A message
+//! is streamed if the request contains `"stream": true`. Errors always have the form of the Messages API.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -38,7 +38,7 @@
 //! | field | |
 //! |---|---|
 //! | `turns` | the turns, at least one |
-//! | `order` | `"messages"` (the default): the number of assistant messages in a request is the index of its turn, and the first turn follows the last. Retries, branches and several clients then receive the right turns. `"requests"`: each request receives the next turn; after the last turn, requests are answered with status 400 |
+//! | `order` | `"messages"` (the default): the index of a request's turn is the number of assistant messages in the request. After the last turn, the first turn follows. Retries, branches and concurrent clients receive the right turns. `"requests"`: each request receives the next turn. After the last turn, requests are answered with status 400 |
 //!
 //! A turn has `content`, which makes it a message, or `error`. With both, the message is streamed without its last two events, followed by
 //! an event `error`; a request without `stream` receives the error response.
@@ -111,7 +111,7 @@ struct ScriptState {
     name: String,
     order: Order,
     turns: Vec<Prepared>,
-    /// Number of requests of all kinds, which is a part of ids.
+    /// Number of received requests, on all routes. Generated ids contain it.
     requests: AtomicU64,
     /// Number of turns that were played in the order of requests.
     played: AtomicUsize,

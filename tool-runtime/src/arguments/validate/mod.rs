@@ -1,8 +1,8 @@
 //! Enforces the keywords that coercion ignores: `format`, `not`, `if`, `contains`, `dependentRequired`,
 //! `unevaluatedProperties` and similar ones.
 //!
-//! The keywords have no influence on coercion. The coerced arguments are evaluated by the rules of JSON Schema;
-//! original values are evaluated when coercion tests the alternatives of a union.
+//! These keywords do not change the coercion of a value. They apply to the coerced arguments, by the rules of JSON Schema.
+//! Original values are evaluated only when coercion tests the alternatives of a union.
 
 pub(super) mod evaluate;
 mod messages;
@@ -20,12 +20,13 @@ use crate::wire::issue::{Code, Issue, Severity};
 use evaluate::{Evaluator, Stop, Verdicts};
 use walk::ValidationWalk;
 
-/// Maximum work of a call: the number of applied subschemas, and the additional number for each value in the arguments.
+/// Maximum work of a call, as the number of applied subschemas. [`WORK_PER_VALUE`] is added for each value.
 const MAX_WORK: usize = 2_000_000;
+/// Additional work for each value in the arguments.
 const WORK_PER_VALUE: usize = 64;
 
-/// Validates the coerced arguments, with their unknown keys, and adds the findings to the issues. `is_strict` makes
-/// unexpected properties errors.
+/// Validates the coerced arguments, including their unknown keys, and adds the findings to the issues. Unexpected
+/// properties are errors if `is_strict` is true.
 #[cold]
 pub(super) fn validate(
     compiled: &CompiledSchema,
@@ -99,7 +100,8 @@ fn add(compiled: &CompiledSchema, issues: &mut Vec<Issue>, found: Vec<Issue>) {
     }
 }
 
-/// Merges issues into others, by the order of parameters and items. The order of both lists is equal.
+/// Merges `added` into `issues`, sorted by the order of the parameters. Within a parameter, both lists keep their order,
+/// and an added issue precedes an issue at a later item or inside its value.
 fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) {
     let rank = |issue: Issue| ((!issue.path.is_empty(), compiled.rank(&issue.path)), issue);
     let mut known = std::mem::take(issues).into_iter().map(rank).peekable();
@@ -121,7 +123,7 @@ fn merge(compiled: &CompiledSchema, issues: &mut Vec<Issue>, added: Vec<Issue>) 
     issues.extend(merged.into_iter().map(|(_, issue)| issue));
 }
 
-/// Returns whether a path is an earlier item than another path, or contains it.
+/// Returns whether `one` leads to an earlier item of a list than `other`, or to a value that contains the value at `other`.
 fn is_earlier(one: &str, other: &str) -> bool {
     let is_outer = one.len() < other.len() && pointer::overlap(one, other);
     is_outer || pointer::is_earlier_item(one, other)

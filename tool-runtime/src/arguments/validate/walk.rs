@@ -1,4 +1,4 @@
-//! Walks the coerced arguments and the schema in parallel, and reports each keyword that does not hold at its path.
+//! Walks the coerced arguments and the schema in parallel, and reports each violated keyword at the path of its value.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,8 +17,8 @@ use crate::schema::compiled::validation::{
 };
 use crate::wire::issue::{Code, Issue};
 
-/// A walk over the arguments. For a schema that coercion has enforced, only the other keywords are checked; for
-/// schemas that coercion ignores, such as `then`, all keywords are checked.
+/// A walk over the arguments. If coercion has enforced a schema, only the keywords that coercion ignores are checked. If
+/// coercion ignores the whole schema, such as `then`, all its keywords are checked.
 pub(super) struct ValidationWalk<'v, 'm> {
     compiled: &'v CompiledSchema,
     validation: &'v Validation,
@@ -29,7 +29,7 @@ pub(super) struct ValidationWalk<'v, 'm> {
     pub(super) issues: Vec<Issue>,
     /// Paths of properties that are evaluated by a schema that coercion ignores.
     pub(super) known: HashSet<String>,
-    /// Addresses of visited lists and objects.
+    /// Visited lists and objects: the address of the value, the schema, and whether coercion has enforced the schema.
     visited: HashSet<(usize, SubschemaId, bool)>,
     /// Number of bytes of findings that can still be kept.
     allowance: usize,
@@ -58,7 +58,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// Checks a value against a subschema; `enforced` if coercion has checked the keywords that it knows.
+    /// Checks a value against a subschema. `enforced` means that coercion has already enforced this subschema, except for
+    /// the keywords that it ignores.
     pub(super) fn subschema(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>, enforced: bool) {
         let schema = self.validation.subschema(id);
         if enforced && !schema.has_assertions || !self.is_first(id, node, enforced) || !self.evaluator.enter()
@@ -114,7 +115,7 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         is_met && is_sure
     }
 
-    /// Returns the criteria for values that must be valid.
+    /// Returns the criteria for a value that must be valid. Unexpected properties are invalid only in strict mode.
     fn criteria(&self) -> Criteria {
         Criteria {
             assertions: true,
@@ -122,8 +123,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// Checks the keywords of a single value that coercion would have enforced; returns whether to check further
-    /// keywords.
+    /// Checks the type, the allowed values, and the limits of a string or number, for a schema that coercion ignores.
+    /// Returns whether to check further keywords.
     #[inline(never)] // keeps its variables off the stack of each level
     fn own_limits(&mut self, id: SubschemaId, node: &Node<'_>, at: &Path<'_>) -> bool {
         let schema = self.validation.subschema(id);
@@ -437,7 +438,8 @@ impl<'v, 'm> ValidationWalk<'v, 'm> {
         }
     }
 
-    /// Finds the alternative that a value matches, or the alternative whose errors are reported.
+    /// Returns the alternative that a value matches, or else the alternative whose errors are reported, if there is one.
+    /// Several matches are an error only for a `oneOf` that coercion ignores.
     #[inline(never)]
     fn matching(
         &mut self,

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, whose messages and blocks are the types of this crate.
+//! The Anthropic Messages API. [`Message`] and [`Block`] are the types of its messages and content blocks.
 //!
 //! Source: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>.
 
@@ -20,7 +20,7 @@ use super::strict::{NotStrict, StrictTool, Subset};
 pub use reader::ResponseReader;
 pub use response::Response;
 
-/// Converts to a member of the request's `tools`: the definition, unchanged.
+/// Converts a definition to a member of the request's `tools`. The member is the serialized definition, unchanged.
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};
@@ -34,8 +34,8 @@ pub fn tool(definition: &ToolDefinition) -> Value {
     serde_json::to_value(definition).unwrap_or_default()
 }
 
-/// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema; the API rejects
-/// `strict` with other schemas.
+/// Converts a definition like [`tool`], and adds `strict: true`. The schema is converted to the published subset of JSON
+/// Schema, since the API rejects `strict` with other schemas.
 ///
 /// # Errors
 ///

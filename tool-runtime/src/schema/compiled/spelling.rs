@@ -1,4 +1,4 @@
-//! Spellings of allowed values: decides which texts mean the same value.
+//! Compares spellings of allowed values.
 
 use std::collections::HashMap;
 
@@ -25,8 +25,8 @@ pub(crate) fn mentions_json(text: &str) -> bool {
     windows.any(|(at, window)| window.eq_ignore_ascii_case(b"json") && is_word(at))
 }
 
-/// Returns the position of the text that equals another text except for surrounding space, or else the position of the
-/// only similar text; without either, the position of the text in quotes.
+/// Returns the position of the first text that equals `text` without its surrounding space, or else the position of the
+/// only text that resembles it. Without such a text, the search is repeated with the text inside the quotes of `text`.
 pub(crate) fn find_resembling<'t>(texts: impl Iterator<Item = &'t str> + Clone, text: &str) -> Option<usize> {
     find_spelling(texts.clone(), text).or_else(|| find_spelling(texts, unquoted(text)?))
 }
@@ -57,7 +57,7 @@ pub(crate) struct SpellingIndex {
     by_words: HashMap<Box<str>, Match>,
 }
 
-/// Indexed texts with the same letters.
+/// Indexed texts with the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Match {
     /// Position of the only text.
@@ -99,12 +99,13 @@ impl SpellingIndex {
     }
 }
 
-/// Returns the letters of a text in lower case.
+/// Returns the characters of a text in lower case.
 fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// Returns the letters of a text in lower case, with `_` between its words.
+/// Returns the characters of a text in lower case, with `_` in place of a separator between two alphanumeric characters. `_`
+/// is also inserted before an upper-case letter that follows a lower-case letter.
 fn words(text: &str) -> impl Iterator<Item = char> {
     let before = std::iter::once(None).chain(text.chars().map(Some));
     let after = text.chars().map(Some).skip(1).chain(std::iter::once(None));

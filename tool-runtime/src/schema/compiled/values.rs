@@ -17,7 +17,7 @@ pub(crate) struct Values {
     pub(crate) texts: Vec<Box<str>>,
     /// All other allowed values.
     pub(crate) others: Vec<Value>,
-    /// Index of many values; a few values are searched one by one.
+    /// Index of the values, if there are more than [`MAX_LINEAR_SEARCH`]. Fewer values are searched linearly.
     index: Option<Box<ValueIndex>>,
 }
 
@@ -30,7 +30,7 @@ struct ValueIndex {
 }
 
 impl ValueIndex {
-    /// This function is not inlined, so that [`Values::has_text`] is: few schemas have so many values.
+    /// Returns whether a string exactly equals an indexed value. Few schemas have an index, so only [`Values::has_text`] is inlined.
     #[inline(never)]
     fn has_text(&self, text: &str) -> bool {
         self.texts.contains(text)
@@ -62,7 +62,7 @@ impl Values {
         }
     }
 
-    /// Returns whether a string is one of the values, as declared.
+    /// Returns whether a string exactly equals an allowed value.
     #[inline]
     pub(crate) fn has_text(&self, text: &str) -> bool {
         match &self.index {
@@ -85,7 +85,8 @@ impl Values {
         }
     }
 
-    /// Returns the value that equals a string except for surrounding space, or else the only similar value.
+    /// Returns the allowed string that equals `text` without its surrounding space, or else the only allowed string that resembles it.
+    /// Without such a string, the search is repeated with the text inside the quotes of `text`.
     pub(crate) fn resembling(&self, text: &str) -> Option<&str> {
         let position = match &self.index {
             Some(index) => {
@@ -109,7 +110,7 @@ pub(crate) struct TextLimits {
     /// Pattern that matches anywhere in the string.
     pub(crate) pattern: Option<Pattern>,
     pub(crate) not_blank: bool,
-    /// The `format`, which no null word matches.
+    /// Declared `format`. A null word violates every format, even if formats are not enforced.
     pub(crate) format: Option<TextFormat>,
 }
 

@@ -47,7 +47,8 @@ pub(crate) fn located_children_mut(schema: &mut Value) -> Vec<(String, &mut Valu
     pointers.into_iter().zip(children_mut(schema)).collect()
 }
 
-/// Visits a schema and all its subschemas, outer ones first. Iterative, since a foreign schema may be deep.
+/// Visits a schema and all its subschemas; each schema is visited before its subschemas. The function is not recursive,
+/// since an external schema may be nested deeply.
 pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
     let mut pending = vec![root];
     while let Some(schema) = pending.pop() {

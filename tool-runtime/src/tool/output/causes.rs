@@ -63,8 +63,8 @@ fn is_retryable(error: &(dyn Error + 'static)) -> bool {
         .any(<dyn Error>::is::<Retryable>)
 }
 
-/// Returns whether the text of `{:#}` shows a transient cause: an `anyhow::Error` is not an [`Error`], and its type
-/// is not known here.
+/// Returns whether `alternate`, the text of `{:#}`, ends with a transient cause. The text is compared, since an
+/// `anyhow::Error` does not implement [`Error`], and its type is unknown here.
 fn has_retryable_cause(alternate: &str, text: &str) -> bool {
     strip_text(text, alternate)
         .and_then(|causes| causes.strip_suffix(Retryable::TEXT))
@@ -99,7 +99,8 @@ pub trait Fallible {}
 
 impl<T, E> Fallible for Result<T, E> {}
 
-/// Error type for handlers of dynamic tools. Without a macro, `Display` is not enough to find its causes.
+/// Error type of handlers of dynamic tools. The error must convert into a boxed [`Error`], since `Display` gives no access
+/// to the sources.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a dynamic tool's handler",
     label = "neither a `std::error::Error` that is `Send` and `Sync` nor a string",
@@ -113,7 +114,8 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> HandlerError for E {}
 /// Maximum number of causes, in case a chain is cyclic.
 const MAX_CAUSES: usize = 32;
 
-/// Returns the chain of sources, without sources in the error's text: many errors include the text of their source.
+/// Returns the texts of the error's sources as `cause: cause`. A source is omitted if the chain already contains its text,
+/// since many errors include the text of their source.
 fn sources(error: &dyn Error, text: &str) -> String {
     let chain = iter::successors(error.source(), |&error| error.source());
     let mut chain_text = text.to_owned();
@@ -203,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Error that is displayed as `anyhow::Error` is.
+    /// Error with the format of `anyhow::Error`: `{}` shows the first text, `{:#}` shows all texts.
     struct Any(&'static [&'static str]);
 
     impl fmt::Display for Any {
