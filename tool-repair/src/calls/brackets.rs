@@ -61,19 +61,26 @@ impl Brackets {
             if self.quotes.is_some() {
                 continue;
             }
-            match byte {
-                b'{' => self.closers.push(b'}'),
-                b'[' => self.closers.push(b']'),
-                b'(' => self.closers.push(b')'),
-                b'}' | b']' | b')' if self.closers.pop() != Some(byte) => return BracketEnd::Broken,
-                b'<' if !self.has_token_quotes => return BracketEnd::Broken,
-                _ => {}
+            if !self.nest(byte) || (byte == b'<' && !self.has_token_quotes) {
+                return BracketEnd::Broken;
             }
             if self.closers.is_empty() {
                 return BracketEnd::Closed(self.at);
             }
         }
         BracketEnd::Open
+    }
+
+    /// Handles a byte outside of strings. Returns `false` for a closing bracket without its opening bracket.
+    fn nest(&mut self, byte: u8) -> bool {
+        match byte {
+            b'{' => self.closers.push(b'}'),
+            b'[' => self.closers.push(b']'),
+            b'(' => self.closers.push(b')'),
+            b'}' | b']' | b')' => return self.closers.pop() == Some(byte),
+            _ => {}
+        }
+        true
     }
 
     /// Reads one token of a string, a quote, or any other byte. Returns the length; `None` if more text is needed.
@@ -143,16 +150,12 @@ pub(super) fn split(text: &str, separator: u8) -> Option<Vec<&str>> {
         if brackets.quotes.is_some() {
             continue;
         }
-        match byte {
-            b'{' => brackets.closers.push(b'}'),
-            b'[' => brackets.closers.push(b']'),
-            b'(' => brackets.closers.push(b')'),
-            b'}' | b']' | b')' if brackets.closers.pop() != Some(byte) => return None,
-            _ if byte == separator && brackets.closers.is_empty() => {
-                parts.push(text.get(start..at)?);
-                start = at + 1;
-            }
-            _ => {}
+        if !brackets.nest(byte) {
+            return None;
+        }
+        if byte == separator && brackets.closers.is_empty() {
+            parts.push(text.get(start..at)?);
+            start = at + 1;
         }
     }
     parts.push(text.get(start..)?);

@@ -300,7 +300,7 @@ impl MessageBuilder {
             return Ok(());
         }
         if call.ambiguous {
-            return Err(cut_off("pieces of its calls cannot be told apart"));
+            return Err(cut_off("pieces of its calls are ambiguous"));
         }
         self.push_call(id, &call.tool, &call.arguments);
         Ok(())
