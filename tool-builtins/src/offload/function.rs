@@ -80,7 +80,7 @@ pub enum OffloadError {
     /// An id is not a single plain component of a path.
     #[error(transparent)]
     InvalidComponent(#[from] InvalidComponent),
-    /// The output directory has no absolute path in UTF-8, which the text of the pointer needs.
+    /// The output directory has no absolute path in UTF-8, as required in the text of the pointer.
     #[error("the output directory {} has no absolute path in UTF-8; use an absolute one", output_dir.display())]
     OutputDir {
         /// Path of the directory.
@@ -122,7 +122,7 @@ pub(super) async fn offload_message(
         .iter()
         .map(|it| {
             if std::ptr::eq(it, block) {
-                pointing(it, &pointer.text)
+                block_with_pointer(it, &pointer.text)
             } else {
                 it.clone()
             }
@@ -157,7 +157,7 @@ pub(super) async fn put(
 }
 
 /// Writes a content without overwriting earlier contents with an equal id, and returns the pointer.
-pub(super) async fn put_beside(
+pub(super) async fn put_new(
     content: &str,
     tool_use_id: &str,
     options: &OffloadOptions,
@@ -171,7 +171,7 @@ pub(super) async fn put_beside(
             Err(source) => return Err(failed(pointer, source)),
         }
     }
-    let source = format!("there are {MAX_FILES_PER_ID} files of this id already");
+    let source = format!("{MAX_FILES_PER_ID} files for this id exist already");
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
@@ -188,15 +188,15 @@ fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<P
         session_id,
         output_dir,
     } = options;
-    let unnameable = || OffloadError::OutputDir {
+    let invalid_dir = || OffloadError::OutputDir {
         output_dir: output_dir.clone(),
     };
-    let directory = std::path::absolute(output_dir).map_err(|_| unnameable())?;
+    let directory = std::path::absolute(output_dir).map_err(|_| invalid_dir())?;
     let file = file_path::file(&directory, session_id, tool_use_id, number)?;
     let text = file
         .to_str()
         .map(|file| format!("[Tool result offloaded to file: {file}]"))
-        .ok_or_else(unnameable)?;
+        .ok_or_else(invalid_dir)?;
     Ok(Pointer { text, file })
 }
 
@@ -218,7 +218,7 @@ fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {
 }
 
 /// Returns the block with another content; every other field keeps its position.
-fn pointing(block: &Block, pointer: &str) -> Block {
+fn block_with_pointer(block: &Block, pointer: &str) -> Block {
     let fields = block.0.iter().map(|(name, value)| {
         let value = if name == "content" {
             Value::from(pointer)

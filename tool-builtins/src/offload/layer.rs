@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::deadline_writer::DeadlineWriter;
-use super::function::{OffloadError, OffloadOptions, put, put_beside};
+use super::function::{OffloadError, OffloadOptions, put, put_new};
 use super::local::LocalWriter;
 use super::read_back;
 use super::writer::{FileWriter, Writer};
@@ -139,7 +139,7 @@ impl OffloadLayer {
         let pointer = if self.overwrites {
             put(&text, id, &options, &writer).await?
         } else {
-            put_beside(&text, id, &options, &writer).await?
+            put_new(&text, id, &options, &writer).await?
         };
         result.content = Content::Text(pointer.text);
         Ok(())

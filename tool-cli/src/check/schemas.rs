@@ -50,21 +50,17 @@ impl Schemas {
 }
 
 fn compile(text: &str) -> Result<ToolRegistry, String> {
-    let schema: Value = serde_json::from_str(text).map_err(|error| {
-        format!(
-            "`schema` cannot be parsed: {}; expected a JSON Schema",
-            message_of(&error)
-        )
-    })?;
+    let schema: Value = serde_json::from_str(text)
+        .map_err(|error| format!("invalid `schema`: {}; expected a JSON Schema", message_of(&error)))?;
     let mut registry = ToolRegistry::new().without_name_check();
     let registered = registry.register_dynamic(ToolDefinition::new(NAME, "", schema), |_, _| async {});
     match registered {
         Ok(_) => Ok(registry),
         Err(RegistryError::InvalidSchema { path, reason, .. }) if path.is_empty() => {
-            Err(format!("`schema` is invalid: {reason}"))
+            Err(format!("invalid `schema`: {reason}"))
         }
         Err(RegistryError::InvalidSchema { path, reason, .. }) => {
-            Err(format!("`schema` is invalid at `{path}`: {reason}"))
+            Err(format!("invalid `schema` at `{path}`: {reason}"))
         }
         Err(error) => Err(error.to_string()),
     }

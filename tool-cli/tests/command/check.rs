@@ -169,12 +169,12 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
             r#"{"id": 6, "schema": {"properties": {"a": {"type": "strnig"}}}, "raw": "{}"}"#.to_owned()
                 + "\n",
             json!(6),
-            "`schema` is invalid at `/properties/a/type`: ",
+            "invalid `schema` at `/properties/a/type`: ",
         ),
         (
             r#"{"id": 7, "schema": "x", "raw": "{}"}"#.to_owned() + "\n",
             json!(7),
-            "`schema` is invalid: ",
+            "invalid `schema`: ",
         ),
         (
             format!(
@@ -183,7 +183,7 @@ fn no_calls() -> Vec<(String, Value, &'static str)> {
                 "]".repeat(500)
             ),
             json!(8),
-            "`schema` cannot be parsed: recursion limit exceeded",
+            "invalid `schema`: recursion limit exceeded",
         ),
         ("\"x\"\n".to_owned(), json!(null), "expected {"),
         (

@@ -16,11 +16,11 @@ fn errors_name_file_line_column_and_fix() {
         ),
         (
             "{\n  \"turns\": [{\"content\": []},]\n}",
-            format!("2:29: trailing comma; the script has to be JSON, {HELLO}"),
+            format!("2:29: trailing comma; expected JSON, {HELLO}"),
         ),
         (
             "",
-            format!("1:0: EOF while parsing a value; the script has to be JSON, {HELLO}"),
+            format!("1:0: EOF while parsing a value; expected JSON, {HELLO}"),
         ),
         ("{}", format!("1:2: missing field `turns`; expected {HELLO}")),
         (
@@ -51,7 +51,7 @@ fn errors_name_file_line_column_and_fix() {
         ),
         (
             "{\"turns\": [{\"error\": {}}]}",
-            "1:23: missing field `status`; an error is for example {\"status\": 529}".to_owned(),
+            "1:23: missing field `status`; expected for example {\"status\": 529}".to_owned(),
         ),
         (
             "{\"turns\": [{\"error\": {\"status\": 200}}]}",

@@ -264,7 +264,7 @@ async fn other_paths_are_not_found() {
         assert_eq!(body["error"]["type"], "not_found_error");
         assert_eq!(
             body["error"]["message"],
-            format!("a script does not answer {shown}")
+            format!("unknown route of a script: {shown}")
         );
     }
 }

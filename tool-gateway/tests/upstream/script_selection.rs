@@ -58,8 +58,8 @@ async fn order_of_requests_ends_with_the_last_turn() {
         json(response).await["error"],
         json!({
             "type": "invalid_request_error",
-            "message": "the script is at its end: it has 3 turns, and this is request 4; \
-                        add a turn, or remove `order` to begin again",
+            "message": "no turn of the script is left for request 4 (3 turns); \
+                        add a turn, or remove `order` to repeat the script",
         })
     );
 }

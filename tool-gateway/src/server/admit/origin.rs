@@ -14,7 +14,7 @@ pub(super) fn check(headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(),
     // Browsers always send `Host`; HTTP/1.0 clients may not.
     if let Some(host) = texts(header::HOST).find(|host| !is_loopback(host)) {
         let message = format!(
-            "the host `{host}` is not served, only loopback addresses are; a gateway with client keys serves any host"
+            "unexpected host `{host}`; expected a loopback address (with client keys, any host is accepted)"
         );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }

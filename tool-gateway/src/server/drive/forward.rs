@@ -22,7 +22,7 @@ pub(crate) async fn send(
 ) -> Result<Response<Body>, ApiError> {
     let is_conditional = is_conditional(&client_request);
     let sent = shared.upstream.send(request(shared, client_request, body));
-    let response = answered(shared, is_conditional, sent).await?;
+    let response = await_response(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn send_stream(
 ) -> Result<Response<Body>, ApiError> {
     let is_conditional = is_conditional(&client_request);
     let sent = shared.upstream.send_stream(request(shared, client_request, body));
-    let response = answered(shared, is_conditional, sent).await?;
+    let response = await_response(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn turn(
     parts.uri = client_request.uri.clone();
     parts.headers = client_request.headers.clone();
     let sent = shared.upstream.turn(request(shared, parts, body));
-    answered(shared, is_conditional(client_request), sent).await
+    await_response(shared, is_conditional(client_request), sent).await
 }
 
 /// Builds the upstream request: the client's request with this body, without the client's key for the gateway.
@@ -75,13 +75,13 @@ fn request<B>(shared: &Shared, client_request: Parts, body: B) -> Request<B> {
 }
 
 /// Waits for the response, up to the idle timeout of the upstream.
-async fn answered<B>(
+async fn await_response<B>(
     shared: &Shared,
     is_conditional: bool,
     response: UpstreamFuture<'_, B>,
 ) -> Result<Response<B>, ApiError> {
     let warn = |error: &dyn Display| {
-        tracing::warn!(upstream = shared.upstream.name(), %error, "no response of the upstream");
+        tracing::warn!(upstream = shared.upstream.name(), %error, "the upstream request failed");
     };
     let idle = shared.settings.limits.upstream_idle;
     match tokio::time::timeout(idle, response).await {
@@ -89,7 +89,7 @@ async fn answered<B>(
         Ok(Ok(response)) => {
             let status = response.status().as_u16();
             let message = format!(
-                "invalid status {status} of the upstream; expected the response of an API: is `upstream.url` right?"
+                "invalid status {status} of the upstream; expected a response of the API; check `upstream.url`"
             );
             warn(&message);
             Err(ApiError::new(StatusCode::BAD_GATEWAY, message))

@@ -27,8 +27,8 @@ pub(super) async fn pass(State(shared): State<Arc<Shared>>, request: Request) ->
     let path = parts.uri.path();
     if shared.upstream.has_credentials() && !shared.settings.upstream.shared_account {
         let message = format!(
-            "`{path}` is not served: all clients would share the batches and files of the gateway's account; \
-             `upstream.shared_account` allows that"
+            "`{path}` is off, because all clients would share the batches and files of the gateway's account; \
+             set `upstream.shared_account = true` to allow that"
         );
         return Err(ApiError::new(StatusCode::NOT_FOUND, message));
     }

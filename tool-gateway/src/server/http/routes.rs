@@ -122,17 +122,17 @@ impl Routes {
     }
 }
 
-/// Handles `GET /v1/models`: returns the upstream's answer unchanged.
+/// Handles `GET /v1/models`: returns the upstream's response unchanged.
 async fn models(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let request = read_text(&shared, request).await?;
     forward::send(&shared, request.parts, request.body.into()).await
 }
 
-/// Handles `GET /v1/models/{id}`: returns the upstream's answer unchanged.
+/// Handles `GET /v1/models/{id}`: returns the upstream's response unchanged.
 async fn model(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, ApiError> {
     let ReadRequest { mut parts, body, .. } = read_text(&shared, request).await?;
     parts.uri = path_ids::checked("/v1/models/", &parts.uri)
-        .ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "invalid id of a model"))?;
+        .ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "invalid model id"))?;
     forward::send(&shared, parts, body.into()).await
 }
 
@@ -163,14 +163,14 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     (headers, shared.metrics.render(size)).into_response()
 }
 
-/// Answers clients that check the gateway's address.
+/// Handles `GET /`, by which clients check the gateway's address.
 async fn root() -> &'static str {
     "tool-gateway\n"
 }
 
 async fn not_found(request: Request) -> ApiError {
     let message = format!(
-        "`{}` is not served; POST /v1/messages, /v1/chat/completions and /v1/responses are, and GET /v1/tools",
+        "unknown path `{}`; expected POST /v1/messages, /v1/chat/completions or /v1/responses, or GET /v1/tools",
         request.uri().path()
     );
     ApiError::new(StatusCode::NOT_FOUND, message)
@@ -178,7 +178,7 @@ async fn not_found(request: Request) -> ApiError {
 
 async fn not_allowed(request: Request) -> ApiError {
     let message = format!(
-        "`{}` is not served with {}",
+        "`{}` does not support method {}",
         request.uri().path(),
         request.method()
     );

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn goes_on_when_the_other_future_is_ready_or_dropped() {
+    async fn continues_when_the_other_future_is_ready_or_dropped() {
         for is_ready in [true, false] {
             let (begun, wait) = oneshot::channel::<()>();
             let (sender, ended) = oneshot::channel();

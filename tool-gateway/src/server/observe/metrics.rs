@@ -206,15 +206,15 @@ impl Metrics {
         all.register("requests", "Requests by route and status", self.requests.clone());
         all.register(
             "first_byte_seconds",
-            "Time from a request to the beginning of its answer",
+            "Time from a request to the first byte of its response",
             self.first_byte_seconds.clone(),
         );
         all.register(
             "sessions",
-            "Requests by how their session was found",
+            "Requests by result of the session lookup",
             self.sessions.clone(),
         );
-        all.register("turns", "Turns by how they ended", self.turns.clone());
+        all.register("turns", "Turns by outcome", self.turns.clone());
         all.register(
             "rounds",
             "Requests to the upstream for turns with tools of the gateway",
@@ -222,39 +222,35 @@ impl Metrics {
         );
         all.register(
             "tool_calls",
-            "Calls of the gateway's tools by their outcome",
+            "Calls of the gateway's tools by outcome",
             self.tool_calls.clone(),
         );
-        all.register(
-            "tokens",
-            "Tokens that the upstream has counted",
-            self.tokens.clone(),
-        );
+        all.register("tokens", "Tokens as counted by the upstream", self.tokens.clone());
         all.register(
             "repairs",
-            "Calls whose arguments were changed, cut off or refused",
+            "Calls whose arguments were repaired, truncated or rejected",
             self.repairs.clone(),
         );
         if let Some(warnings) = &self.translation_warnings {
             all.register(
                 "translation_warnings",
-                "Parts of messages that the translation left out or changed",
+                "Fields of messages that the translation omitted or changed",
                 warnings.counters.clone(),
             );
         }
         all.register(
             "broken_calls",
-            "Calls of the model that cannot be read, by tool and code",
+            "Calls of the model that cannot be parsed, by tool and code",
             self.client_calls.broken.clone(),
         );
         all.register(
             "client_coercions",
-            "Changes of arguments for the client's schemas, and faults that remain, by code",
+            "Coercions of arguments and remaining errors against the client's schemas, by code",
             self.client_calls.coercions.clone(),
         );
         all.register(
             "thinking_refused",
-            "Requests that were repeated without thinking",
+            "Requests repeated without thinking blocks",
             self.thinking_refused.clone(),
         );
         all.register(
@@ -264,17 +260,17 @@ impl Metrics {
         );
         all.register(
             "requests_limited",
-            "Requests over a limit of their client",
+            "Requests rejected by a limit of their client",
             self.requests_limited.clone(),
         );
         all.register(
             "store_errors",
-            "Failures of the session store",
+            "Errors of the session store",
             self.store_errors.clone(),
         );
         all.register(
             "store_seconds",
-            "Time of the session store by operation",
+            "Duration of session store operations",
             self.store_seconds.clone(),
         );
         if has_size {

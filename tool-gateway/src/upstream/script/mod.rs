@@ -284,7 +284,7 @@ impl ScriptState {
             }
             (&Method::GET, "/v1/models") => respond(StatusCode::OK, JSON, models().to_string()).into(),
             (method, path) => {
-                let message = format!("a script does not answer {method} {path}");
+                let message = format!("unknown route of a script: {method} {path}");
                 error(StatusCode::NOT_FOUND, &message, number).into()
             }
         };
@@ -319,8 +319,8 @@ impl ScriptState {
         };
         let Some(prepared) = self.turns.get(index) else {
             let message = format!(
-                "the script is at its end: it has {count} turns, and this is request {}; \
-                 add a turn, or remove `order` to begin again",
+                "no turn of the script is left for request {} ({count} turns); \
+                 add a turn, or remove `order` to repeat the script",
                 index + 1,
             );
             return error(StatusCode::BAD_REQUEST, &message, number).into();
@@ -405,17 +405,17 @@ impl ScriptError {
         let advice = if text.starts_with("missing field `turns`") {
             format!("; expected {TURN}")
         } else if text.starts_with("missing field `status`") {
-            "; an error is for example {\"status\": 529}".to_owned()
+            "; expected for example {\"status\": 529}".to_owned()
         } else if text.starts_with("unknown field `expect`") {
-            "; a script checks no requests: a test needs an `Upstream` that does".to_owned()
+            "; a script cannot check requests: write an `Upstream` for a test that does".to_owned()
         } else if ["chunk", "cut_after"]
             .map(|name| format!("unknown field `{name}`"))
             .iter()
             .any(|start| text.starts_with(start))
         {
-            "; a script splits and breaks no streams: a test needs an `Upstream` that does".to_owned()
+            "; a script cannot split or cut off a stream: write an `Upstream` for a test that does".to_owned()
         } else if error.is_syntax() || error.is_eof() {
-            format!("; the script has to be JSON, {TURN}")
+            format!("; expected JSON, {TURN}")
         } else {
             String::new()
         };

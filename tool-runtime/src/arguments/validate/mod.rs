@@ -40,7 +40,7 @@ pub(super) fn validate(
         .saturating_mul(WORK_PER_VALUE)
         .saturating_add(MAX_WORK);
     let mut evaluator = Evaluator::new(validation, &mut verdicts, work, 0);
-    evaluator.refused = refused(arguments, issues);
+    evaluator.refused = addresses_with_errors(arguments, issues);
     let mut walk = ValidationWalk::new(
         compiled,
         evaluator,
@@ -138,33 +138,33 @@ fn is_of_unknown_key(issue: &Issue) -> bool {
 }
 
 /// Returns the addresses of the values that have errors.
-fn refused(arguments: &Node<'_>, issues: &[Issue]) -> HashSet<usize> {
-    let mut places = Places::default();
+fn addresses_with_errors(arguments: &Node<'_>, issues: &[Issue]) -> HashSet<usize> {
+    let mut paths = ErrorPaths::default();
     for issue in errors(issues) {
         let steps = issue.path.split('/').skip(1);
-        let place = steps.fold(&mut places, |place, step| {
-            place
+        let last = steps.fold(&mut paths, |paths, step| {
+            paths
                 .inner
                 .entry(step.replace("~1", "/").replace("~0", "~"))
                 .or_default()
         });
-        place.is_refused = true;
+        last.has_error = true;
     }
     let mut found = HashSet::new();
-    places.find(arguments, &mut found);
+    paths.find(arguments, &mut found);
     found
 }
 
 /// Paths of errors as a tree, so that each step is compared once.
 #[derive(Default)]
-struct Places {
-    is_refused: bool,
-    inner: HashMap<String, Places>,
+struct ErrorPaths {
+    has_error: bool,
+    inner: HashMap<String, ErrorPaths>,
 }
 
-impl Places {
+impl ErrorPaths {
     fn find(&self, node: &Node<'_>, found: &mut HashSet<usize>) {
-        if self.is_refused {
+        if self.has_error {
             found.insert(node.address());
         }
         if self.inner.is_empty() {
@@ -172,8 +172,8 @@ impl Places {
         }
         match node {
             Node::List(items) => {
-                for (place, item) in items.iter().enumerate() {
-                    if let Some(inner) = self.inner.get(&place.to_string()) {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(inner) = self.inner.get(&index.to_string()) {
                         inner.find(item, found);
                     }
                 }
