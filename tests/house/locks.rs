@@ -47,8 +47,10 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-gateway/src/server/turns/running_turn.rs",
         &["Mutex", "MutexGuard", "Notify", "watch"],
     ),
-    // One map; each use is one step.
+    // One map, or one list; each use is one step.
+    ("tool-gateway/src/upstream/openai/estimates.rs", &["Mutex"]),
     ("tool-gateway/src/upstream/openai/learned.rs", &["Mutex"]),
+    ("tool-gateway/src/upstream/openai/model_list.rs", &["Mutex"]),
     // Two independent counters.
     ("tool-gateway/src/server/turns/kept_bytes.rs", &["AtomicUsize"]),
     // One table under one lock. The lock of a turn is taken inside, never the other way round.

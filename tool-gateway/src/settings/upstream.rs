@@ -23,6 +23,7 @@ use crate::upstream::script::ScriptUpstream;
 /// The section `upstream`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(crate) struct UpstreamSettings {
     /// Kind of the upstream, unless a script implies the kind.
     #[serde(deserialize_with = "values::some_name")]
@@ -57,6 +58,8 @@ pub(crate) struct UpstreamSettings {
     /// Treatment of declared tools that Anthropic's API runs.
     #[serde(deserialize_with = "values::name")]
     pub(crate) server_tools: ServerTools,
+    /// Whether a request whose output does not fit into the context is repeated with a smaller `max_tokens`.
+    pub(crate) fit_max_tokens: bool,
     /// Whether the client's credential is sent to a server of Chat Completions if the gateway has no key.
     pub(crate) pass_client_key: bool,
 }
@@ -122,6 +125,7 @@ impl Default for UpstreamSettings {
             quirks: Quirks::default(),
             extra_body: ExtraBody::default(),
             server_tools: ServerTools::default(),
+            fit_max_tokens: true,
             pass_client_key: false,
         }
     }
@@ -218,6 +222,7 @@ impl UpstreamSettings {
             quirks: self.quirks.clone(),
             extra_body: self.extra_body.clone(),
             server_tools: self.server_tools,
+            fit_max_tokens: self.fit_max_tokens,
             models: models.to_vec(),
             pass_client_key: self.pass_client_key,
         };

@@ -22,11 +22,18 @@ pub struct TranslationWarnings {
     pub(crate) counters: Family<WarningLabels, Counter>,
     /// Models and codes that are in the log.
     logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
+    /// Numbers of tokens that were estimated.
+    pub(crate) estimates: Family<EstimateLabels, Counter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct WarningLabels {
     code: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct EstimateLabels {
+    of: &'static str,
 }
 
 /// Maximum number of models with codes that are remembered, since clients choose the names of models.
@@ -35,17 +42,29 @@ const MAX_LOGGED: usize = 10_000;
 impl TranslationWarnings {
     /// Counts a warning. The first one of each model and code is in the log. The code must not be a part of a message.
     pub fn add(&self, upstream: &str, model: &str, code: &'static str) {
-        self.counters.get_or_create(&WarningLabels { code }).inc();
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), code)) {
-            drop(logged);
+        self.add_with(model, code, || {
             tracing::warn!(
                 upstream,
                 model,
                 code,
                 "the upstream cannot receive a part of the request"
             );
+        });
+    }
+
+    /// Counts a warning, and logs the first one of each model and code.
+    pub(crate) fn add_with(&self, model: &str, code: &'static str, log: impl FnOnce()) {
+        self.counters.get_or_create(&WarningLabels { code }).inc();
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MAX_LOGGED && logged.insert((model.to_owned(), code)) {
+            drop(logged);
+            log();
         }
+    }
+
+    /// Counts a number of tokens that was estimated: of the `usage` of a message, or of `count_tokens`.
+    pub(crate) fn add_estimate(&self, of: &'static str) {
+        self.estimates.get_or_create(&EstimateLabels { of }).inc();
     }
 
     /// Returns the number of warnings with this code.

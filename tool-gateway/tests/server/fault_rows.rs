@@ -1,5 +1,5 @@
-//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `limit_faults.rs`,
-//! `client_faults.rs` or `store_faults.rs`, and each test has a row.
+//! Rows of `docs/faults.md` about the gateway. Each row has a test in `faults.rs`, `upstream_faults.rs`, `chat_faults.rs`,
+//! `limit_faults.rs`, `client_faults.rs` or `store_faults.rs`, and each test has a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -289,6 +289,7 @@ fn each_row_has_one_test_and_each_test_a_row() {
     let source = concat!(
         include_str!("faults.rs"),
         include_str!("upstream_faults.rs"),
+        include_str!("chat_faults.rs"),
         include_str!("limit_faults.rs"),
         include_str!("client_faults.rs"),
         include_str!("store_faults.rs")
@@ -322,4 +323,4 @@ fn each_row_has_one_test_and_each_test_a_row() {
 }
 
 /// Number of rows.
-const ROWS: usize = 65;
+const ROWS: usize = 91;

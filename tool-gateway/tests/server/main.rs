@@ -49,6 +49,7 @@ mod own_process;
 mod fault_rows;
 mod faults;
 mod upstream_faults;
+mod chat_faults;
 mod limit_faults;
 mod client_faults;
 mod store_faults;

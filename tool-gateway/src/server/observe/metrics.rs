@@ -237,6 +237,11 @@ impl Metrics {
                 "Fields of messages that the translation omitted or changed",
                 warnings.counters.clone(),
             );
+            all.register(
+                "token_estimates",
+                "Numbers of tokens that the upstream did not count, by their use",
+                warnings.estimates.clone(),
+            );
         }
         all.register(
             "broken_calls",

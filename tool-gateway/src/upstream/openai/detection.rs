@@ -8,6 +8,7 @@ use http_body_util::{BodyExt as _, Limited};
 use serde::Deserialize;
 
 use super::profile::ProfileName;
+use super::settings::ChatSettings;
 use crate::upstream::service::Upstream;
 
 /// Maximum time for the list of models.
@@ -29,7 +30,7 @@ struct ListedModel {
 /// Search for the profile of a server.
 pub(super) struct ProfileDetection<'s, U> {
     pub(super) server: &'s U,
-    pub(super) chat_path: &'s Uri,
+    pub(super) settings: &'s ChatSettings,
     /// Headers of the requests, with a credential.
     pub(super) headers: HeaderMap,
 }
@@ -52,7 +53,7 @@ impl<U: Upstream> ProfileDetection<'_, U> {
     async fn by_models(&self) -> Option<ProfileName> {
         let mut request = Request::new(Bytes::new());
         *request.method_mut() = Method::GET;
-        *request.uri_mut() = models_path(self.chat_path)?;
+        *request.uri_mut() = self.settings.path_beside("models")?;
         *request.headers_mut() = self.headers.clone();
         let response = tokio::time::timeout(TIMEOUT, self.owners(request)).await.ok()?;
         let owners = response?;
@@ -76,10 +77,4 @@ impl<U: Upstream> ProfileDetection<'_, U> {
         let models = list.map_or(Vec::new(), |list| list.data);
         Some(models.into_iter().filter_map(|model| model.owned_by).collect())
     }
-}
-
-/// Returns the path of the list of models beside the path of Chat Completions.
-fn models_path(chat_path: &Uri) -> Option<Uri> {
-    let path = chat_path.path().strip_suffix("/chat/completions")?;
-    format!("{path}/models").parse().ok()
 }

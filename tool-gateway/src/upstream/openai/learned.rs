@@ -25,14 +25,18 @@ const KEPT: Duration = Duration::from_secs(3600);
 const MAX_MODELS: usize = 256;
 
 impl LearnedCorrections {
-    /// Returns a request's body with the changes of the model.
-    pub(super) fn apply(&self, model: &str, body: String) -> String {
+    /// Returns a request's body with the changes of the model. `changed` is called with each change that has an effect.
+    pub(super) fn apply(&self, model: &str, body: String, mut changed: impl FnMut(&Correction)) -> String {
         let models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let learned = models.get(model).into_iter().flatten();
         let learned = learned.filter(|learned| learned.end > now);
-        learned.fold(body, |body, learned| {
-            learned.correction.apply(&body).unwrap_or(body)
+        learned.fold(body, |body, learned| match learned.correction.apply(&body) {
+            Some(applied) => {
+                changed(&learned.correction);
+                applied
+            }
+            None => body,
         })
     }
 
@@ -63,9 +67,12 @@ mod tests {
         let learned = LearnedCorrections::default();
         learned.learn("m", Correction::Without("top_k"));
         let body = || r#"{"model":"m","top_k":5}"#.to_owned();
-        assert_eq!(learned.apply("m", body()), r#"{"model":"m"}"#);
-        assert_eq!(learned.apply("other", body()), body());
+        let mut changes = 0;
+        let mut apply = |model| learned.apply(model, body(), |_| changes += 1);
+        assert_eq!(apply("m"), r#"{"model":"m"}"#);
+        assert_eq!(apply("other"), body());
         tokio::time::advance(KEPT).await;
-        assert_eq!(learned.apply("m", body()), body());
+        assert_eq!(apply("m"), body());
+        assert_eq!(changes, 1);
     }
 }

@@ -8,6 +8,7 @@
 mod positive_number;
 pub(crate) mod profile;
 mod names;
+mod estimates;
 mod warnings;
 pub(crate) mod models;
 pub(crate) mod settings;
@@ -15,6 +16,8 @@ mod response;
 mod learned;
 mod request;
 mod detection;
+mod counting;
+mod model_list;
 #[cfg(test)]
 mod tests;
 
@@ -26,13 +29,18 @@ use secrecy::SecretString;
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::StrDeserializer;
-
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use self::counting::TokenCounter;
 use self::detection::ProfileDetection;
+use self::estimates::TokenEstimates;
 use self::learned::LearnedCorrections;
-use self::profile::{Profile, ProfileName};
+use self::model_list::{KeptModelList, with_names};
+use self::models::ModelRule;
+use self::profile::{Profile, ProfileName, TokenCount};
 use self::request::ChatTurn;
+use self::response::correction::Correction;
 use self::response::error::{Credential, RejectedRequest, error_response};
 use self::settings::ChatSettings;
 use self::warnings::WarningCode;
@@ -65,6 +73,8 @@ pub struct OpenAiUpstream<U = AnthropicUpstream> {
     profile: OnceCell<Profile>,
     warnings: TranslationWarnings,
     learned: LearnedCorrections,
+    estimates: TokenEstimates,
+    models: KeptModelList,
 }
 
 impl OpenAiUpstream {
@@ -85,6 +95,8 @@ impl<U: Upstream> OpenAiUpstream<U> {
             profile: OnceCell::new(),
             warnings: TranslationWarnings::default(),
             learned: LearnedCorrections::default(),
+            estimates: TokenEstimates::default(),
+            models: KeptModelList::default(),
         }
     }
 
@@ -149,7 +161,7 @@ impl<U: Upstream> OpenAiUpstream<U> {
             ProfileName::Auto => {
                 let detection = ProfileDetection {
                     server: &self.server,
-                    chat_path: &self.settings.chat_path,
+                    settings: &self.settings,
                     headers: self.forwarded_headers(client),
                 };
                 detection.find().await
@@ -163,20 +175,156 @@ impl<U: Upstream> OpenAiUpstream<U> {
         }
     }
 
-    /// Requests the models, and converts them. A response in no known form is returned unchanged.
+    /// Answers `GET /v1/models` and `GET /v1/models/{id}` in the form of the Messages API.
     async fn models(&self, request: Request<Bytes>) -> Result<Response<Body>, UpstreamError> {
-        let (head, body) = self.server.send(request).await?.into_parts();
-        if !head.status.is_success() {
-            return Ok(Response::from_parts(head, body));
+        let path = request.uri().path();
+        let id = path
+            .strip_prefix(MODELS_PATH)
+            .and_then(|rest| rest.strip_prefix('/'));
+        let id = id.filter(|id| !id.is_empty());
+        let is_named = |name: &str| {
+            let mut names = self.settings.models.iter().filter_map(ModelRule::literal_name);
+            names.any(|rule| rule == name)
+        };
+        // The id of another model may be a path of several segments.
+        match id.filter(|id| !is_named(id)) {
+            Some(id) => {
+                let answer = self.model_answer(&request, &format!("models/{id}")).await?;
+                let model = String::from_utf8_lossy(answer.body());
+                let model = response::models::single(&model).map(|model| model.to_string());
+                Ok(answer.map(|body| model.map_or_else(|| body.into(), Body::from)))
+            }
+            None => self.model_list(&request, id).await,
         }
+    }
+
+    /// Returns the models of the server and of `[[models]]`, or one of them. A response in no known form is returned unchanged.
+    async fn model_list(
+        &self,
+        request: &Request<Bytes>,
+        id: Option<&str>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        // Each client may have other models.
+        let is_shared = self.server.has_credentials() || !self.settings.pass_client_key;
+        let models = if let Some(models) = self.models.get().filter(|_| is_shared) {
+            models
+        } else {
+            let answer = self.model_answer(request, "models").await?;
+            let has_names = self
+                .settings
+                .models
+                .iter()
+                .any(|rule| rule.literal_name().is_some());
+            match response::models::list(&String::from_utf8_lossy(answer.body())) {
+                Some(models) => {
+                    if is_shared {
+                        self.models.keep(models.clone());
+                    }
+                    models
+                }
+                // A server without a list still has the configured names.
+                None if answer.status() == StatusCode::NOT_FOUND && has_names => Vec::new(),
+                None => return Ok(answer.map(Body::from)),
+            }
+        };
+        let models = with_names(models, &self.settings.models);
+        let body = match id {
+            None => response::models::page(&models),
+            Some(id) => {
+                let mut models = models.into_iter();
+                let model = models.find(|model| model.get("id").and_then(Value::as_str) == Some(id));
+                model.unwrap_or_default()
+            }
+        };
+        Ok(json_response(StatusCode::OK, body.to_string()))
+    }
+
+    /// Requests a path beside Chat Completions. Returns the body, or the error in the form of the Messages API.
+    async fn model_answer(
+        &self,
+        request: &Request<Bytes>,
+        path: &str,
+    ) -> Result<Response<Bytes>, UpstreamError> {
+        let mut asked = Request::new(Bytes::new());
+        let path = self.settings.path_beside(path);
+        *asked.uri_mut() = path.unwrap_or_else(|| request.uri().clone());
+        *asked.headers_mut() = self.forwarded_headers(request.headers());
+        let credential = self.credential(&asked);
+        let response = self.server.send(asked).await?;
+        let response = if response.status().is_success() {
+            response
+        } else {
+            RejectedRequest::read(response).await.into_response(credential)
+        };
+        let (mut head, body) = response.into_parts();
         let body = axum::body::to_bytes(body, MAX_MODELS).await;
         let body = body
             .map_err(|error| UpstreamError::new(format!("the upstream's models cannot be read: {error}")))?;
-        let models = response::models::for_client(&String::from_utf8_lossy(&body));
-        let body = models.map_or(body, |models| models.to_string().into());
-        let mut response = Response::from_parts(head, Body::from(body));
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        Ok(response)
+        head.headers.remove(header::CONTENT_LENGTH);
+        Ok(Response::from_parts(head, body))
+    }
+
+    /// Answers `POST /v1/messages/count_tokens`.
+    async fn count_tokens(&self, request: Request<Bytes>) -> Response<Body> {
+        let profile = self.profile(request.headers()).await;
+        let turn = match self.translated(request.body(), &profile) {
+            Ok(turn) => turn,
+            Err(error) => return error_response(&error, HeaderMap::new()),
+        };
+        let counter = TokenCounter {
+            server: &self.server,
+            settings: &self.settings,
+            headers: self.forwarded_headers(request.headers()),
+            messages_body: request.body(),
+            chat_body: &turn.body,
+            served_model: &turn.served_model,
+        };
+        let number = counter.count(profile.count).await;
+        let tokens = number.unwrap_or_else(|| {
+            self.warnings.add_estimate("count_tokens");
+            if profile.count != TokenCount::Estimate {
+                let code = WarningCode::CountTokens.as_str();
+                self.warnings.add(&self.server.name(), &turn.served_model, code);
+            }
+            turn.response.estimated_tokens()
+        });
+        let mut response = json_response(StatusCode::OK, format!(r#"{{"input_tokens":{tokens}}}"#));
+        let source = number.map_or("estimated", |_| "counted");
+        response
+            .headers_mut()
+            .insert(TOKENS, HeaderValue::from_static(source));
+        response
+    }
+
+    fn translated(&self, body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
+        let body = std::str::from_utf8(body)
+            .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
+        let mut turn = request::translate(&MessagesRequest::parse(body)?, profile, &self.settings)?;
+        turn.response.estimates = self.estimates.clone();
+        turn.response.warnings = self.warnings.clone();
+        Ok(turn)
+    }
+
+    /// Counts a change of a rejected request, and logs the first one of each model with the line of the configuration that avoids it.
+    fn warn_of(&self, correction: &Correction, model: &str) {
+        let upstream = self.server.name();
+        let code = correction.code();
+        let log = || match correction.quirk() {
+            None => tracing::warn!(
+                upstream,
+                model,
+                code,
+                "the upstream rejected a request; asking once more with a change"
+            ),
+            Some(quirk) => tracing::warn!(
+                upstream,
+                model,
+                code,
+                quirk,
+                "the upstream rejected a request; asking once more with a change, which [upstream.quirks] can set"
+            ),
+        };
+        self.warnings.add_with(model, code, log);
     }
 
     /// Returns the credential of a request.
@@ -193,9 +341,9 @@ impl<U: Upstream> OpenAiUpstream<U> {
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<TurnBody>, UpstreamError> {
         let (head, body) = request.into_parts();
         let profile = self.profile(&head.headers).await;
-        let turn = match translated(&body, &profile, &self.settings) {
+        let turn = match self.translated(&body, &profile) {
             Ok(turn) => turn,
-            Err(error) => return Ok(error_response(&error, HeaderMap::new())),
+            Err(error) => return Ok(error_response(&error, HeaderMap::new()).map(TurnBody::Error)),
         };
         let ChatTurn {
             body,
@@ -210,7 +358,9 @@ impl<U: Upstream> OpenAiUpstream<U> {
             self.warnings
                 .add(&self.server.name(), &served_model, code.as_str());
         }
-        let mut body = Bytes::from(self.learned.apply(&expected.served_model, body));
+        let model = &expected.served_model;
+        let changed = |correction: &Correction| self.warn_of(correction, model);
+        let mut body = Bytes::from(self.learned.apply(model, body, changed));
         let mut repeats = 0;
         loop {
             let request = self.chat_request(&head.headers, body.clone());
@@ -221,18 +371,14 @@ impl<U: Upstream> OpenAiUpstream<U> {
             }
             let mut rejected = RejectedRequest::read(response).await;
             let text = String::from_utf8_lossy(&body);
-            let correction = rejected.correction(&text).filter(|_| repeats < MAX_REPEATS);
+            let correction = rejected.correction(&text, self.settings.fit_max_tokens);
+            let correction = correction.filter(|_| repeats < MAX_REPEATS);
             let changed = correction.and_then(|correction| Some((correction.apply(&text)?, correction)));
             let Some((changed, correction)) = changed else {
                 rejected.explain_context(&text);
-                return Ok(rejected.into_response(credential));
+                return Ok(rejected.into_response(credential).map(TurnBody::Error));
             };
-            let model = &expected.served_model;
-            tracing::warn!(
-                model,
-                ?correction,
-                "the upstream rejected a request; asking once more with a change"
-            );
+            self.warn_of(&correction, model);
             if correction.is_learned() {
                 self.learned.learn(model, correction);
             }
@@ -254,22 +400,12 @@ const MAX_MODELS: usize = 16 << 20;
 /// Header that says whether a number of tokens was counted or estimated.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-gateway-tokens");
 
-/// Returns the estimated tokens of a request, in the form of the Messages API.
-fn counted(body: &[u8], profile: &Profile, settings: &ChatSettings) -> Response<Body> {
-    let (status, body) = match translated(body, profile, settings) {
-        Ok(turn) => {
-            let tokens = turn.response.input_tokens;
-            (StatusCode::OK, format!(r#"{{"input_tokens":{tokens}}}"#))
-        }
-        Err(error) => (error.status, error.body().to_string()),
-    };
+/// Returns a response with JSON.
+fn json_response(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if status.is_success() {
-        headers.insert(TOKENS, HeaderValue::from_static("estimated"));
-    }
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
 }
 
@@ -293,19 +429,10 @@ const FORWARDED: [HeaderName; 2] = [
     HeaderName::from_static("x-tool-gateway-hop"),
 ];
 
-fn translated(body: &[u8], profile: &Profile, settings: &ChatSettings) -> Result<ChatTurn, ApiError> {
-    let body = std::str::from_utf8(body)
-        .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
-    request::translate(&MessagesRequest::parse(body)?, profile, settings)
-}
-
 impl<U: Upstream> Upstream for OpenAiUpstream<U> {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
         if request.uri().path() == COUNT_PATH {
-            return Box::pin(async move {
-                let profile = self.profile(request.headers()).await;
-                Ok(counted(request.body(), &profile, &self.settings))
-            });
+            return Box::pin(async move { Ok(self.count_tokens(request).await) });
         }
         let is_models = request.uri().path().starts_with(MODELS_PATH);
         if is_models && request.headers().contains_key("anthropic-version") {

@@ -19,6 +19,11 @@ pub(crate) struct ModelRule {
 }
 
 impl ModelRule {
+    /// Returns the name, if the pattern matches no other one.
+    pub(super) fn literal_name(&self) -> Option<&str> {
+        Some(self.pattern.as_str()).filter(|pattern| !pattern.contains('*'))
+    }
+
     /// Returns the first rule for a name.
     pub(super) fn find<'r>(rules: &'r [Self], model: &str) -> Option<&'r Self> {
         rules

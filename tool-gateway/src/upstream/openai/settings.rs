@@ -23,6 +23,8 @@ pub(crate) struct ChatSettings {
     /// Fields that are merged into each request.
     pub(crate) extra_body: ExtraBody,
     pub(crate) server_tools: ServerTools,
+    /// Whether a request whose output does not fit into the context is repeated with a smaller `max_tokens`.
+    pub(crate) fit_max_tokens: bool,
     pub(crate) models: Vec<ModelRule>,
     /// Whether the client's credential is forwarded if the gateway has no key.
     pub(crate) pass_client_key: bool,
@@ -45,6 +47,7 @@ impl Default for ChatSettings {
             quirks: Quirks::default(),
             extra_body: ExtraBody::default(),
             server_tools: ServerTools::default(),
+            fit_max_tokens: true,
             models: Vec::new(),
             pass_client_key: false,
         }
@@ -84,6 +87,19 @@ fn has_date(value: &Value) -> bool {
 }
 
 impl ChatSettings {
+    /// Returns a path beside the path of Chat Completions, such as `/v1/models` for `models`.
+    pub(super) fn path_beside(&self, name: &str) -> Option<Uri> {
+        let base = self.chat_path.path().strip_suffix("/chat/completions")?;
+        format!("{base}/{name}").parse().ok()
+    }
+
+    /// Returns a path of the server's root, which is the parent of `/v1`.
+    pub(super) fn path_of_root(&self, name: &str) -> Option<Uri> {
+        let base = self.chat_path.path().strip_suffix("/chat/completions")?;
+        let root = base.strip_suffix("/v1").unwrap_or(base);
+        format!("{root}/{name}").parse().ok()
+    }
+
     /// Merges the additional fields into a request. An object is merged into an object.
     pub(super) fn with_extra_body(&self, body: String) -> String {
         self.extra_body.0.iter().fold(body, |body, (name, value)| {

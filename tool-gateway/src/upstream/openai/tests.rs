@@ -5,18 +5,24 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use super::OpenAiUpstream;
-use crate::upstream::answer::TurnBody;
+use super::settings::ChatSettings;
+use crate::upstream::answer::{Part, TurnBody};
+use crate::upstream::error::UpstreamError;
 use crate::upstream::service::{Upstream, UpstreamFuture};
+use crate::wire::event::StreamEvent;
 
 /// A server with scripted responses, each a status and a body.
 #[derive(Clone, Default)]
 struct Server {
     responses: Arc<Mutex<VecDeque<(u16, Value)>>>,
     requests: Arc<Mutex<Vec<Value>>>,
+    /// Path of each request.
+    paths: Arc<Mutex<Vec<String>>>,
     has_key: bool,
 }
 
@@ -35,9 +41,13 @@ impl Server {
 
 impl Upstream for Server {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
-        let body = serde_json::from_slice(request.body()).unwrap();
+        let body = serde_json::from_slice(request.body()).unwrap_or_default();
         self.requests.lock().unwrap().push(body);
-        let (status, body) = self.responses.lock().unwrap().pop_front().unwrap();
+        self.paths.lock().unwrap().push(request.uri().path().to_owned());
+        let response = self.responses.lock().unwrap().pop_front();
+        let Some((status, body)) = response else {
+            return Box::pin(async { Err(UpstreamError::new("no connection")) });
+        };
         let response = Response::builder()
             .status(status)
             .header("content-type", "application/json")
@@ -206,13 +216,201 @@ async fn max_tokens_are_fitted_into_the_context() {
 }
 
 #[tokio::test]
-async fn tokens_are_estimated() {
-    let upstream = OpenAiUpstream::over(Server::default());
+async fn max_tokens_are_not_fitted_without_the_setting() {
+    let message = "maximum context length is 32768 tokens and your request has 17459 input tokens";
+    let server = Server::new(vec![rejection(400, message)]);
+    let settings = ChatSettings {
+        fit_max_tokens: false,
+        ..ChatSettings::default()
+    };
+    let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+    let (response, body) = ask(&upstream).await;
+    assert_eq!((response.status().as_u16(), server.requests().len()), (400, 1));
+    let message = body["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("input length and `max_tokens` exceed context limit: 17459 + 32000 > 32768"));
+}
+
+/// Returns the number of tokens, and the header with its source.
+async fn count(upstream: &OpenAiUpstream<Server>) -> (u64, String) {
     let response = upstream.send(request("/v1/messages/count_tokens")).await.unwrap();
-    assert_eq!(response.headers()["x-tool-gateway-tokens"], "estimated");
+    assert_eq!(response.status(), 200);
+    let source = response.headers()["x-tool-gateway-tokens"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let body = json_body(response).await;
+    (body["input_tokens"].as_u64().unwrap(), source)
+}
+
+async fn json_body(response: Response<Body>) -> Value {
     let body = response.into_body().collect().await.unwrap().to_bytes();
-    let body: Value = serde_json::from_slice(&body).unwrap();
-    assert!(body["input_tokens"].as_u64().unwrap() > 5, "{body}");
+    serde_json::from_slice(&body).unwrap()
+}
+
+/// Size of `"messages":[{"role":"user","content":"hello"}]` in a body.
+const PROMPT_BYTES: u64 = 35;
+
+#[tokio::test]
+async fn tokens_are_estimated_by_the_messages_alone() {
+    let upstream = OpenAiUpstream::over(Server::default());
+    assert_eq!(
+        count(&upstream).await,
+        (PROMPT_BYTES * 2 / 7, "estimated".to_owned())
+    );
+    assert_eq!(upstream.warnings.count("count_tokens"), 0);
+}
+
+#[tokio::test]
+async fn a_usage_improves_the_estimate() {
+    let (status, mut body) = completion();
+    body["usage"] = json!({ "prompt_tokens": 70, "completion_tokens": 1 });
+    let upstream = OpenAiUpstream::over(Server::new(vec![(status, body)]));
+    let response = upstream.turn(request("/v1/messages")).await.unwrap();
+    assert!(matches!(response.into_body(), TurnBody::Message(_)));
+    // Two tokens a byte, and 2 % more.
+    assert_eq!(count(&upstream).await, (72, "estimated".to_owned()));
+}
+
+#[tokio::test]
+async fn servers_count_the_translated_messages() {
+    let server = Server::new(vec![(
+        200,
+        json!({ "count": 42, "max_model_len": 9, "tokens": [1] }),
+    )]);
+    let upstream = OpenAiUpstream::over(server.clone()).with_profile("vllm").unwrap();
+    assert_eq!(count(&upstream).await, (42, "counted".to_owned()));
+    assert_eq!(*server.paths.lock().unwrap(), ["/tokenize"]);
+    let messages = json!([{ "role": "user", "content": "hello" }]);
+    assert_eq!(server.requests(), [json!({ "model": "m", "messages": messages })]);
+}
+
+#[tokio::test]
+async fn servers_of_the_messages_api_count_the_messages() {
+    let server = Server::new(vec![(200, json!({ "input_tokens": 42 }))]);
+    let upstream = OpenAiUpstream::over(server.clone())
+        .with_profile("sglang")
+        .unwrap();
+    assert_eq!(count(&upstream).await, (42, "counted".to_owned()));
+    assert_eq!(*server.paths.lock().unwrap(), ["/v1/messages/count_tokens"]);
+    let messages = json!([{ "role": "user", "content": "hello" }]);
+    assert_eq!(server.requests(), [json!({ "model": "m", "messages": messages })]);
+}
+
+#[tokio::test]
+async fn tokens_that_the_server_does_not_count_are_estimated() {
+    for response in [
+        Some((404, json!({ "detail": "Not Found" }))),
+        Some((200, json!({ "tokens": [] }))),
+        None,
+    ] {
+        let server = Server::new(response.into_iter().collect());
+        let upstream = OpenAiUpstream::over(server).with_profile("vllm").unwrap();
+        assert_eq!(
+            count(&upstream).await,
+            (PROMPT_BYTES * 2 / 7, "estimated".to_owned())
+        );
+        assert_eq!(upstream.warnings.count("count_tokens"), 1);
+    }
+}
+
+#[tokio::test]
+async fn images_have_a_number_of_tokens() {
+    let upstream = OpenAiUpstream::over(Server::default());
+    let count = async |data: &str| {
+        let source = json!({ "type": "base64", "media_type": "image/png", "data": data });
+        let content = json!([{ "type": "image", "source": source }]);
+        let body =
+            json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": content }] });
+        let request = Request::post("/v1/messages/count_tokens").body(body.to_string().into());
+        let response = upstream.send(request.unwrap()).await.unwrap();
+        json_body(response).await["input_tokens"].as_u64().unwrap()
+    };
+    let small = count("AAAA").await;
+    assert!((1600..1650).contains(&small), "{small}");
+    assert_eq!(count(&"A".repeat(40_000)).await, small);
+}
+
+/// Requests a path as a client of the Messages API.
+async fn get(upstream: &OpenAiUpstream<Server>, path: &str) -> (u16, Value) {
+    let mut request = Request::new(Bytes::new());
+    *request.uri_mut() = path.parse().unwrap();
+    let headers = request.headers_mut();
+    headers.insert("anthropic-version", "2023-06-01".parse().unwrap());
+    headers.insert("x-api-key", "sk-client".parse().unwrap());
+    let response = upstream.send(request).await.unwrap();
+    (response.status().as_u16(), json_body(response).await)
+}
+
+fn ids(models: &Value) -> Vec<&str> {
+    let models = models["data"].as_array().unwrap().iter();
+    models.map(|model| model["id"].as_str().unwrap()).collect()
+}
+
+#[derive(serde::Deserialize)]
+struct Rules {
+    models: Vec<super::models::ModelRule>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_are_listed_with_the_names_of_the_configuration() {
+    let list = |id: &str| (200, json!({ "data": [{ "id": id, "max_model_len": 9 }] }));
+    let server = Server::new(vec![list("qwen"), list("other")]);
+    let rules = r#"
+        models = [
+            { match = "claude-test", serve = "qwen" },
+            { match = "claude-*", serve = "qwen" },
+            { match = "small" },
+        ]"#;
+    let Rules { models } = toml::from_str(rules).unwrap();
+    let settings = ChatSettings {
+        models,
+        ..ChatSettings::default()
+    };
+    let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+    let (status, models) = get(&upstream, "/v1/models?limit=1000").await;
+    assert_eq!(
+        (status, ids(&models)),
+        (200, vec!["qwen", "claude-test", "small"])
+    );
+    assert_eq!(models["data"][1]["max_input_tokens"], 9);
+    assert_eq!(models["data"][2]["created_at"], "1970-01-01T00:00:00Z");
+    // From the kept list.
+    let (_, model) = get(&upstream, "/v1/models/claude-test").await;
+    assert_eq!(model, models["data"][1]);
+    assert_eq!(*server.paths.lock().unwrap(), ["/v1/models"]);
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    let (_, models) = get(&upstream, "/v1/models").await;
+    assert_eq!(ids(&models), ["other", "claude-test", "small"]);
+    // No list is needed for the configured names.
+    *server.responses.lock().unwrap() = vec![rejection(404, "no route")].into();
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    let (status, models) = get(&upstream, "/v1/models").await;
+    assert_eq!((status, ids(&models)), (200, vec!["claude-test", "small"]));
+}
+
+#[tokio::test]
+async fn errors_of_models_have_the_form_of_the_messages_api() {
+    let mut server = Server::new(vec![rejection(401, "bad key"), rejection(404, "no model")]);
+    server.has_key = true;
+    let upstream = OpenAiUpstream::over(server);
+    let (status, error) = get(&upstream, "/v1/models").await;
+    assert_eq!(
+        (status, &error["error"]["message"]),
+        (502, &json!("the upstream refused the gateway's key"))
+    );
+    let (status, error) = get(&upstream, "/v1/models/a/b").await;
+    assert_eq!(
+        (status, &error["error"]["type"]),
+        (404, &json!("not_found_error"))
+    );
+    assert_eq!(error["error"]["details"]["upstream_status"], 404);
+}
+
+#[tokio::test]
+async fn other_forms_of_models_are_unchanged() {
+    let models = json!({ "models": ["m"] });
+    let upstream = OpenAiUpstream::over(Server::new(vec![(200, models.clone())]));
+    assert_eq!(get(&upstream, "/v1/models").await, (200, models));
 }
 
 #[tokio::test]
@@ -235,4 +433,70 @@ async fn models_are_converted_for_clients_of_the_messages_api() {
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["data"][0]["type"], expected);
     }
+}
+
+/// Pieces of a stream's body, each with the seconds before it.
+fn timed(pieces: &[(u64, Result<&'static str, &'static str>)]) -> Body {
+    let pieces = pieces.to_vec();
+    let pieces = futures_util::stream::iter(pieces).then(|(seconds, piece)| async move {
+        tokio::time::sleep(std::time::Duration::from_secs(seconds)).await;
+        piece.map(Bytes::from).map_err(std::io::Error::other)
+    });
+    Body::from_stream(pieces)
+}
+
+const HELLO: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n";
+const FINISH: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\n";
+
+/// Returns the last events of a stream, and the seconds until its end.
+async fn streamed(body: Body) -> (Result<Value, String>, u64) {
+    let begun = tokio::time::Instant::now();
+    let response = Response::builder()
+        .header("content-type", "text/event-stream")
+        .body(body)
+        .unwrap();
+    let response =
+        super::response::turn_body(response, super::response::expected::ExpectedResponse::default());
+    let TurnBody::Message(mut events) = response.await.into_body() else {
+        panic!("an error")
+    };
+    let mut last = Ok(Value::Null);
+    while let Some(event) = std::future::poll_fn(|cx| events.poll_next(cx)).await {
+        match event.map(|event| event.0) {
+            Ok(Part::Event(StreamEvent::MessageDelta(fields))) => {
+                last = Ok(serde_json::from_str(&fields.to_json()).unwrap());
+            }
+            Ok(_) => {}
+            Err(error) => last = Err(error.to_string()),
+        }
+    }
+    (last, begun.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pieces_after_a_finish_reason_are_awaited_for_five_seconds() {
+    // The usage arrives in time, and the connection stays open.
+    let body = timed(&[(0, Ok(HELLO)), (1, Ok(FINISH)), (4, Ok(USAGE)), (3600, Ok(HELLO))]);
+    let (last, seconds) = streamed(body).await;
+    let last = last.unwrap();
+    assert_eq!(last["delta"]["stop_reason"], "end_turn");
+    assert_eq!((last["usage"]["input_tokens"].as_u64(), seconds), (Some(7), 6));
+    // The usage arrives too late.
+    let body = timed(&[(0, Ok(HELLO)), (1, Ok(FINISH)), (6, Ok(USAGE))]);
+    let (last, seconds) = streamed(body).await;
+    let last = last.unwrap();
+    assert_eq!(last["delta"]["stop_reason"], "end_turn");
+    assert_ne!(last["usage"]["input_tokens"], 7);
+    assert_eq!(seconds, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transport_error_after_a_finish_reason_is_the_end() {
+    let body = timed(&[(0, Ok(HELLO)), (0, Ok(FINISH)), (0, Ok(USAGE)), (1, Err("reset"))]);
+    let (last, _) = streamed(body).await;
+    assert_eq!(last.unwrap()["usage"]["output_tokens"], 3);
+    let body = timed(&[(0, Ok(HELLO)), (1, Err("reset"))]);
+    let (last, _) = streamed(body).await;
+    assert_eq!(last.unwrap_err(), "the upstream's response was cut off: reset");
 }

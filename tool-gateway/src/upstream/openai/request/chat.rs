@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::upstream::openai::estimates::PromptSize;
+
 /// The body of a request. Values that the translation does not change keep their text.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ChatRequest<'r> {
@@ -38,6 +40,21 @@ pub(super) struct ChatRequest<'r> {
     pub(super) stream_options: Option<ChatStreamOptions>,
     #[serde(flatten)]
     pub(super) prefill: Option<ContinuedMessage>,
+}
+
+impl ChatRequest<'_> {
+    /// Takes the tools and messages out of a serialized request, and returns their size. `length` is the length of the serialized request.
+    pub(super) fn take_prompt_size(&mut self, length: usize) -> PromptSize {
+        self.tools.clear();
+        let images: Vec<usize> = self.messages.iter().flat_map(ChatMessage::images).collect();
+        self.messages.clear();
+        let rest = serde_json::to_string(self).map_or(0, |rest| rest.len());
+        let bytes = length.saturating_sub(rest + images.iter().sum::<usize>());
+        PromptSize {
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            images: u64::try_from(images.len()).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 /// Fields about the account and the session.
@@ -116,6 +133,27 @@ pub(super) enum ChatMessage {
         tool_call_id: String,
         content: ChatContent,
     },
+}
+
+impl ChatMessage {
+    /// Returns the length of the URL of each image.
+    fn images(&self) -> impl Iterator<Item = usize> {
+        let content = match self {
+            Self::System { content }
+            | Self::Developer { content }
+            | Self::User { content }
+            | Self::Tool { content, .. } => Some(content),
+            Self::Assistant { content, .. } => content.as_ref(),
+        };
+        let parts = match content {
+            Some(ChatContent::Parts(parts)) => parts.as_slice(),
+            _ => &[],
+        };
+        parts.iter().filter_map(|part| match &part.content {
+            PartContent::ImageUrl { image_url } => Some(image_url.url.len()),
+            _ => None,
+        })
+    }
 }
 
 /// Content of a message: a string if there is only text.

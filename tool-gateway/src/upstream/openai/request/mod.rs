@@ -112,7 +112,7 @@ pub(super) fn translate(
     if top_k.is_some() && !profile.top_k {
         warnings.insert(WarningCode::TopK);
     }
-    let chat = ChatRequest {
+    let mut chat = ChatRequest {
         model: Cow::Borrowed(served),
         parallel_tool_calls: (choice.is_single_call && profile.parallel && !tools.is_empty())
             .then_some(false),
@@ -139,11 +139,12 @@ pub(super) fn translate(
     let response = ExpectedResponse {
         model: model.clone().into_owned(),
         served_model: served.to_owned(),
-        input_tokens: estimated_tokens(body.len()),
+        prompt: chat.take_prompt_size(body.len()),
         names,
         is_single_call: choice.is_single_call,
         stop_sequences: stop_sequences(request),
         splits_objects: profile.split_objects,
+        ..ExpectedResponse::default()
     };
     Ok(ChatTurn {
         body: settings.with_extra_body(body),
@@ -159,11 +160,6 @@ fn stop_sequences(request: &MessagesRequest) -> Vec<String> {
     sequences
         .filter_map(|sequence| walk::string(sequence).map(Cow::into_owned))
         .collect()
-}
-
-/// Estimates the tokens of a text by its bytes: 3.5 bytes a token.
-fn estimated_tokens(bytes: usize) -> u64 {
-    u64::try_from(bytes.saturating_mul(2).div_ceil(7)).unwrap_or(u64::MAX)
 }
 
 /// Returns the fields for a last message of the assistant, which the model continues.

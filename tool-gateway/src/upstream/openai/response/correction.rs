@@ -4,7 +4,8 @@ use axum::http::StatusCode;
 
 use super::context::{ContextError, output_limit};
 use super::failure::ChatFailure;
-use crate::wire::object::{Change, Object};
+use crate::wire::object::{Change, Object, set_field};
+use crate::wire::walk;
 
 /// A change of a request of Chat Completions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +22,51 @@ pub(in crate::upstream::openai) enum Correction {
     EmptyContent,
 }
 
+/// A field without which a request has nearly the same answer.
+#[derive(Debug)]
+struct OptionalField {
+    name: &'static str,
+    /// Place of the field in the request.
+    place: FieldPlace,
+    /// Line of `[upstream.quirks]` that leaves the field out.
+    quirk: Option<&'static str>,
+}
+
+/// Place of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldPlace {
+    Request,
+    /// The field `strict` of functions and of the output's schema.
+    Functions,
+    /// A field of messages.
+    Messages,
+}
+
+const fn optional(name: &'static str, quirk: Option<&'static str>) -> OptionalField {
+    let place = FieldPlace::Request;
+    OptionalField { name, place, quirk }
+}
+
 /// Fields without which a request has nearly the same answer.
-const OPTIONAL: [&str; 9] = [
-    "parallel_tool_calls",
-    "stream_options",
-    "reasoning_effort",
-    "temperature",
-    "top_p",
-    "top_k",
-    "safety_identifier",
-    "prompt_cache_key",
-    "service_tier",
+const OPTIONAL: [OptionalField; 12] = [
+    optional("parallel_tool_calls", Some("parallel = false")),
+    optional("stream_options", None),
+    optional("reasoning_effort", Some(r#"reasoning = "none""#)),
+    optional("temperature", None),
+    optional("top_p", None),
+    optional("top_k", Some("top_k = false")),
+    optional("safety_identifier", Some(r#"user_field = "none""#)),
+    optional("prompt_cache_key", Some("cache_key = false")),
+    optional("service_tier", Some("tiers = false")),
+    optional("user", Some(r#"user_field = "none""#)),
+    OptionalField {
+        place: FieldPlace::Functions,
+        ..optional("strict", Some("strict = false"))
+    },
+    OptionalField {
+        place: FieldPlace::Messages,
+        ..optional("reasoning_content", Some(r#"back = "none""#))
+    },
 ];
 
 /// Fields of the maximum number of output tokens, each with the other one.
@@ -42,24 +77,31 @@ const MAX_FIELDS: [(&str, &str); 2] = [
 
 impl Correction {
     /// Returns the change after which a rejected request may be accepted.
-    pub(super) fn new(status: StatusCode, failure: &ChatFailure, body: &str) -> Option<Self> {
+    pub(super) fn new(
+        status: StatusCode,
+        failure: &ChatFailure,
+        body: &str,
+        fits_max_tokens: bool,
+    ) -> Option<Self> {
         if !matches!(status.as_u16(), 400 | 422) {
             return None;
         }
         if let Some(error) = ContextError::read(failure) {
-            return error.fitting().map(Self::MaxTokens);
+            let fitting = error.fitting().filter(|_| fits_max_tokens);
+            return fitting.map(Self::MaxTokens);
         }
         if let Some(limit) = output_limit(failure) {
             return Some(Self::MaxTokens(limit));
         }
         let request = Object::from_json(body)?;
         let message = &failure.message;
-        let is_named = |field: &str| request.get(field).is_some() && message.contains(field);
         // The longer name contains neither a shorter one nor the reverse: `max_tokens` is not part of `max_completion_tokens`.
+        let is_named = |field: &str| request.get(field).is_some() && failure.names(field);
         if let Some((field, _)) = MAX_FIELDS.iter().find(|(field, _)| is_named(field)) {
             return Some(Self::OtherMaxField(field));
         }
-        if let Some(field) = OPTIONAL.into_iter().find(|field| is_named(field)) {
+        let mut optional = OPTIONAL.iter().map(|field| field.name);
+        if let Some(field) = optional.find(|field| failure.names(field) && without(body, field).is_some()) {
             return Some(Self::Without(field));
         }
         if message.contains("developer") {
@@ -80,7 +122,7 @@ impl Correction {
                     _ => Some(Change::Keep),
                 })
             }
-            Self::Without(field) => written(body, |name| (name != *field).then_some(Change::Keep)),
+            Self::Without(field) => without(body, field)?,
             Self::OtherMaxField(field) => {
                 let (_, other) = MAX_FIELDS.iter().find(|(known, _)| known == field)?;
                 let value = Object::from_json(body)?.get(field)?;
@@ -94,10 +136,72 @@ impl Correction {
         (changed != body).then_some(changed)
     }
 
+    /// Returns the code of the warning about the change.
+    pub(in crate::upstream::openai) fn code(&self) -> &'static str {
+        match self {
+            Self::MaxTokens(_) => "max_tokens",
+            Self::Without(field) | Self::OtherMaxField(field) => field,
+            Self::SystemRole => "developer",
+            Self::EmptyContent => "content",
+        }
+    }
+
+    /// Returns the line of `[upstream.quirks]` with which the server would not reject the request, if there is one.
+    pub(in crate::upstream::openai) fn quirk(&self) -> Option<&'static str> {
+        match self {
+            Self::MaxTokens(_) | Self::EmptyContent => None,
+            Self::Without(name) => OPTIONAL.iter().find(|field| field.name == *name)?.quirk,
+            Self::OtherMaxField("max_tokens") => Some(r#"max_field = "max_completion_tokens""#),
+            Self::OtherMaxField(_) => Some(r#"max_field = "max_tokens""#),
+            Self::SystemRole => Some(r#"role = "system""#),
+        }
+    }
+
     /// Returns whether the change also holds for other requests to the model.
     pub(in crate::upstream::openai) fn is_learned(&self) -> bool {
         !matches!(self, Self::MaxTokens(_))
     }
+}
+
+/// Returns a request without an optional field; `None` if the request does not have the field.
+fn without(body: &str, name: &'static str) -> Option<String> {
+    let field = OPTIONAL.iter().find(|field| field.name == name)?;
+    let changed = match field.place {
+        FieldPlace::Request => without_field(body, name),
+        FieldPlace::Functions => {
+            let in_tool = |tool: &str| in_field(tool, "function", |function| without_field(function, name));
+            let in_format =
+                |format: &str| in_field(format, "json_schema", |schema| without_field(schema, name));
+            let body = in_field(body, "tools", |tools| in_items(tools, in_tool));
+            in_field(&body, "response_format", in_format)
+        }
+        FieldPlace::Messages => {
+            let in_message = |message: &str| without_field(message, name);
+            in_field(body, "messages", |messages| in_items(messages, in_message))
+        }
+    };
+    (changed != body).then_some(changed)
+}
+
+fn without_field(object: &str, name: &str) -> String {
+    match Object::from_json(object).and_then(|fields| fields.get(name)) {
+        Some(_) => written(object, |field| (field != name).then_some(Change::Keep)),
+        None => object.to_owned(),
+    }
+}
+
+/// Changes a field of an object, if the object has the field.
+fn in_field(object: &str, name: &str, change: impl FnOnce(&str) -> String) -> String {
+    match Object::from_json(object).and_then(|fields| fields.get(name)) {
+        Some(value) => set_field(object, name, &change(value)),
+        None => object.to_owned(),
+    }
+}
+
+/// Changes the items of a list.
+fn in_items(list: &str, change: impl FnMut(&str) -> String) -> String {
+    let items: Vec<String> = walk::items(list).map(change).collect();
+    format!("[{}]", items.join(","))
 }
 
 /// Writes an object with changed fields.
@@ -146,11 +250,85 @@ mod tests {
         ] {
             let failure =
                 ChatFailure::parse(&serde_json::json!({ "error": { "message": message } }).to_string());
-            let correction = Correction::new(StatusCode::BAD_REQUEST, &failure, body).unwrap();
+            let correction = Correction::new(StatusCode::BAD_REQUEST, &failure, body, true).unwrap();
             assert_eq!(correction.apply(body).unwrap(), expected, "{message}");
-            assert_eq!(Correction::new(StatusCode::NOT_FOUND, &failure, body), None);
+            assert_eq!(Correction::new(StatusCode::NOT_FOUND, &failure, body, true), None);
         }
         let other = ChatFailure::parse(r#"{"error":{"message":"no tool `top_k`"}}"#);
-        assert_eq!(Correction::new(StatusCode::BAD_REQUEST, &other, body), None);
+        assert_eq!(Correction::new(StatusCode::BAD_REQUEST, &other, body, true), None);
+    }
+
+    #[test]
+    fn nested_fields_and_words_leave_the_request() {
+        let body = concat!(
+            r#"{"model":"m","tools":[{"type":"function","function":{"name":"strict","parameters":{"strict":1},"strict":true}},{"type":"function","function":{"name":"b"}}],"#,
+            r#""messages":[{"role":"user","content":"user"},{"role":"assistant","content":"a","reasoning_content":"r"}],"#,
+            r#""response_format":{"type":"json_schema","json_schema":{"name":"output","strict":true}},"user":"u"}"#
+        );
+        for (error, expected) in [
+            (
+                r#"{"error":{"message":"Unknown parameter: 'tools[0].function.strict'."}}"#,
+                body.replace(r#","strict":true"#, ""),
+            ),
+            (
+                r#"{"error":{"message":"Unrecognized request argument supplied: user","param":"user"}}"#,
+                body.replace(r#","user":"u""#, ""),
+            ),
+            (
+                r#"{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'user'), 'msg': 'Extra inputs are not permitted'}]"}"#,
+                body.replace(r#","user":"u""#, ""),
+            ),
+            (
+                r#"{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted"}]}"#,
+                body.replace(r#","reasoning_content":"r""#, ""),
+            ),
+        ] {
+            let failure = ChatFailure::parse(error);
+            let correction = Correction::new(StatusCode::UNPROCESSABLE_ENTITY, &failure, body, true);
+            assert_eq!(correction.unwrap().apply(body).unwrap(), expected, "{error}");
+        }
+        for message in [
+            "roles must alternate user/assistant",
+            "access is restricted",
+            "a strict schema",
+        ] {
+            let failure = ChatFailure::parse(&serde_json::json!({ "message": message }).to_string());
+            assert_eq!(
+                Correction::new(StatusCode::BAD_REQUEST, &failure, body, true),
+                None,
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn quirks_are_flags_of_profiles() {
+        for field in &OPTIONAL {
+            let Some(quirk) = Correction::Without(field.name).quirk() else {
+                continue;
+            };
+            let read = toml::from_str::<crate::upstream::openai::profile::Quirks>(quirk);
+            assert!(read.is_ok(), "{quirk}: {read:?}");
+        }
+        for correction in [
+            Correction::OtherMaxField("max_tokens"),
+            Correction::OtherMaxField("max_completion_tokens"),
+            Correction::SystemRole,
+        ] {
+            let quirk = correction.quirk().unwrap();
+            assert!(
+                toml::from_str::<crate::upstream::openai::profile::Quirks>(quirk).is_ok(),
+                "{quirk}"
+            );
+        }
+    }
+
+    #[test]
+    fn max_tokens_fit_only_if_that_is_set() {
+        let message = "maximum context length is 32768 tokens and your request has 17459 input tokens";
+        let failure = ChatFailure::parse(&serde_json::json!({ "message": message }).to_string());
+        let correction = |fits| Correction::new(StatusCode::BAD_REQUEST, &failure, "{}", fits);
+        assert_eq!(correction(true), Some(Correction::MaxTokens(15245)));
+        assert_eq!(correction(false), None);
     }
 }

@@ -8,7 +8,6 @@ use super::context::ContextError;
 use super::correction::Correction;
 use super::failure::ChatFailure;
 use super::headers;
-use crate::upstream::answer::TurnBody;
 use crate::wire::error::ApiError;
 use crate::wire::object::Object;
 
@@ -52,8 +51,12 @@ impl RejectedRequest {
     }
 
     /// Returns the change with which the request may be accepted.
-    pub(in crate::upstream::openai) fn correction(&self, body: &str) -> Option<Correction> {
-        Correction::new(self.status, &self.failure, body)
+    pub(in crate::upstream::openai) fn correction(
+        &self,
+        body: &str,
+        fits_max_tokens: bool,
+    ) -> Option<Correction> {
+        Correction::new(self.status, &self.failure, body, fits_max_tokens)
     }
 
     /// Rewrites the message of a prompt that is too long. `body` is the rejected request.
@@ -68,7 +71,7 @@ impl RejectedRequest {
     }
 
     /// Converts the response for the client.
-    pub(in crate::upstream::openai) fn into_response(self, credential: Credential) -> Response<TurnBody> {
+    pub(in crate::upstream::openai) fn into_response(self, credential: Credential) -> Response<Body> {
         let mut headers = headers::for_client(&self.headers);
         let mut status = self.failure.client_status(self.status);
         let mut message = self.failure.message.clone();
@@ -91,9 +94,9 @@ impl RejectedRequest {
 pub(in crate::upstream::openai) fn error_response(
     error: &ApiError,
     mut headers: HeaderMap,
-) -> Response<TurnBody> {
+) -> Response<Body> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let mut response = Response::new(TurnBody::Error(Body::from(error.body().to_string())));
+    let mut response = Response::new(Body::from(error.body().to_string()));
     *response.status_mut() = error.status;
     *response.headers_mut() = headers;
     response

@@ -1,6 +1,8 @@
 //! [`ExpectedResponse`]: facts of a request for reading its response.
 
+use crate::upstream::openai::estimates::{PromptSize, TokenEstimates};
 use crate::upstream::openai::names::ChatNames;
+use crate::upstream::translation_warnings::TranslationWarnings;
 
 /// Facts of a request for reading its response.
 #[derive(Debug, Default)]
@@ -9,8 +11,12 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) model: String,
     /// Name of the model for the server, which is the header `x-tool-gateway-model`.
     pub(in crate::upstream::openai) served_model: String,
-    /// Estimate of the input tokens, for the start of a message whose first chunk has no usage.
-    pub(in crate::upstream::openai) input_tokens: u64,
+    /// Size of the prompt, for the start of a message whose first chunk has no usage.
+    pub(in crate::upstream::openai) prompt: PromptSize,
+    /// Bytes of a token, which the usage of the response improves.
+    pub(in crate::upstream::openai) estimates: TokenEstimates,
+    /// Counter of responses without a usage.
+    pub(in crate::upstream::openai) warnings: TranslationWarnings,
     /// The request's stop sequences.
     pub(in crate::upstream::openai) stop_sequences: Vec<String>,
     /// Whether several objects in the arguments of one call are as many calls.
@@ -19,4 +25,11 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) names: ChatNames,
     /// Whether only the first call of the message counts, since the client disabled parallel calls.
     pub(in crate::upstream::openai) is_single_call: bool,
+}
+
+impl ExpectedResponse {
+    /// Estimates the tokens of the prompt.
+    pub(in crate::upstream::openai) fn estimated_tokens(&self) -> u64 {
+        self.estimates.estimate(&self.served_model, self.prompt)
+    }
 }

@@ -15,11 +15,16 @@ pub(super) struct ChatFailure {
     /// Name or number of the error.
     pub(super) code: Option<String>,
     pub(super) message: String,
+    /// Field of the request that the error names.
+    param: Option<String>,
     /// Tokens of the prompt, which llama.cpp states in a field.
     pub(super) prompt_tokens: Option<u64>,
     /// Tokens of the context, which llama.cpp states in a field.
     pub(super) context_tokens: Option<u64>,
 }
+
+/// Names of fields that are also words of messages.
+const WORDS: [&str; 2] = ["user", "strict"];
 
 /// Maximum number of characters of a text that is not an error of an API.
 const MAX_TEXT: usize = 200;
@@ -47,9 +52,31 @@ impl ChatFailure {
             status,
             code: error.and_then(code),
             message,
+            param: field("param").and_then(Value::as_str).map(str::to_owned),
             prompt_tokens: number("n_prompt_tokens"),
             context_tokens: number("n_ctx"),
         }
+    }
+
+    /// Returns whether the error names a field of the request. A name that is also a word is read between quotes, or as the end of a path.
+    pub(super) fn names(&self, field: &str) -> bool {
+        if self.param.as_deref() == Some(field) {
+            return true;
+        }
+        let mut found = self.message.match_indices(field);
+        if !WORDS.contains(&field) {
+            return found.next().is_some();
+        }
+        found.any(|(start, _)| {
+            let before = self
+                .message
+                .get(..start)
+                .and_then(|before| before.chars().next_back());
+            let after = self.message.get(start + field.len()..);
+            let after = after.and_then(|after| after.chars().next());
+            before.is_some_and(|before| "'\"`.".contains(before))
+                && after.is_some_and(|after| "'\"`".contains(after))
+        })
     }
 
     /// Reads an error in a list, as Google sends it.

@@ -227,6 +227,7 @@ impl MessageBuilder {
             return Err(cut_off("it has neither a text nor a call"));
         }
         self.writer.close();
+        self.count_usage();
         let ending = Ending {
             finish_reason: self.finish_reason.as_deref(),
             has_call: self.seen.has_call,
@@ -262,12 +263,26 @@ impl MessageBuilder {
             .push(&json!({ "type": "message_start", "message": message }));
     }
 
+    /// Compares the usage with the size of the prompt, or counts a message without a usage.
+    fn count_usage(&self) {
+        let expected = &self.expected;
+        match &self.usage {
+            Some(usage) => {
+                let tokens = usage.prompt_tokens();
+                expected
+                    .estimates
+                    .learn(&expected.served_model, expected.prompt, tokens);
+            }
+            None => expected.warnings.add_estimate("usage"),
+        }
+    }
+
     /// Returns the usage so far, or an estimate.
     fn usage(&self) -> ChatUsage {
         let estimate = || {
             let output = self.output_bytes.saturating_mul(2).div_ceil(7);
             ChatUsage::estimated(
-                self.expected.input_tokens,
+                self.expected.estimated_tokens(),
                 u64::try_from(output).unwrap_or(u64::MAX),
             )
         };

@@ -46,7 +46,7 @@ pub(super) async fn turn_body(response: Response<Body>, expected: ExpectedRespon
     let begun = poll_fn(|cx| events.poll_begin(cx)).await;
     let mut response = match begun {
         Ok(()) => Response::new(TurnBody::Message(MessageEvents::new(events))),
-        Err(error) => return error_response(&error.into(), headers),
+        Err(error) => return error_response(&error.into(), headers).map(TurnBody::Error),
     };
     *response.headers_mut() = headers;
     response

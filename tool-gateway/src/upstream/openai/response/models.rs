@@ -1,23 +1,42 @@
-//! Lists of models in the form of the Messages API, <https://platform.claude.com/docs/en/api/models-list>: [`for_client`].
+//! Lists of models in the form of the Messages API, <https://platform.claude.com/docs/en/api/models-list>: [`list`], [`page`].
 
 use serde_json::{Value, json};
 
 use super::headers::rfc_3339;
 
-/// Converts a list of models, or one model. Returns `None` for another text.
-pub(in crate::upstream::openai) fn for_client(text: &str) -> Option<Value> {
+/// Converts a list of models. Returns `None` for another text.
+pub(in crate::upstream::openai) fn list(text: &str) -> Option<Vec<Value>> {
     let body: Value = serde_json::from_str(text).ok()?;
-    let Some(models) = body.get("data").and_then(Value::as_array) else {
-        return model(&body);
-    };
-    let models: Vec<Value> = models.iter().filter_map(model).collect();
+    let models = body.get("data").and_then(Value::as_array)?;
+    Some(models.iter().filter_map(model).collect())
+}
+
+/// Converts one model. Returns `None` for another text.
+pub(in crate::upstream::openai) fn single(text: &str) -> Option<Value> {
+    model(&serde_json::from_str(text).ok()?)
+}
+
+/// Returns a page with all models.
+pub(in crate::upstream::openai) fn page(models: &[Value]) -> Value {
     let id = |model: Option<&Value>| model.and_then(|model| model.get("id").cloned());
-    Some(json!({
+    json!({
         "first_id": id(models.first()),
         "last_id": id(models.last()),
         "has_more": false,
         "data": models,
-    }))
+    })
+}
+
+/// Builds a model with the name of a client. `served` is the model of the server, if its list has the model.
+pub(in crate::upstream::openai) fn named(name: &str, served: Option<&Value>) -> Value {
+    let mut named = served
+        .cloned()
+        .unwrap_or_else(|| json!({ "type": "model", "created_at": rfc_3339(0) }));
+    if let Some(fields) = named.as_object_mut() {
+        fields.insert("id".to_owned(), name.into());
+        fields.insert("display_name".to_owned(), name.into());
+    }
+    named
 }
 
 /// Converts a model.
@@ -51,7 +70,7 @@ mod tests {
             { "id": "c", "meta": { "n_ctx_train": 4096 } },
             { "id": "d" },
         ] });
-        let converted = for_client(&models.to_string()).unwrap();
+        let converted = page(&list(&models.to_string()).unwrap());
         assert_eq!(
             (
                 &converted["first_id"],
@@ -69,8 +88,9 @@ mod tests {
             .collect();
         assert_eq!(inputs, [Some(8192), Some(4096), None]);
         assert_eq!(converted["data"][1]["display_name"], "B");
-        assert_eq!(for_client(&models["data"][0].to_string()), Some(first));
-        assert_eq!(for_client("{}"), None);
-        assert_eq!(for_client("<html>"), None);
+        assert_eq!(single(&models["data"][0].to_string()), Some(first));
+        for text in ["{}", "<html>"] {
+            assert_eq!((list(text), single(text)), (None, None));
+        }
     }
 }

@@ -32,6 +32,14 @@ impl ChatUsage {
         }
     }
 
+    /// Returns the tokens of the prompt, also cached ones.
+    pub(super) fn prompt_tokens(&self) -> u64 {
+        let cached = self
+            .cache_creation_input_tokens
+            .saturating_add(self.cache_read_input_tokens);
+        self.input_tokens.saturating_add(cached)
+    }
+
     /// Reads the `usage` of a completion. Counters that are no numbers, or negative, are zero.
     pub(super) fn read(text: &str) -> Option<Self> {
         let usage = Object::from_json(text)?;

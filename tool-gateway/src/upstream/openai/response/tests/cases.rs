@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::played::Played;
+use crate::upstream::openai::estimates::PromptSize;
 use crate::upstream::openai::response::expected::ExpectedResponse;
 
 /// A response of a server, and the result.
@@ -41,7 +42,11 @@ impl Case {
         ExpectedResponse {
             model: "claude".to_owned(),
             served_model: "served".to_owned(),
-            input_tokens: 77,
+            // 77 tokens.
+            prompt: PromptSize {
+                bytes: 269,
+                images: 0,
+            },
             stop_sequences: self.stop_sequences.clone(),
             splits_objects: self.splits_objects,
             is_single_call: self.is_single_call,
