@@ -1,4 +1,5 @@
-//! Conversations with the official SDKs for Python and JavaScript, through the program: mixed turns, streamed and not, echoed as objects
+//! Conversations with the official SDKs for Python and JavaScript, through the program, before an upstream of the Messages API and one of Chat
+//! Completions: mixed turns, streamed and not, echoed as objects
 //! and as dictionaries. The upstream records its requests. Also repaired calls in responses of `OpenAI`'s APIs.
 //!
 //! `SDK_PYTHON` is an interpreter with the packages of `tests/sdks/requirements.txt` (default: `python3`), `SDK_NODE` a folder with the
@@ -31,7 +32,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tool_gateway::upstream::Upstream as _;
 
-use crate::test_script::TestScript;
+use crate::test_script::{Recorded, TestScript};
 
 /// A mixed turn with thinking, a turn with only the gateway's calls, and a mixed turn that begins with the client's call.
 const SCRIPT: &str = r#"{ "turns": [
@@ -57,9 +58,55 @@ fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
     let Some(program) = python() else { return };
     for way in ["create", "stream"] {
         for echo in ["objects", "dumps"] {
-            converse(Command::new(&program).arg(script("converse.py")), way, echo);
+            for api in Api::ALL {
+                converse(Command::new(&program).arg(script("converse.py")), way, echo, api);
+            }
         }
     }
+}
+
+/// API of the upstream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Api {
+    Messages,
+    ChatCompletions,
+}
+
+impl Api {
+    const ALL: [Self; 2] = [Self::Messages, Self::ChatCompletions];
+
+    /// Returns the options of the gateway for an upstream with this API.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Messages => &[],
+            Self::ChatCompletions => &["--upstream-kind", "openai"],
+        }
+    }
+
+    /// Returns the stop reasons and blocks of the answers that the client receives. The script sends thinking only in the Messages API.
+    fn answers(self) -> Value {
+        let mut answers = serde_json::json!([
+            ["tool_use", "thinking", "text", "get_weather"],
+            ["end_turn", "text"],
+            ["tool_use", "get_weather", "text"],
+            ["end_turn", "thinking", "text"],
+        ]);
+        if self == Self::ChatCompletions {
+            for answer in answers.as_array_mut().unwrap() {
+                answer.as_array_mut().unwrap().retain(|block| block != "thinking");
+            }
+            // The script sends the text of a completion before its calls.
+            answers[2].as_array_mut().unwrap().swap(1, 2);
+        }
+        answers
+    }
+}
+
+/// Returns the requests for messages that the upstream received, without lookups of models.
+fn requests_of(upstream: &TestScript) -> Vec<Recorded> {
+    let mut requests = upstream.requests();
+    requests.retain(|request| !request.body.is_empty());
+    requests
 }
 
 /// Returns the interpreter, if it has the SDK.
@@ -83,13 +130,16 @@ fn javascript_sdk_sees_a_conversation_without_the_gateways_calls() {
         return ignored("a folder with the packages of tests/sdks/package.json, named by SDK_NODE");
     };
     for way in ["create", "stream"] {
-        converse(
-            Command::new("node")
-                .arg(script("converse.mjs"))
-                .env("SDK_NODE", &modules),
-            way,
-            "objects",
-        );
+        for api in Api::ALL {
+            converse(
+                Command::new("node")
+                    .arg(script("converse.mjs"))
+                    .env("SDK_NODE", &modules),
+                way,
+                "objects",
+                api,
+            );
+        }
     }
 }
 
@@ -105,13 +155,15 @@ fn python_sdk_continues_after_the_gateway_was_killed() {
         &[1, 12, 28]
     };
     for way in ["create", "stream"] {
-        killed(&program, way, milliseconds);
+        for api in Api::ALL {
+            killed(&program, way, milliseconds, api);
+        }
     }
 }
 
 /// Runs a conversation for each of these delays after each of the upstream's five requests, at which the gateway is killed.
 #[cfg(unix)]
-fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
+fn killed(program: &Path, way: &str, milliseconds: &[u64], api: Api) {
     let mut script: Value = serde_json::from_str(SCRIPT).unwrap();
     for turn in script["turns"].as_array_mut().unwrap() {
         turn["delay_ms"] = 10.into();
@@ -119,9 +171,13 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
     }
     let upstream = Arc::new(TestScript::from_json(&script.to_string()).unwrap());
     let address = serve(Arc::clone(&upstream));
-    let folder = std::env::temp_dir().join(format!("tool-gateway-killed-{way}-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!(
+        "tool-gateway-killed-{way}-{api:?}-{}",
+        std::process::id()
+    ));
     let store = format!("file:{}", folder.join("sessions.redb").display());
-    let mut gateway = Gateway::start_with(&address, "127.0.0.1:0", &["--store", &store]);
+    let options: Vec<&str> = ["--store", &store].iter().chain(api.options()).copied().collect();
+    let mut gateway = Gateway::start_with(&address, "127.0.0.1:0", &options);
     let listen = gateway.url.strip_prefix("http://").unwrap().to_owned();
     let moments: Vec<(usize, u64)> = (1..=5)
         .flat_map(|request| milliseconds.iter().map(move |after| (request, *after)))
@@ -134,18 +190,18 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
         .spawn()
         .unwrap();
     let mut answers = BufReader::new(client.stdout.take().unwrap()).lines();
-    let requests_of = |number: usize| {
+    let requests_in = |number: usize| {
         let first = format!("Conversation {number}:");
-        let requests = upstream.requests().into_iter();
+        let requests = requests_of(&upstream).into_iter();
         let mine = requests.filter(|request| String::from_utf8_lossy(&request.body).contains(&first));
         mine.collect::<Vec<_>>()
     };
     // A late kill may occur after the conversation.
     let mut was_met = false;
     for (number, (request, after)) in moments.into_iter().enumerate() {
-        let place = format!("{way}, conversation {number}: {after} ms after request {request}");
+        let place = format!("{api:?}, {way}, conversation {number}: {after} ms after request {request}");
         let began = Instant::now();
-        while requests_of(number).len() < request {
+        while requests_in(number).len() < request {
             assert!(
                 began.elapsed() < Duration::from_secs(60),
                 "{place}: no such request"
@@ -155,20 +211,11 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
         std::thread::sleep(Duration::from_millis(after));
         drop(gateway);
         let kills = 1 + usize::from(was_met);
-        was_met = !requests_of(number + 1).is_empty();
-        gateway = Gateway::start_with(&address, &listen, &["--store", &store]);
+        was_met = !requests_in(number + 1).is_empty();
+        gateway = Gateway::start_with(&address, &listen, &options);
         let seen: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
-        assert_eq!(
-            seen,
-            serde_json::json!([
-                ["tool_use", "thinking", "text", "get_weather"],
-                ["end_turn", "text"],
-                ["tool_use", "get_weather", "text"],
-                ["end_turn", "thinking", "text"],
-            ]),
-            "{place}"
-        );
-        let requests = requests_of(number);
+        assert_eq!(seen, api.answers(), "{place}");
+        let requests = requests_in(number);
         // The results of a round are stored beside the next request, so a crash may repeat both requests.
         assert!(
             (5..=5 + 2 * kills).contains(&requests.len()),
@@ -176,41 +223,83 @@ fn killed(program: &Path, way: &str, milliseconds: &[u64]) {
             requests.len()
         );
         let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
-        complete(body["messages"].as_array().unwrap(), &place);
+        complete(body["messages"].as_array().unwrap(), api, &place);
     }
     assert!(client.wait().unwrap().success());
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Each call has one result, in order, and the list of tasks is the written list.
-#[cfg(unix)]
-fn complete(messages: &[Value], place: &str) {
-    let blocks = |kind: &'static str| {
-        let blocks = messages
-            .iter()
-            .filter_map(|message| message["content"].as_array())
-            .flatten();
-        blocks.filter(move |block| block["type"] == kind)
+fn complete(messages: &[Value], api: Api, place: &str) {
+    let (calls, results) = match api {
+        Api::Messages => messages_calls(messages),
+        Api::ChatCompletions => chat_calls(messages),
     };
-    let calls: Vec<&Value> = blocks("tool_use").collect();
-    let results: Vec<&Value> = blocks("tool_result").collect();
-    let names: Vec<_> = calls.iter().map(|call| call["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = calls.iter().map(|call| &*call.name).collect();
     assert_eq!(
         names,
         ["TodoWrite", "get_weather", "TodoRead", "get_weather", "TodoRead"],
         "{place}"
     );
-    let ids =
-        |blocks: &[&Value], key: &str| blocks.iter().map(|block| block[key].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&calls, "id"), ids(&results, "tool_use_id"), "{place}");
-    for (name, result) in names.into_iter().zip(results) {
+    let call_ids: Vec<_> = calls.iter().map(|call| &call.id).collect();
+    let result_ids: Vec<_> = results.iter().map(|result| &result.id).collect();
+    assert_eq!(call_ids, result_ids, "{place}");
+    for (name, result) in names.into_iter().zip(&results) {
         let wanted = match name {
             "TodoWrite" => r#""success":true"#,
             "TodoRead" => r#""content":"Weather","status":"pending""#,
             _ => "21 degrees",
         };
-        let text = result["content"].to_string().replace('\\', "");
+        let text = result.text.replace('\\', "");
         assert!(text.contains(wanted), "{place}: {name} {text}");
+    }
+}
+
+/// A call in a request to the upstream.
+struct SentCall {
+    id: String,
+    name: String,
+}
+
+/// A result in a request to the upstream.
+struct SentResult {
+    id: String,
+    text: String,
+}
+
+fn messages_calls(messages: &[Value]) -> (Vec<SentCall>, Vec<SentResult>) {
+    let blocks = |kind: &'static str| {
+        let contents = messages
+            .iter()
+            .filter_map(|message| message["content"].as_array());
+        contents.flatten().filter(move |block| block["type"] == kind)
+    };
+    let calls = blocks("tool_use").map(|block| sent_call(&block["id"], &block["name"]));
+    let results = blocks("tool_result").map(|block| sent_result(&block["tool_use_id"], &block["content"]));
+    (calls.collect(), results.collect())
+}
+
+fn chat_calls(messages: &[Value]) -> (Vec<SentCall>, Vec<SentResult>) {
+    let calls = messages
+        .iter()
+        .filter_map(|message| message["tool_calls"].as_array());
+    let calls = calls
+        .flatten()
+        .map(|call| sent_call(&call["id"], &call["function"]["name"]));
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    let results = results.map(|message| sent_result(&message["tool_call_id"], &message["content"]));
+    (calls.collect(), results.collect())
+}
+
+fn sent_call(id: &Value, name: &Value) -> SentCall {
+    let [id, name] = [id, name].map(|text| text.as_str().unwrap().to_owned());
+    SentCall { id, name }
+}
+
+fn sent_result(id: &Value, content: &Value) -> SentResult {
+    SentResult {
+        id: id.as_str().unwrap().to_owned(),
+        text: content.to_string(),
     }
 }
 
@@ -230,15 +319,16 @@ fn script(name: &str) -> PathBuf {
 }
 
 /// Runs a conversation, and checks the views of the client and of the upstream.
-fn converse(client: &mut Command, way: &str, echo: &str) {
+fn converse(client: &mut Command, way: &str, echo: &str, api: Api) {
     let upstream = Arc::new(TestScript::from_json(SCRIPT).unwrap());
     let address = serve(Arc::clone(&upstream));
-    let gateway = Gateway::start(&address);
+    let gateway = Gateway::start_with(&address, "127.0.0.1:0", api.options());
+    let place = format!("{api:?} {way} {echo}");
     let output = client.args([&gateway.url, way, echo]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success(),
-        "{way} {echo}: {text}\n{}",
+        "{place}: {text}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
     let answers: Vec<Value> = text
@@ -258,24 +348,20 @@ fn converse(client: &mut Command, way: &str, echo: &str) {
             .chain(names)
             .collect()
     };
+    let shapes = answers.iter().map(shape).collect::<Vec<_>>();
     assert_eq!(
-        answers.iter().map(shape).collect::<Vec<_>>(),
-        [
-            vec!["tool_use", "thinking", "text", "get_weather"],
-            vec!["end_turn", "text"],
-            vec!["tool_use", "get_weather", "text"],
-            vec!["end_turn", "thinking", "text"],
-        ],
-        "{way} {echo}: what the client sees",
+        serde_json::json!(shapes),
+        api.answers(),
+        "{place}: what the client sees"
     );
-    unbroken(&upstream, way, echo);
+    unbroken(&upstream, api, &place);
 }
 
 /// Checks that each request continues the previous one, byte for byte, and that every call has its result.
-fn unbroken(upstream: &TestScript, way: &str, echo: &str) {
+fn unbroken(upstream: &TestScript, api: Api, place: &str) {
     let mut before: Vec<String> = Vec::new();
-    let requests = upstream.requests();
-    assert_eq!(requests.len(), 5, "{way} {echo}");
+    let requests = requests_of(upstream);
+    assert_eq!(requests.len(), 5, "{place}");
     for request in requests {
         let body: std::collections::HashMap<String, Box<RawValue>> =
             serde_json::from_slice(&request.body).unwrap();
@@ -287,36 +373,32 @@ fn unbroken(upstream: &TestScript, way: &str, echo: &str) {
         assert_eq!(
             messages[..before.len()],
             before,
-            "{way} {echo}: the prefix is the same"
+            "{place}: the prefix is the same"
         );
         before = messages;
     }
     let whole = before.join("\n");
     for (text, count) in [
-        ("sig-1", 1),
+        ("sig-1", usize::from(api == Api::Messages)),
         (r#""n":1.0,"big":12345678901234567890"#, 1),
-        (r#"\"success\":true"#, 1),
+        (r#""success":true"#, 1),
         ("21 degrees", 2),
     ] {
-        let whole = whole.replace(": ", ":").replace(", ", ",");
-        assert_eq!(
-            whole.matches(text).count(),
-            count,
-            "{way} {echo}: {text} in {whole}"
-        );
+        let whole = whole.replace(": ", ":").replace(", ", ",").replace('\\', "");
+        assert_eq!(whole.matches(text).count(), count, "{place}: {text} in {whole}");
     }
-    for message in before.iter().filter(|message| message.contains("tool_result")) {
-        let message: Value = serde_json::from_str(message).unwrap();
-        let ids: Vec<&str> = message["content"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|block| block["tool_use_id"].as_str())
-            .collect();
-        assert!(
-            ids.iter().all(|id| id.starts_with("toolu_script")),
-            "{way} {echo}: the upstream's own ids, not {ids:?}"
-        );
+    let messages: Vec<Value> = before
+        .iter()
+        .map(|message| serde_json::from_str(message).unwrap())
+        .collect();
+    complete(&messages, api, place);
+    let ids = match api {
+        Api::Messages => messages_calls(&messages).0,
+        Api::ChatCompletions => chat_calls(&messages).0,
+    };
+    for call in ids {
+        let is_own = call.id.starts_with("toolu_script") || call.id.starts_with("call_script");
+        assert!(is_own, "{place}: the upstream's own ids, not {}", call.id);
     }
 }
 
