@@ -55,7 +55,7 @@ function kitchen() {
 /** Content of every type, with every field. */
 const CONTENT = [
   { type: "text", text: "Soup.", annotations: { audience: ["user", "assistant"], priority: 0.5 }, _meta: { a: 1 } },
-  { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+  { type: "image", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", mimeType: "image/png" },
   { type: "image", data: "PHN2Zy8+", mimeType: "image/svg+xml" },
   { type: "audio", data: "UklGRgAAAAA=", mimeType: "audio/wav" },
   {
@@ -70,7 +70,7 @@ const CONTENT = [
     annotations: { lastModified: "2026-11-24T12:00:00Z" },
   },
   { type: "resource", resource: { uri: "file:///menu.md", mimeType: "text/markdown", text: "# Menu\n" } },
-  { type: "resource", resource: { uri: "file:///soup.png", mimeType: "image/png", blob: "iVBORw0KGgo=" } },
+  { type: "resource", resource: { uri: "file:///soup.png", mimeType: "image/png", blob: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=" } },
   { type: "resource", resource: { uri: "file:///menu.pdf", mimeType: "application/pdf", blob: "JVBERg==" } },
 ];
 

@@ -21,6 +21,10 @@ use tool_runtime::{
 
 use crate::sdk::{node_folder, script};
 
+/// A PNG of one pixel.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+
 #[derive(Debug, PartialEq, Deserialize)]
 struct Fixture {
     protocol: String,
@@ -86,13 +90,13 @@ fn content_of_every_type_reaches_the_model() {
         outcome.result.content,
         Content::Blocks(vec![
             text("Soup."),
-            Block::image("image/png", "iVBORw0KGgo="),
+            Block::image("image/png", PNG),
             text("image (image/svg+xml, 6 bytes)"),
             text("audio (audio/wav, 8 bytes)"),
             text("resource The menu at file:///menu.md (text/markdown, 120 bytes): What there is today."),
             text("resource at file:///menu.md (text/markdown):\n# Menu\n"),
-            text("resource at file:///soup.png (image/png, 8 bytes)"),
-            Block::image("image/png", "iVBORw0KGgo="),
+            text("resource at file:///soup.png (image/png, 68 bytes)"),
+            Block::image("image/png", PNG),
             text("resource at file:///menu.pdf (application/pdf, 4 bytes)"),
         ])
     );
@@ -177,10 +181,7 @@ async fn price(
 /// Show a meal.
 #[tool]
 async fn show() -> Blocks {
-    Blocks(vec![
-        Block::text("soup"),
-        Block::image("image/png", "iVBORw0KGgo="),
-    ])
+    Blocks(vec![Block::text("soup"), Block::image("image/png", PNG)])
 }
 
 /// A client of the SDK checks each definition and result against its types, and values against the schemas of their tools.

@@ -3,7 +3,9 @@
 //! Source: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>. All forms are checked against the
 //! types of the official SDK for TypeScript.
 
+mod base64;
 mod definition;
+mod image;
 mod output;
 mod result;
 

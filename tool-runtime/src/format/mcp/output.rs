@@ -2,13 +2,16 @@
 
 use serde_json::Value;
 
+use super::image;
 use crate::format::fields::{FormatError, text};
+use crate::wire::issue::excerpt;
 use crate::wire::message::Block;
 use crate::wire::result::{Content, ToolOutput};
 
 /// Converts a result of `tools/call` to an output, for a handler of
 /// [`register_source`](crate::ToolRegistry::register_source) or
-/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) that calls an MCP server.
+/// [`register_dynamic`](crate::ToolRegistry::register_dynamic) that calls an MCP server. Reads the results of all
+/// revisions up to 2026-07-28.
 ///
 /// `isError` and `structuredContent` become [fields of the output](ToolOutput); [`result`](super::result()) converts
 /// them back, with texts and images. Models accept no other content in the result of a tool, so other content becomes
@@ -17,16 +20,19 @@ use crate::wire::result::{Content, ToolOutput};
 /// | content | becomes |
 /// |---|---|
 /// | `text` | its text |
-/// | `image`: JPEG, PNG, GIF or WebP | an image |
+/// | `image`: JPEG, PNG, GIF or WebP by its first bytes | an image |
 /// | `image` of another type | `image (image/svg+xml, 120 bytes)` |
+/// | `image` that the Messages API refuses: invalid base64, over 5 MB, over 8000 pixels a side, the 21st and later images | `image (image/png, 120 bytes) was left out: its base64 is invalid` |
 /// | `audio` | `audio (audio/wav, 120 bytes)` |
 /// | `resource_link` | `resource menu.md at file:///menu.md (text/markdown, 120 bytes): What there is today.` |
 /// | `resource` with a text | `resource at file:///menu.md (text/markdown):`, and the text below |
 /// | `resource` with a blob | `resource at file:///menu.pdf (application/pdf, 120 bytes)`; and the image below, if it is one of these types |
-/// | none, but `structuredContent` | compact JSON of that |
-/// | of a type that this revision does not have | compact JSON of the content |
+/// | none, but `structuredContent` of any type | compact JSON of that |
+/// | of an unknown type | compact JSON of the content |
+/// | without a required field | ``invalid content, a `text` content needs `text`, a string: {"type":"text"}`` |
 ///
-/// `annotations` and `_meta` are omitted: the host already has them.
+/// `annotations` and `_meta` are omitted: the host already has them. A result with the `resultType` `input_required`
+/// becomes an error for the model, since the server waits for an answer that neither the model nor the host has.
 ///
 /// ```
 /// use tool_runtime::serde_json::json;
@@ -58,9 +64,21 @@ use crate::wire::result::{Content, ToolOutput};
 ///
 /// # Errors
 ///
-/// Returns an error if content lacks a required field of its type, or `content` is not a list.
+/// Returns an error if `content` is not a list, or the `resultType` is unknown.
 pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
-    let structured = result.get("structuredContent").filter(|value| !value.is_null());
+    match result.get("resultType") {
+        None => {}
+        Some(kind) if kind == "complete" => {}
+        Some(kind) if kind == "input_required" => return Ok(ToolOutput::error(input_required(result))),
+        Some(_) => {
+            return Err(FormatError::Missing {
+                subject: "the result of `tools/call`",
+                field: "resultType",
+                wanted: "`complete` or `input_required`",
+            });
+        }
+    }
+    let structured = result.get("structuredContent");
     let content = match result.get("content") {
         Some(Value::Array(content)) => content.as_slice(),
         // The official SDK treats a missing list as an empty one.
@@ -73,14 +91,14 @@ pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
             });
         }
     };
-    let mut blocks = Vec::new();
+    let mut reader = ContentReader::default();
     for content in content {
-        read_content(content, &mut blocks)?;
+        reader.read(content);
     }
-    let content = match blocks.as_slice() {
+    let content = match reader.blocks.as_slice() {
         [] => Content::Text(structured.map(Value::to_string).unwrap_or_default()),
         [only] if only.kind() == "text" => Content::Text(only.str("text").unwrap_or_default().to_owned()),
-        _ => Content::Blocks(blocks),
+        _ => Content::Blocks(reader.blocks),
     };
     let mut output = ToolOutput::from(content);
     output.is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
@@ -88,71 +106,139 @@ pub fn output(result: &Value) -> Result<ToolOutput, FormatError> {
     Ok(output)
 }
 
-/// Appends the blocks of an item of `content`.
-fn read_content(content: &Value, blocks: &mut Vec<Block>) -> Result<(), FormatError> {
-    match text(content, "the content of a result", "type")? {
-        "text" => blocks.push(Block::text(text(content, "a `text` content", "text")?)),
-        "image" => {
-            let media_type = text(content, "an `image` content", "mimeType")?;
-            let data = text(content, "an `image` content", "data")?;
-            blocks.push(image(media_type, data).unwrap_or_else(|| {
-                let details = details(Some(media_type), Some(byte_count(data)));
-                Block::text(format!("image{details}"))
-            }));
+/// Returns the text for a server that asks for input, which names the methods of its requests.
+fn input_required(result: &Value) -> String {
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    let mut methods: Vec<String> = Vec::new();
+    for request in requests.into_iter().flat_map(|requests| requests.values()) {
+        let method = request.get("method").and_then(Value::as_str).map(excerpt);
+        if let Some(method) = method.filter(|method| !methods.iter().any(|known| known == method)) {
+            methods.push(method.into_owned());
         }
-        "audio" => {
-            let media_type = text(content, "an `audio` content", "mimeType")?;
-            let data = text(content, "an `audio` content", "data")?;
-            let details = details(Some(media_type), Some(byte_count(data)));
-            blocks.push(Block::text(format!("audio{details}")));
-        }
-        "resource_link" => blocks.push(Block::text(link(content)?)),
-        "resource" => read_resource(content.get("resource").unwrap_or(&Value::Null), blocks)?,
-        _ => blocks.push(Block::text(content.to_string())),
     }
-    Ok(())
+    methods.truncate(3);
+    let methods = if methods.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", methods.join(", "))
+    };
+    format!("the tool asks for input{methods}, which nobody here can give")
 }
 
-/// Appends the blocks of an embedded resource.
-fn read_resource(resource: &Value, blocks: &mut Vec<Block>) -> Result<(), FormatError> {
-    let subject = "an embedded resource";
-    let uri = text(resource, subject, "uri")?;
-    let media_type = resource.get("mimeType").and_then(Value::as_str);
-    if let Some(content) = resource.get("text").and_then(Value::as_str) {
-        let details = details(media_type, None);
-        blocks.push(Block::text(format!("resource at {uri}{details}:\n{content}")));
-        return Ok(());
+/// Blocks of the content that was read.
+#[derive(Default)]
+struct ContentReader {
+    blocks: Vec<Block>,
+    images: usize,
+}
+
+impl ContentReader {
+    /// Appends the blocks of an item of `content`.
+    fn read(&mut self, content: &Value) {
+        if let Err(error) = self.read_valid(content) {
+            let json = content.to_string();
+            self.push_text(format!("invalid content, {error}: {}", excerpt(&json)));
+        }
     }
-    let blob = resource.get("blob").and_then(Value::as_str);
-    let blob = blob.ok_or(FormatError::Missing {
-        subject,
-        field: "text",
-        wanted: "a string, or a `blob`",
-    })?;
-    let details = details(media_type, Some(byte_count(blob)));
-    blocks.push(Block::text(format!("resource at {uri}{details}")));
-    blocks.extend(media_type.and_then(|media_type| image(media_type, blob)));
-    Ok(())
+
+    fn read_valid(&mut self, content: &Value) -> Result<(), FormatError> {
+        let media_type = content.get("mimeType").and_then(Value::as_str);
+        match text(content, "the content of a result", "type")? {
+            "text" => self.push_text(text(content, "a `text` content", "text")?),
+            "image" => {
+                let data = text(content, "an `image` content", "data")?;
+                match self.image(media_type, data) {
+                    Ok(block) => self.blocks.push(block),
+                    Err(reason) => {
+                        let details = details(media_type, Some(byte_count(data)));
+                        self.push_text(format!("image{details}{reason}"));
+                    }
+                }
+            }
+            "audio" => {
+                let data = text(content, "an `audio` content", "data")?;
+                let details = details(media_type, Some(byte_count(data)));
+                self.push_text(format!("audio{details}"));
+            }
+            "resource_link" => self.push_text(link(content)?),
+            "resource" => self.read_resource(content.get("resource").unwrap_or(&Value::Null))?,
+            _ => self.push_text(content.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Appends the blocks of an embedded resource.
+    fn read_resource(&mut self, resource: &Value) -> Result<(), FormatError> {
+        let subject = "an embedded resource";
+        let uri = text(resource, subject, "uri")?;
+        let media_type = resource.get("mimeType").and_then(Value::as_str);
+        if let Some(content) = resource.get("text").and_then(Value::as_str) {
+            let details = details(media_type, None);
+            self.push_text(format!("resource at {uri}{details}:\n{content}"));
+            return Ok(());
+        }
+        let blob = resource.get("blob").and_then(Value::as_str);
+        let blob = blob.ok_or(FormatError::Missing {
+            subject,
+            field: "text",
+            wanted: "a string, or a `blob`",
+        })?;
+        let details = details(media_type, Some(byte_count(blob)));
+        let text = format!("resource at {uri}{details}");
+        if media_type.is_some_and(|media_type| media_type.starts_with("image/")) {
+            match self.image(media_type, blob) {
+                Ok(block) => {
+                    self.push_text(text);
+                    self.blocks.push(block);
+                }
+                Err(reason) => self.push_text(text + &reason),
+            }
+        } else {
+            self.push_text(text);
+        }
+        Ok(())
+    }
+
+    fn push_text(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::text(text));
+    }
+
+    /// Returns the block of an image that the API accepts, or the reason against it as the end of a sentence: empty
+    /// for a type of which models accept no image.
+    fn image(&mut self, media_type: Option<&str>, data: &str) -> Result<Block, String> {
+        let is_supported = |media_type: &str| {
+            let name = media_type.split(';').next().unwrap_or_default().trim();
+            let names = ["image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp"];
+            names.iter().any(|known| name.eq_ignore_ascii_case(known))
+        };
+        let image = if self.images < image::MAX_IMAGES {
+            image::block(data)
+        } else {
+            Err(format!("a result may have {} images", image::MAX_IMAGES))
+        };
+        match image {
+            Ok(block) => {
+                self.images += 1;
+                Ok(block)
+            }
+            Err(reason) if media_type.is_none_or(is_supported) => Err(format!(" was left out: {reason}")),
+            Err(_) => Err(String::new()),
+        }
+    }
 }
 
 /// Returns the text for a link to a resource.
 fn link(link: &Value) -> Result<String, FormatError> {
-    let subject = "a `resource_link` content";
     let field = |name| link.get(name).and_then(Value::as_str);
-    let name = field("title").map_or_else(|| text(link, subject, "name"), Ok)?;
-    let uri = text(link, subject, "uri")?;
+    let uri = text(link, "a `resource_link` content", "uri")?;
+    let name = field("title").or_else(|| field("name"));
+    let name = name.map(|name| format!(" {name}")).unwrap_or_default();
     let details = details(field("mimeType"), link.get("size").and_then(Value::as_u64));
     let description = field("description").map(|text| format!(": {text}"));
     Ok(format!(
-        "resource {name} at {uri}{details}{}",
+        "resource{name} at {uri}{details}{}",
         description.unwrap_or_default()
     ))
-}
-
-/// Returns an image, if models accept its type.
-fn image(media_type: &str, data: &str) -> Option<Block> {
-    let is_taken = ["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&media_type);
-    is_taken.then(|| Block::image(media_type, data))
 }
 
 /// Returns the known properties of omitted data, in parentheses.
@@ -182,6 +268,9 @@ mod tests {
     use super::*;
     use crate::format::mcp;
     use crate::wire::result::ToolResult;
+
+    /// The header of a PNG of one pixel.
+    const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB";
 
     /// Converts a single item of content into blocks.
     fn read(content: &Value) -> Value {
@@ -228,12 +317,12 @@ mod tests {
         assert_eq!(read(&plain), texts("resource at file:///a:\n"));
         let binary = of(json!({ "uri": "file:///a.bin", "blob": "AAAA AA==" }));
         assert_eq!(read(&binary), texts("resource at file:///a.bin (4 bytes)"));
-        let image = of(json!({ "uri": "file:///a.png", "mimeType": "image/png", "blob": "iVBORw==" }));
+        let image = of(json!({ "uri": "file:///a.png", "mimeType": "image/png", "blob": PNG }));
         assert_eq!(
             read(&image),
             json!([
-                { "type": "text", "text": "resource at file:///a.png (image/png, 4 bytes)" },
-                { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "iVBORw==" } },
+                { "type": "text", "text": "resource at file:///a.png (image/png, 24 bytes)" },
+                { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": PNG } },
             ])
         );
     }
@@ -246,11 +335,11 @@ mod tests {
             json!({
                 "content": [
                     { "type": "text", "text": "Soup." },
-                    { "type": "image", "data": "iVBORw==", "mimeType": "image/png" },
+                    { "type": "image", "data": PNG, "mimeType": "image/png" },
                 ],
                 "structuredContent": { "meal": "soup", "price": 4.50 },
             }),
-            json!({ "content": [{ "type": "image", "data": "iVBORw==", "mimeType": "image/webp" }] }),
+            json!({ "content": [{ "type": "image", "data": PNG, "mimeType": "image/png" }] }),
         ] {
             let output = output(&sent).unwrap();
             assert_eq!(mcp::result(&ToolResult::new("7", output)).unwrap(), sent);
@@ -274,44 +363,189 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_missing_parts() {
-        let error = |result: Value| output(&result).unwrap_err().to_string();
+    fn structured_values_of_any_type_are_read() {
+        for value in [
+            json!(null),
+            json!([1, null]),
+            json!("soup"),
+            json!(4.50),
+            json!(false),
+            json!({}),
+        ] {
+            let alone = output(&json!({ "structuredContent": value })).unwrap();
+            assert_eq!(
+                alone,
+                ToolOutput::text(value.to_string()).with_structured(value.clone())
+            );
+            let text = json!({ "type": "text", "text": "Soup." });
+            let with_text = output(&json!({ "content": [text], "structuredContent": value })).unwrap();
+            assert_eq!(with_text, ToolOutput::text("Soup.").with_structured(value));
+        }
+    }
+
+    #[test]
+    fn result_types() {
+        let content = json!([{ "type": "text", "text": "Soup." }]);
+        let complete = output(&json!({ "resultType": "complete", "content": content })).unwrap();
+        assert_eq!(complete, ToolOutput::text("Soup."));
+
+        let ask = |method: &str| json!({ "method": method, "params": { "message": "Which?" } });
+        for (requests, text) in [
+            (
+                json!({ "a": ask("elicitation/create"), "b": ask("elicitation/create") }),
+                "the tool asks for input (elicitation/create), which nobody here can give",
+            ),
+            (
+                json!({ "a": ask("roots/list"), "b": ask("sampling/createMessage") }),
+                "the tool asks for input (roots/list, sampling/createMessage), which nobody here can give",
+            ),
+            (
+                json!({ "a": 5 }),
+                "the tool asks for input, which nobody here can give",
+            ),
+            (json!(null), "the tool asks for input, which nobody here can give"),
+        ] {
+            let asked =
+                json!({ "resultType": "input_required", "inputRequests": requests, "requestState": "x" });
+            assert_eq!(output(&asked).unwrap(), ToolOutput::error(text));
+        }
+
+        for unknown in [json!("task"), json!(null), json!(1)] {
+            let error = output(&json!({ "resultType": unknown, "content": content })).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "the result of `tools/call` needs `resultType`, `complete` or `input_required`"
+            );
+        }
+    }
+
+    #[test]
+    fn images_that_the_api_refuses_become_texts() {
+        let image =
+            |media_type: Value, data: &str| json!({ "type": "image", "data": data, "mimeType": media_type });
+        let png = json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": PNG } }]);
+        for accepted in [
+            json!("image/png"),
+            json!("image/jpg"),
+            json!("image/png; charset=binary"),
+            json!("IMAGE/PNG"),
+            json!("application/octet-stream"),
+            json!(null),
+        ] {
+            assert_eq!(read(&image(accepted, PNG)), png);
+        }
+        for (media_type, data, text) in [
+            (
+                json!("image/png"),
+                "iVBOR",
+                "image (image/png, 3 bytes) was left out: its base64 is invalid",
+            ),
+            (
+                json!("image/png"),
+                "%%%%",
+                "image (image/png, 3 bytes) was left out: its base64 is invalid",
+            ),
+            (
+                json!("image/jpg"),
+                "iVBORw0KGgo=",
+                "image (image/jpg, 8 bytes) was left out: it is incomplete",
+            ),
+            (
+                json!(null),
+                "iVBORw0KGgo=",
+                "image (8 bytes) was left out: it is incomplete",
+            ),
+            (json!("image/avif"), "AAAA", "image (image/avif, 3 bytes)"),
+            (
+                json!("image/webp"),
+                "AAAA",
+                "image (image/webp, 3 bytes) was left out: its first bytes are not those of a JPEG, PNG, GIF or WebP image",
+            ),
+        ] {
+            assert_eq!(read(&image(media_type, data)), texts(text));
+        }
+        let resource = json!({ "uri": "file:///a.png", "mimeType": "image/png", "blob": "iVBORw0KGgo=" });
         assert_eq!(
-            error(json!(null)),
-            "the result of `tools/call` needs `content`, a list"
+            read(&json!({ "type": "resource", "resource": resource })),
+            texts("resource at file:///a.png (image/png, 8 bytes) was left out: it is incomplete")
         );
+    }
+
+    #[test]
+    fn result_has_at_most_20_images() {
+        let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
+        let broken = json!({ "type": "image", "data": "!", "mimeType": "image/png" });
+        let mut content = vec![image; 22];
+        content.insert(0, broken); // does not count
+        let output = output(&json!({ "content": content })).unwrap();
+        let Content::Blocks(blocks) = output.content else {
+            panic!("expected blocks")
+        };
+        let kinds: Vec<&str> = blocks.iter().map(Block::kind).collect();
+        assert_eq!(kinds, [vec!["text"], vec!["image"; 20], vec!["text"; 2]].concat());
         assert_eq!(
-            error(json!({ "content": "Soup." })),
-            "the result of `tools/call` needs `content`, a list"
+            blocks[21].str("text"),
+            Some("image (image/png, 24 bytes) was left out: a result may have 20 images")
         );
-        let of = |content: Value| error(json!({ "content": [content] }));
-        assert_eq!(
-            of(json!("Soup.")),
-            "the content of a result needs `type`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "text" })),
-            "a `text` content needs `text`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "image", "data": "" })),
-            "an `image` content needs `mimeType`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "audio", "mimeType": "" })),
-            "an `audio` content needs `data`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "resource_link", "uri": "file:///a" })),
-            "a `resource_link` content needs `name`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "resource" })),
-            "an embedded resource needs `uri`, a string"
-        );
-        assert_eq!(
-            of(json!({ "type": "resource", "resource": { "uri": "file:///a" } })),
-            "an embedded resource needs `text`, a string, or a `blob`"
-        );
+    }
+
+    /// A malformed item leaves the others unchanged.
+    #[test]
+    fn malformed_content_becomes_text() {
+        for (content, text) in [
+            (
+                json!("Soup."),
+                "invalid content, the content of a result needs `type`, a string: \"Soup.\"",
+            ),
+            (
+                json!(null),
+                "invalid content, the content of a result needs `type`, a string: null",
+            ),
+            (
+                json!({ "type": "text", "text": 7 }),
+                r#"invalid content, a `text` content needs `text`, a string: {"type":"text","text":7}"#,
+            ),
+            (
+                json!({ "type": "image", "mimeType": "image/png" }),
+                r#"invalid content, an `image` content needs `data`, a string: {"type":"image","mimeType":"image/png"}"#,
+            ),
+            (
+                json!({ "type": "audio" }),
+                r#"invalid content, an `audio` content needs `data`, a string: {"type":"audio"}"#,
+            ),
+            (
+                json!({ "type": "resource_link", "name": "a" }),
+                r#"invalid content, a `resource_link` content needs `uri`, a string: {"type":"resource_link","name":"a"}"#,
+            ),
+            (
+                json!({ "type": "resource" }),
+                r#"invalid content, an embedded resource needs `uri`, a string: {"type":"resource"}"#,
+            ),
+            (
+                json!({ "type": "resource", "resource": { "uri": "a" } }),
+                r#"invalid content, an embedded resource needs `text`, a string, or a `blob`: {"type":"resource","resource":{"uri":"a"}}"#,
+            ),
+        ] {
+            assert_eq!(read(&content), texts(text));
+        }
+        let nameless = json!({ "type": "resource_link", "uri": "file:///a" });
+        assert_eq!(read(&nameless), texts("resource at file:///a"));
+        let long = json!({ "type": "text", "texts": "x".repeat(10_000) });
+        assert!(read(&long)[0]["text"].as_str().unwrap().len() < 1000);
+    }
+
+    #[test]
+    fn rejects_other_values_than_results() {
+        for other in [
+            json!(null),
+            json!("Soup."),
+            json!([]),
+            json!({ "content": "Soup." }),
+        ] {
+            assert_eq!(
+                output(&other).unwrap_err().to_string(),
+                "the result of `tools/call` needs `content`, a list"
+            );
+        }
     }
 }
