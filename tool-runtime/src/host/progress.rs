@@ -73,6 +73,37 @@ impl Progress {
 
     /// Reports progress: `done` of `total`, in any unit, and the current step. An unknown total is `None`.
     pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl fmt::Display) {
+        self.send(|| ProgressReport {
+            done,
+            total: total.into(),
+            message: message.to_string(),
+        });
+    }
+
+    /// Reports progress in floating-point numbers, as MCP servers have them. Numbers with a fraction become percent
+    /// if the total is known, and otherwise the next lower integer. NaN and negative numbers count as 0.
+    ///
+    /// ```
+    /// use tokio::sync::watch;
+    /// use tool_runtime::{Context, ProgressReport};
+    ///
+    /// let (sender, latest) = watch::channel(ProgressReport::default());
+    /// let context = Context::new().with_progress(sender);
+    /// context.progress().report_fraction(0.25, 1.0, "page 1");
+    /// assert_eq!(latest.borrow().to_string(), "25 of 100: page 1");
+    /// context.progress().report_fraction(3.0, 12.0, "page 3");
+    /// assert_eq!(latest.borrow().to_string(), "3 of 12: page 3");
+    /// ```
+    pub fn report_fraction(&self, done: f64, total: impl Into<Option<f64>>, message: impl fmt::Display) {
+        self.send(|| {
+            let (done, total) = integers(done, total.into());
+            let message = message.to_string();
+            ProgressReport { done, total, message }
+        });
+    }
+
+    /// Sends a report, which is not even created if nothing listens.
+    fn send(&self, report: impl FnOnce() -> ProgressReport) {
         let upgraded;
         let sender = match &self.0 {
             Channel::None => return,
@@ -85,14 +116,25 @@ impl Progress {
                 None => return,
             },
         };
-        if sender.is_closed() {
-            return;
+        if !sender.is_closed() {
+            sender.send_replace(report());
         }
-        sender.send_replace(ProgressReport {
-            done,
-            total: total.into(),
-            message: message.to_string(),
-        });
+    }
+}
+
+/// Converts floating-point progress to integers: unchanged, as percent of a known total, or rounded down.
+fn integers(done: f64, total: Option<f64>) -> (u64, Option<u64>) {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, and NaN becomes 0"
+    )]
+    let integer = |number: f64| number as u64;
+    match total.filter(|total| *total > 0.0 && total.is_finite()) {
+        Some(total) if done.fract() != 0.0 || total.fract() != 0.0 => {
+            (integer((done / total * 100.0).round()), Some(100))
+        }
+        total => (integer(done), total.map(integer)),
     }
 }
 
@@ -119,5 +161,33 @@ impl fmt::Display for ProgressReport {
             write!(f, ": {}", self.message)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::integers;
+
+    #[test]
+    fn fractions_become_percent_of_a_known_total() {
+        let table = [
+            (0.5, Some(1.0), (50, Some(100))),
+            (0.29, Some(1.0), (29, Some(100))),
+            (1.0, Some(1.0), (1, Some(1))),
+            (2.5, Some(10.0), (25, Some(100))),
+            (1.0, Some(2.5), (40, Some(100))),
+            (12.0, Some(10.0), (12, Some(10))),
+            (3.7, None, (3, None)),
+            (0.5, Some(0.0), (0, None)),
+            (1e300, Some(1e300), (u64::MAX, Some(u64::MAX))),
+            (-1.5, Some(3.0), (0, Some(100))),
+            (f64::NAN, Some(4.0), (0, Some(100))),
+            (f64::INFINITY, None, (u64::MAX, None)),
+            (2.0, Some(f64::NAN), (2, None)),
+            (2.0, Some(f64::INFINITY), (2, None)),
+        ];
+        for (done, total, expected) in table {
+            assert_eq!(integers(done, total), expected, "{done} of {total:?}");
+        }
     }
 }
