@@ -20,7 +20,7 @@ mod instructions;
 
 /// The gateway's allocator, so that the floor does not differ in it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Name of a section, with its function.
 type Section = (&'static str, fn());
