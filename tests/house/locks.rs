@@ -16,6 +16,16 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/offload/threads.rs", &["Semaphore"]),
     // A watch channel that stops connections, as in hyper-util.
     ("tool-cli/src/check/captured_warnings.rs", &["Mutex"]),
+    // Permits of calls, and tokio channels, which only the actor of a server sends to.
+    ("tool-mcp/src/client/actor.rs", &["Semaphore", "watch"]),
+    ("tool-mcp/src/client/mcp_client.rs", &["watch"]),
+    // A list of the last lines, for the log.
+    ("tool-mcp/src/client/process/stderr.rs", &["Mutex"]),
+    // One map of requests, which one step enters or leaves, one reason, of which the first counts, and two independent flags.
+    (
+        "tool-mcp/src/client/wire.rs",
+        &["AtomicBool", "Mutex", "MutexGuard", "Notify", "mpsc", "watch"],
+    ),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
     // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),

@@ -9,12 +9,13 @@ use syn::{ImplItem, Item, Signature, TraitItem};
 use crate::tokens;
 
 /// The library crates.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 7] = [
     "tool-runtime",
     "tool-macros",
     "tool-repair",
     "tool-builtins",
     "tool-cli",
+    "tool-mcp",
     "tool-gateway",
 ];
 

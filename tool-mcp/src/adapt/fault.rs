@@ -1,0 +1,187 @@
+//! Failed calls, in a line for the model: the tool, the server, the fact, and advice.
+
+use std::fmt;
+use std::time::Duration;
+
+use tool_runtime::ToolOutput;
+
+/// Maximum number of characters of a server's message.
+const MESSAGE_CHARS: usize = 1000;
+/// Advice after a call that may have had an effect.
+const UNKNOWN_EFFECT: &str = "it is not known whether it took effect; find out before you repeat it";
+
+/// Reason why a call has no result.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Fault {
+    /// The server is not running, so the call was not sent.
+    NotRunning {
+        reason: String,
+        since: Duration,
+        /// Time up to the next start, if it has not begun.
+        next: Option<Duration>,
+    },
+    /// The client was stopped.
+    Stopped,
+    /// The server does not read; the call was not sent.
+    Busy,
+    /// No answer, and no progress.
+    TimedOut(Duration),
+    /// No answer in spite of progress.
+    TookTooLong(Duration),
+    /// The server ended before it read the call.
+    EndedBefore(String),
+    /// The server ended during the call.
+    EndedDuring(String),
+    /// The server answered with an error.
+    Refused { code: i64, message: String },
+    /// The answer was above the limit.
+    TooLarge { answer: String, limit: usize },
+    /// The answer was not a result.
+    Invalid(String),
+    /// The host cancelled the call.
+    Cancelled,
+}
+
+impl Fault {
+    /// Returns the result for the model.
+    pub(crate) fn into_output(self, tool: &str, server: &str) -> ToolOutput {
+        let text = format!("`{tool}`: the MCP server `{server}` {self}");
+        match self {
+            Self::NotRunning { .. } | Self::Busy | Self::EndedBefore(_) => ToolOutput::retry(text),
+            _ => ToolOutput::error(text),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunning { reason, since, next } => {
+                write!(f, "is not running since {} s ({})", since.as_secs(), line(reason))?;
+                match next {
+                    Some(next) => write!(f, "; it starts again in {} s", next.as_secs().max(1)),
+                    None => f.write_str("; it is starting"),
+                }
+            }
+            Self::Stopped => f.write_str("was stopped; continue without it"),
+            Self::Busy => f.write_str("does not read its input, so it was not called"),
+            Self::TimedOut(limit) => write!(f, "gave no answer for {} s; {UNKNOWN_EFFECT}", limit.as_secs()),
+            Self::TookTooLong(limit) => {
+                write!(f, "was not done after {} s; {UNKNOWN_EFFECT}", limit.as_secs())
+            }
+            Self::EndedBefore(reason) => write!(f, "ended before the call was sent ({})", line(reason)),
+            Self::EndedDuring(reason) => {
+                write!(f, "ended during the call ({}); {UNKNOWN_EFFECT}", line(reason))
+            }
+            Self::Refused { code, message } => {
+                write!(
+                    f,
+                    "refused the call: {} (code {code}); change the call, or continue without it",
+                    line(message)
+                )
+            }
+            Self::TooLarge { answer, limit } => {
+                write!(
+                    f,
+                    "answered with {answer}, above the limit of {limit} bytes; ask for less"
+                )
+            }
+            Self::Invalid(fact) => write!(f, "gave an invalid answer ({}); {UNKNOWN_EFFECT}", line(fact)),
+            Self::Cancelled => f.write_str("was called, but the call was cancelled"),
+        }
+    }
+}
+
+/// Returns the text in one line, of at most [`MESSAGE_CHARS`] characters.
+fn line(text: &str) -> String {
+    let mut line: Vec<char> = text
+        .trim()
+        .chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .take(MESSAGE_CHARS + 1)
+        .collect();
+    if line.len() > MESSAGE_CHARS {
+        line.truncate(MESSAGE_CHARS - 1);
+        line.push('…');
+    }
+    line.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(fault: Fault) -> String {
+        let output = fault.into_output("git_log", "git");
+        assert!(output.is_error);
+        match output.content {
+            tool_runtime::result::Content::Text(text) => text,
+            content @ tool_runtime::result::Content::Blocks(_) => panic!("{content:?}"),
+        }
+    }
+
+    #[test]
+    fn names_tool_server_fact_and_advice() {
+        let seconds = Duration::from_secs;
+        let not_running = |next| Fault::NotRunning {
+            reason: "exit status: 1".to_owned(),
+            since: seconds(12),
+            next,
+        };
+        let retry = "\n\nThis may succeed when it is tried again.";
+        let effect = UNKNOWN_EFFECT;
+        for (fault, wanted) in [
+            (
+                not_running(Some(seconds(3))),
+                format!("is not running since 12 s (exit status: 1); it starts again in 3 s{retry}"),
+            ),
+            (
+                not_running(None),
+                format!("is not running since 12 s (exit status: 1); it is starting{retry}"),
+            ),
+            (Fault::Stopped, "was stopped; continue without it".to_owned()),
+            (
+                Fault::Busy,
+                format!("does not read its input, so it was not called{retry}"),
+            ),
+            (
+                Fault::TimedOut(seconds(60)),
+                format!("gave no answer for 60 s; {effect}"),
+            ),
+            (
+                Fault::TookTooLong(seconds(600)),
+                format!("was not done after 600 s; {effect}"),
+            ),
+            (
+                Fault::EndedDuring("exit status: 1".to_owned()),
+                format!("ended during the call (exit status: 1); {effect}"),
+            ),
+            (
+                Fault::Refused {
+                    code: -32602,
+                    message: "no\nsuch tool".to_owned(),
+                },
+                "refused the call: no such tool (code -32602); change the call, or continue without it"
+                    .to_owned(),
+            ),
+            (
+                Fault::TooLarge {
+                    answer: "20000 bytes".to_owned(),
+                    limit: 10_000,
+                },
+                "answered with 20000 bytes, above the limit of 10000 bytes; ask for less".to_owned(),
+            ),
+        ] {
+            assert_eq!(text(fault), format!("`git_log`: the MCP server `git` {wanted}"));
+        }
+    }
+
+    #[test]
+    fn cuts_messages_of_the_server() {
+        let refused = |chars: usize| {
+            let message = "é".repeat(chars);
+            text(Fault::Refused { code: 1, message }).matches('é').count()
+        };
+        assert_eq!((refused(1000), refused(1001), refused(5000)), (1000, 999, 999));
+    }
+}

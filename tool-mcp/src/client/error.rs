@@ -1,0 +1,38 @@
+//! [`McpError`]: the server and the fact.
+
+use std::error::Error;
+use std::fmt;
+
+/// Error of a connection to an MCP server: the server, and the fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpError {
+    server: String,
+    fact: String,
+}
+
+impl McpError {
+    pub(crate) fn new(server: &str, fact: impl fmt::Display) -> Self {
+        Self {
+            server: server.to_owned(),
+            fact: fact.to_string(),
+        }
+    }
+
+    /// Returns the name of the server.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Returns the fact, without the name of the server.
+    pub fn fact(&self) -> &str {
+        &self.fact
+    }
+}
+
+impl fmt::Display for McpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MCP server `{}`: {}", self.server, self.fact)
+    }
+}
+
+impl Error for McpError {}

@@ -1,0 +1,436 @@
+//! Messages between `rmcp` and the pipes of a server. `rmcp` receives only what its types can hold: results of calls and lists as raw
+//! JSON, and errors for messages that were dropped.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientNotification, ClientRequest, CustomResult, ErrorCode, ErrorData, GetExtensions, GetMeta,
+    JsonRpcMessage, NumberOrString, ServerResult,
+};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::adapt::era::{discover_answer, initialize_answer};
+use crate::client::process::lines::{Line, LineDecoder};
+
+/// Maximum number of messages that wait for the server to read them.
+const QUEUE: usize = 256;
+/// Code of the error that stands for an answer above the limit.
+pub(crate) const TOO_LARGE: i32 = i32::MIN;
+/// Code of the error that stands for an answer that is no JSON.
+pub(crate) const INVALID: i32 = i32::MIN + 1;
+
+/// State of a request, which its caller observes.
+#[derive(Debug, Clone)]
+pub(crate) struct Tracker {
+    /// Whether the server may have received the request.
+    pub(crate) is_sent: Arc<AtomicBool>,
+    /// `params` of the last progress notification.
+    pub(crate) progress: watch::Sender<Value>,
+}
+
+impl Default for Tracker {
+    fn default() -> Self {
+        Self {
+            is_sent: Arc::default(),
+            progress: watch::Sender::new(Value::Null),
+        }
+    }
+}
+
+/// Request whose answer is expected.
+#[derive(Debug)]
+struct Pending {
+    kind: Kind,
+    token: Option<Value>,
+    tracker: Tracker,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Discover,
+    Initialize,
+    Other,
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    line: Vec<u8>,
+    tracker: Option<Tracker>,
+}
+
+/// Messages in both directions, and the end of the connection.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    outgoing: mpsc::Sender<Outgoing>,
+    pending: Mutex<HashMap<i64, Pending>>,
+    /// Notified when the server's list of tools has changed.
+    pub(crate) list_changed: Notify,
+    /// Whether the server has answered a request.
+    has_answered: AtomicBool,
+    /// Cancelled at the end of the connection.
+    pub(crate) end: CancellationToken,
+    end_reason: Mutex<Option<String>>,
+}
+
+/// Parts of a wire that tasks own.
+#[derive(Debug)]
+pub(crate) struct WireEnds {
+    pub(crate) transport: WireTransport,
+    queue: mpsc::Receiver<Outgoing>,
+    incoming: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+}
+
+impl Wire {
+    /// Creates a wire without pipes.
+    pub(crate) fn new() -> (Arc<Self>, WireEnds) {
+        let (outgoing, queue) = mpsc::channel(QUEUE);
+        let (incoming, received) = mpsc::channel(1);
+        let wire = Arc::new(Self {
+            outgoing,
+            pending: Mutex::default(),
+            list_changed: Notify::new(),
+            has_answered: AtomicBool::new(false),
+            end: CancellationToken::new(),
+            end_reason: Mutex::default(),
+        });
+        let transport = WireTransport {
+            wire: Arc::clone(&wire),
+            received,
+        };
+        let ends = WireEnds {
+            transport,
+            queue,
+            incoming,
+        };
+        (wire, ends)
+    }
+
+    /// Ends the connection. The first reason counts.
+    pub(crate) fn close(&self, reason: impl Into<String>) {
+        let mut end_reason = self.end_reason.lock().unwrap_or_else(PoisonError::into_inner);
+        end_reason.get_or_insert_with(|| reason.into());
+        drop(end_reason);
+        self.end.cancel();
+    }
+
+    /// Returns the reason for the end of the connection.
+    pub(crate) fn end_reason(&self) -> String {
+        let reason = self.end_reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.clone().unwrap_or_else(|| "connection closed".to_owned())
+    }
+
+    /// Returns whether the server has answered a request.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, HashMap<i64, Pending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a message for the server.
+    fn send(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut tracker = None;
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let NumberOrString::Number(id) = request.id else {
+                    return Err(io::Error::other("expected a number as the id"));
+                };
+                tracker = request.request.extensions().get::<Tracker>().cloned();
+                self.expect(id, &request.request, tracker.clone().unwrap_or_default());
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(NumberOrString::Number(id)) = &cancelled.params.request_id
+                {
+                    self.pending().remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        let sent = self.outgoing.try_send(Outgoing { line, tracker });
+        sent.map_err(|_| io::Error::new(io::ErrorKind::WouldBlock, "the queue to the server is full"))
+    }
+
+    /// Notes that the server will answer a request.
+    fn expect(&self, id: i64, request: &ClientRequest, tracker: Tracker) {
+        let kind = match request {
+            ClientRequest::DiscoverRequest(_) => Kind::Discover,
+            ClientRequest::InitializeRequest(_) => Kind::Initialize,
+            _ => Kind::Other,
+        };
+        let token = request.get_meta().get_progress_token();
+        let token = token.map(|token| token.0.into_json_value());
+        let mut pending = self.pending();
+        if kind == Kind::Initialize {
+            // A late answer to `server/discover` is not an answer to `initialize`.
+            pending.clear();
+        }
+        pending.insert(id, Pending { kind, token, tracker });
+    }
+
+    /// Handles a message of the server. Returns the message for `rmcp`.
+    fn receive(&self, message: Value, received: &mut Vec<RxJsonRpcMessage<RoleClient>>) {
+        match message {
+            Value::Array(batch) => {
+                for message in batch {
+                    // A batch in a batch is no message.
+                    if let Value::Object(message) = message {
+                        received.extend(self.receive_object(message));
+                    }
+                }
+            }
+            Value::Object(message) => received.extend(self.receive_object(message)),
+            _ => {}
+        }
+    }
+
+    fn receive_object(&self, message: Map<String, Value>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match message.get("method").and_then(Value::as_str) {
+            Some(method) => {
+                match message.get("id") {
+                    Some(id) => self.answer(method, id),
+                    None => self.notify(method, message.get("params").unwrap_or(&Value::Null)),
+                }
+                None
+            }
+            None => self.receive_answer(message),
+        }
+    }
+
+    /// Answers a request of the server. The client declares no capabilities, so only `ping` is expected.
+    fn answer(&self, method: &str, id: &Value) {
+        let answer = if method == "ping" {
+            json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+        } else {
+            let error = json!({ "code": -32601, "message": format!("unknown method `{method}`") });
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        };
+        let line = format!("{answer}\n").into_bytes();
+        // If the server does not read, it does not read the answer either.
+        let _ = self.outgoing.try_send(Outgoing { line, tracker: None });
+    }
+
+    fn notify(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/tools/list_changed" => self.list_changed.notify_one(),
+            "notifications/progress" => {
+                let token = params.get("progressToken");
+                let pending = self.pending();
+                let pending = pending
+                    .values()
+                    .find(|pending| token.is_some() && pending.token.as_ref() == token);
+                if let Some(pending) = pending {
+                    pending.tracker.progress.send_replace(params.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns an answer in the form for `rmcp`. Unknown, late and duplicate answers are dropped.
+    fn receive_answer(&self, message: Map<String, Value>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        if !message.contains_key("result") && !message.contains_key("error") {
+            return None;
+        }
+        let (id, pending) = self.take(message.get("id")?)?;
+        self.has_answered.store(true, Ordering::Relaxed);
+        let mut message = match pending.kind {
+            Kind::Discover => discover_answer(message),
+            Kind::Initialize => initialize_answer(message),
+            Kind::Other => message,
+        };
+        let id = NumberOrString::Number(id);
+        if let Some(error) = message.remove("error") {
+            return Some(JsonRpcMessage::error(error_data(&error), Some(id)));
+        }
+        let result = message.remove("result").unwrap_or_default();
+        let result = match pending.kind {
+            Kind::Other => ServerResult::CustomResult(CustomResult(result)),
+            Kind::Discover | Kind::Initialize => serde_json::from_value(result).ok()?,
+        };
+        Some(JsonRpcMessage::response(result, id))
+    }
+
+    /// Returns the request that an answer belongs to. Some servers return numbers as strings.
+    fn take(&self, id: &Value) -> Option<(i64, Pending)> {
+        let id = id.as_i64().or_else(|| id.as_str()?.parse().ok())?;
+        let pending = self.pending().remove(&id)?;
+        Some((id, pending))
+    }
+
+    /// Returns an error in place of an answer that could not be read.
+    fn fail(&self, id: &Value, code: i32, message: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let (id, _) = self.take(id)?;
+        let error = ErrorData::new(ErrorCode(code), message, None);
+        Some(JsonRpcMessage::error(error, Some(NumberOrString::Number(id))))
+    }
+
+    /// Reads standard output up to its end, or the end of the connection.
+    pub(crate) async fn read(
+        self: Arc<Self>,
+        mut stdout: impl AsyncRead + Unpin,
+        incoming: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+        max_bytes: usize,
+    ) {
+        let mut decoder = LineDecoder::new(max_bytes);
+        let (mut buffer, mut lines, mut received) = (vec![0; 64 << 10], Vec::new(), Vec::new());
+        loop {
+            let count = tokio::select! {
+                count = stdout.read(&mut buffer) => count.unwrap_or(0),
+                () = self.end.cancelled() => return,
+            };
+            if count == 0 {
+                lines.extend(decoder.finish());
+            }
+            decoder.push(buffer.get(..count).unwrap_or_default(), &mut lines);
+            for line in lines.drain(..) {
+                if let Err(reason) = self.receive_line(line, &mut received) {
+                    return self.close(reason);
+                }
+            }
+            for message in received.drain(..) {
+                if incoming.send(message).await.is_err() {
+                    return self.close("connection closed");
+                }
+            }
+            if decoder.is_flooded() {
+                return self.close("wrote 1 MiB to standard output without a message");
+            }
+            if count == 0 {
+                return self.close("closed standard output");
+            }
+        }
+    }
+
+    fn receive_line(
+        &self,
+        line: Line,
+        received: &mut Vec<RxJsonRpcMessage<RoleClient>>,
+    ) -> Result<(), &'static str> {
+        match line {
+            Line::Message(message) => self.receive(message, received),
+            Line::Ignored => {}
+            Line::Invalid { id } => {
+                received.extend(self.fail(&id, INVALID, "invalid JSON".to_owned()));
+            }
+            Line::TooLarge { id, bytes } => {
+                let id = id.ok_or("wrote a message above the limit, whose id is unknown")?;
+                received.extend(self.fail(&id, TOO_LARGE, format!("{bytes} bytes")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the queue to standard input up to the end of the connection, then closes standard input. A server that takes no bytes
+    /// for `limit` ends the connection.
+    async fn write(
+        self: Arc<Self>,
+        mut stdin: impl AsyncWrite + Unpin,
+        mut queue: mpsc::Receiver<Outgoing>,
+        limit: Duration,
+    ) {
+        let writes = async {
+            while let Some(message) = queue.recv().await {
+                if let Some(tracker) = &message.tracker {
+                    tracker.is_sent.store(true, Ordering::Relaxed);
+                }
+                let mut rest = message.line.as_slice();
+                while !rest.is_empty() {
+                    match tokio::time::timeout(limit, stdin.write(rest)).await {
+                        Ok(Ok(count)) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+                        Ok(_) => return "closed standard input".to_owned(),
+                        Err(_) => return format!("read no input for {} s", limit.as_secs()),
+                    }
+                }
+                if stdin.flush().await.is_err() {
+                    return "closed standard input".to_owned();
+                }
+            }
+            "connection closed".to_owned()
+        };
+        tokio::select! {
+            reason = writes => {
+                // The output of a server that has ended may have the answers to earlier requests.
+                if reason == "closed standard input" {
+                    self.end.cancelled().await;
+                }
+                self.close(reason);
+            }
+            () = self.end.cancelled() => {}
+        }
+    }
+}
+
+impl WireEnds {
+    /// Connects the pipes of a server, and returns the transport for `rmcp`.
+    pub(crate) fn connect(
+        self,
+        stdin: impl AsyncWrite + Send + Unpin + 'static,
+        stdout: impl AsyncRead + Send + Unpin + 'static,
+        limits: WireLimits,
+    ) -> WireTransport {
+        let wire = &self.transport.wire;
+        tokio::spawn(Arc::clone(wire).write(stdin, self.queue, limits.write));
+        tokio::spawn(Arc::clone(wire).read(stdout, self.incoming, limits.message_bytes));
+        self.transport
+    }
+}
+
+/// Limits of the pipes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WireLimits {
+    /// Maximum time of a write.
+    pub(crate) write: Duration,
+    pub(crate) message_bytes: usize,
+}
+
+/// Returns an error of the server. Its fields may have any form.
+fn error_data(error: &Value) -> ErrorData {
+    let code = error.get("code").and_then(Value::as_i64);
+    let message = match error.get("message") {
+        Some(Value::String(message)) => message.clone(),
+        _ => error.to_string(),
+    };
+    let code = code.and_then(|code| i32::try_from(code).ok()).unwrap_or(-32603);
+    ErrorData::new(ErrorCode(code), message, error.get("data").cloned())
+}
+
+/// Transport for `rmcp`.
+#[derive(Debug)]
+pub(crate) struct WireTransport {
+    wire: Arc<Wire>,
+    received: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
+}
+
+impl Transport<RoleClient> for WireTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        // Never waits: reading continues while the server does not read.
+        std::future::ready(self.wire.send(&message))
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.received.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.wire.close("connection closed");
+        Ok(())
+    }
+}
