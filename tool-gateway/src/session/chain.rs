@@ -125,6 +125,11 @@ impl ChainKey {
         }
     }
 
+    /// Returns the key of the signatures of thinking.
+    pub(crate) fn thinking_key(&self) -> [u8; 32] {
+        self.digest(&[b"thinking"]).0
+    }
+
     pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
         self.digest_all(parts.iter().copied())
     }

@@ -40,7 +40,7 @@ struct IncomingBlock {
 /// Position and id of a block in the client's stream.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Shown {
-    /// Index of the block in the client's stream; `None` for an internal call.
+    /// Index of the block in the client's stream; `None` for an internal call and for hidden thinking.
     pub(super) index: Option<usize>,
     /// Id of an external call in the client's stream.
     pub(super) id: Option<String>,
@@ -222,7 +222,7 @@ impl Incoming {
             }
             block = block.with_object_input();
             let is_shown = part.shown.index.is_some();
-            if !is_shown && !is_tool_use {
+            if !is_shown && !is_tool_use && !block.is_thinking() {
                 // Calls of a message that did not end with `tool_use` never run, and would have no result.
                 continue;
             }

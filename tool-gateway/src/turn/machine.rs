@@ -329,7 +329,11 @@ impl TurnMachine {
             block = started;
         }
         let call = block.tool_use();
-        let shown = self.shown(call.as_ref().map(|call| call.name.as_str()));
+        let shown = if self.rules.hides_thinking && block.is_thinking() {
+            Shown::default()
+        } else {
+            self.shown(call.as_ref().map(|call| call.name.as_str()))
+        };
         if let Some(index) = shown.index {
             let block = shown.block(&block);
             actions.push(send(StreamEvent::BlockStart { index, block }));
@@ -673,7 +677,7 @@ impl TurnMachine {
     /// Returns whether the gateway has hidden blocks of a message whose visible blocks are only thinking. Clients drop thinking, so the
     /// message would be empty.
     fn hides_something(&self) -> bool {
-        self.rounds > 0 || (self.next_index == 0 && self.truth_len() == 0)
+        self.rounds > 0 || self.next_index == 0
     }
 
     /// Builds the text of a notice with the names of the tools that ran.

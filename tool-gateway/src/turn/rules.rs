@@ -20,6 +20,8 @@ pub(crate) struct Rules {
     pub(crate) max_tokens: Option<u64>,
     /// Source of the ids of external calls.
     pub(crate) ids: IdSource,
+    /// Whether the client does not see thinking, which clients that have not asked for it cannot read.
+    pub(crate) hides_thinking: bool,
     /// Reader of the client's calls, if the upstream does not check them.
     pub(crate) client_calls: Option<Arc<ClientCalls>>,
 }

@@ -1,9 +1,8 @@
 //! Body of an upstream request: the client's body with the true transcript, the definitions of the tools, a `tool_choice` that does not
 //! force a tool in every round, the container of the last round, and without thinking after thinking blocks were removed.
 
-use serde_json::value::RawValue;
-
 use crate::turn::ownership::ClassifiedTools;
+use crate::wire::context_management::without_clear_thinking;
 use crate::wire::fields::ObjectText;
 use crate::wire::object::{Change, Object, set_field};
 use crate::wire::request::MessagesRequest;
@@ -60,30 +59,6 @@ pub(crate) fn asks_for_thinking(request: &MessagesRequest) -> bool {
         .get("thinking")
         .and_then(|thinking| Object::parse(thinking).ok());
     thinking.is_some_and(|thinking| !thinking.is("type", "disabled"))
-}
-
-/// Removes the edits that the API accepts only with thinking. Returns `None` if nothing is left.
-fn without_clear_thinking(context_management: &str) -> Option<String> {
-    let fields = Object::parse(context_management).unwrap_or_default();
-    let edits = fields.get("edits").map(serde_json::from_str::<Vec<&RawValue>>);
-    let Some(Ok(edits)) = edits else {
-        return Some(context_management.to_owned());
-    };
-    let is_kept = |edit: &&&RawValue| {
-        let edit = Object::parse(edit.get()).unwrap_or_default();
-        !edit
-            .string("type")
-            .is_some_and(|kind| kind.starts_with("clear_thinking"))
-    };
-    let kept: Vec<&str> = edits.iter().filter(is_kept).map(|edit| edit.get()).collect();
-    if kept.is_empty() && !edits.is_empty() {
-        return None;
-    }
-    Some(set_field(
-        context_management,
-        "edits",
-        &format!("[{}]", kept.join(",")),
-    ))
 }
 
 /// Returns the `container` of a request that continues in the container of a response: its id, as a part of the client's object if there is

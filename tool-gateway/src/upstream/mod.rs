@@ -4,6 +4,8 @@
 // A module uses only modules that are declared before it.
 mod error;
 mod translation_warnings;
+pub(crate) mod turn_context;
+mod signed_thinking;
 pub(crate) mod transport;
 pub(crate) mod answer;
 pub(crate) mod anthropic;

@@ -11,7 +11,9 @@ use http_body_util::{Either, Full};
 use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
 use super::error::UpstreamError;
+use super::signed_thinking::without_signed_thinking;
 use super::translation_warnings::TranslationWarnings;
+use crate::off_worker::in_place;
 
 /// A server that generates messages, with the Messages API or with a translated API.
 ///
@@ -116,8 +118,21 @@ pub trait Upstream: Send + Sync + 'static {
 pub type UpstreamFuture<'a, B = Body> =
     Pin<Box<dyn Future<Output = Result<Response<B>, UpstreamError>> + Send + 'a>>;
 
+/// Path of messages.
+const MESSAGES_PATH: &str = "/v1/messages";
+
+/// Path of requests for a number of tokens.
+const COUNT_PATH: &str = "/v1/messages/count_tokens";
+
 impl Upstream for AnthropicUpstream {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        let request = match request.uri().path() {
+            MESSAGES_PATH | COUNT_PATH => request.map(|body| {
+                let without = in_place(body.len(), || without_signed_thinking(&body));
+                without.map_or(body, Bytes::from)
+            }),
+            _ => request,
+        };
         Box::pin(
             self.server
                 .send(request.map(|body| Either::Left(Full::new(body)))),

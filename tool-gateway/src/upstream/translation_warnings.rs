@@ -20,6 +20,8 @@ use prometheus_client::metrics::family::Family;
 #[derive(Debug, Clone, Default)]
 pub struct TranslationWarnings {
     pub(crate) counters: Family<WarningLabels, Counter>,
+    /// Thinking blocks of requests that were not sent, by reason.
+    pub(crate) dropped_thinking: Family<DroppedLabels, Counter>,
     /// Models and codes that are in the log.
     logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
     /// Numbers of tokens that were estimated.
@@ -34,6 +36,11 @@ pub(crate) struct WarningLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct EstimateLabels {
     of: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct DroppedLabels {
+    reason: &'static str,
 }
 
 /// Maximum number of models with codes that are remembered, since clients choose the names of models.
@@ -65,6 +72,12 @@ impl TranslationWarnings {
     /// Counts a number of tokens that was estimated: of the `usage` of a message, or of `count_tokens`.
     pub(crate) fn add_estimate(&self, of: &'static str) {
         self.estimates.get_or_create(&EstimateLabels { of }).inc();
+    }
+
+    /// Counts a thinking block that was not sent.
+    pub(super) fn drop_thinking(&self, reason: &'static str) {
+        let counter = self.dropped_thinking.get_or_create(&DroppedLabels { reason });
+        counter.inc();
     }
 
     /// Returns the number of warnings with this code.

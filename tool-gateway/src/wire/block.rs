@@ -108,6 +108,12 @@ impl<'b> BlockText<'b> {
         self.kind() == Kind::Thinking
     }
 
+    /// Returns whether the block is thinking with a signature that begins with `prefix`.
+    pub(crate) fn has_signature(&self, prefix: &str) -> bool {
+        let signature = || self.object().text("signature");
+        self.is_thinking() && signature().is_some_and(|signature| signature.starts_with(prefix))
+    }
+
     /// Returns the call, if the block is one.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
         let object = self.object();

@@ -6,6 +6,7 @@ pub(crate) mod object;
 pub(crate) mod fields;
 pub(crate) mod received_error;
 mod surrogates;
+pub(crate) mod context_management;
 pub(crate) mod block;
 pub(crate) mod role;
 pub(crate) mod message;

@@ -98,6 +98,11 @@ impl MessagesRequest {
         self.body
     }
 
+    /// Returns the text of the body.
+    pub(crate) fn body(&self) -> &str {
+        &self.body
+    }
+
     /// Returns the text of a field other than `messages` and `tools`.
     pub(crate) fn get(&self, field: &str) -> Option<&str> {
         self.settings()

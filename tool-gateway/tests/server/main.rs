@@ -33,6 +33,7 @@ mod pass_through;
 mod translated;
 mod openai;
 mod openai_arguments;
+mod openai_thinking;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -61,6 +61,25 @@ async fn sends_method_path_query_and_body_unchanged() {
 }
 
 #[tokio::test]
+async fn thinking_of_translated_upstreams_leaves_messages() {
+    let server = Server::start(ok).await;
+    let thinking = r#"{"type":"thinking","thinking":"t","signature":"tg1.e30.AAAA"}"#;
+    let body = |thinking: &str| {
+        format!(
+            r#"{{"model":"m","thinking":{{"type":"enabled"}},"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{thinking}{{"type":"text","text":"a"}}]}},{{"role":"user","content":"more"}}]}}"#
+        )
+    };
+    let sent = body(&format!("{thinking},"));
+    let upstream = upstream(&server, None);
+    for path in ["/v1/messages", "/v1/messages/count_tokens"] {
+        upstream.send(post(path, &sent)).await.unwrap();
+        assert_eq!(server.received().pop().unwrap().body, body(""));
+    }
+    upstream.send(post("/v1/files", &sent)).await.unwrap();
+    assert_eq!(server.received().pop().unwrap().body, sent);
+}
+
+#[tokio::test]
 async fn compressed_responses_are_decoded() {
     let server = Server::start(|| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

@@ -11,6 +11,7 @@ use crate::server::access::client_key;
 use crate::server::access::hop;
 use crate::server::body::idle::IdleTimer;
 use crate::server::turns::shared::Shared;
+use crate::upstream::turn_context::{ThinkingKey, TurnContext};
 use crate::upstream::{TurnBody, UpstreamFuture};
 use crate::wire::error::ApiError;
 
@@ -71,6 +72,11 @@ fn request<B>(shared: &Shared, client_request: Parts, body: B) -> Request<B> {
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
+    if !shared.upstream.passes_messages() {
+        request.extensions_mut().insert(TurnContext {
+            thinking_key: ThinkingKey(shared.secret.thinking_key()),
+        });
+    }
     request
 }
 

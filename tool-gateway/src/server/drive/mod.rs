@@ -195,6 +195,9 @@ impl<'a> Drive<'a> {
             max_rounds: shared.settings.limits.rounds,
             max_tokens: shared.settings.limits.tokens,
             ids: IdSource::default(),
+            // The Messages API sends no thinking that was not asked for.
+            hides_thinking: !shared.upstream.passes_messages()
+                && !upstream_request::asks_for_thinking(&job.request),
             client_calls: (!shared.upstream.passes_messages()).then(|| {
                 let (rules, state) = (&shared.settings.client_tools, &shared.metrics.client_calls);
                 Arc::new(ClientCalls::new(&job.request, rules.clone(), state.clone()))

@@ -242,6 +242,11 @@ impl Metrics {
                 "Numbers of tokens that the upstream did not count, by their use",
                 warnings.estimates.clone(),
             );
+            all.register(
+                "thinking_dropped",
+                "Thinking blocks that were not sent to the upstream, by reason",
+                warnings.dropped_thinking.clone(),
+            );
         }
         all.register(
             "broken_calls",

@@ -160,6 +160,7 @@ pub(super) fn rules(conversation: &Conversation) -> Rules {
             key: Some([u8::try_from(conversation.requests_left).unwrap(); 32]),
             ..IdSource::default()
         },
+        hides_thinking: false,
         client_calls: conversation.client_calls.clone(),
     }
 }

@@ -45,7 +45,11 @@ impl<U: Upstream> ProfileDetection<'_, U> {
             Some(name) => name,
             None => self.by_models().await?,
         };
-        tracing::info!(upstream, profile = ?name, "found the profile of the upstream");
+        tracing::info!(
+            upstream,
+            profile = name.as_str(),
+            "found the profile of the upstream"
+        );
         Some(name)
     }
 

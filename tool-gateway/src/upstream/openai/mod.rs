@@ -10,6 +10,7 @@ pub(crate) mod profile;
 mod names;
 mod estimates;
 mod warnings;
+mod signature;
 pub(crate) mod models;
 pub(crate) mod settings;
 mod response;
@@ -24,7 +25,9 @@ mod tests;
 use std::borrow::Cow;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use axum::http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
+};
 use secrecy::SecretString;
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer as _;
@@ -39,7 +42,7 @@ use self::learned::LearnedCorrections;
 use self::model_list::{KeptModelList, with_names};
 use self::models::ModelRule;
 use self::profile::{Profile, ProfileName, TokenCount};
-use self::request::ChatTurn;
+use self::request::{ChatTurn, TranslationContext};
 use self::response::correction::Correction;
 use self::response::error::{Credential, RejectedRequest, error_response};
 use self::settings::ChatSettings;
@@ -50,6 +53,7 @@ use super::error::UpstreamError;
 use super::service::{Upstream, UpstreamFuture};
 use super::translation_warnings::TranslationWarnings;
 use super::transport::invalid::InvalidUpstream;
+use super::turn_context::TurnContext;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 
@@ -75,6 +79,8 @@ pub struct OpenAiUpstream<U = AnthropicUpstream> {
     learned: LearnedCorrections,
     estimates: TokenEstimates,
     models: KeptModelList,
+    /// Context of requests that have no context.
+    no_turn: TurnContext,
 }
 
 impl OpenAiUpstream {
@@ -97,6 +103,7 @@ impl<U: Upstream> OpenAiUpstream<U> {
             learned: LearnedCorrections::default(),
             estimates: TokenEstimates::default(),
             models: KeptModelList::default(),
+            no_turn: TurnContext::random(),
         }
     }
 
@@ -267,7 +274,7 @@ impl<U: Upstream> OpenAiUpstream<U> {
     /// Answers `POST /v1/messages/count_tokens`.
     async fn count_tokens(&self, request: Request<Bytes>) -> Response<Body> {
         let profile = self.profile(request.headers()).await;
-        let turn = match self.translated(request.body(), &profile) {
+        let turn = match self.translate(request.body(), &profile, request.extensions()) {
             Ok(turn) => turn,
             Err(error) => return error_response(&error, HeaderMap::new()),
         };
@@ -294,15 +301,6 @@ impl<U: Upstream> OpenAiUpstream<U> {
             .headers_mut()
             .insert(TOKENS, HeaderValue::from_static(source));
         response
-    }
-
-    fn translated(&self, body: &[u8], profile: &Profile) -> Result<ChatTurn, ApiError> {
-        let body = std::str::from_utf8(body)
-            .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
-        let mut turn = request::translate(&MessagesRequest::parse(body)?, profile, &self.settings)?;
-        turn.response.estimates = self.estimates.clone();
-        turn.response.warnings = self.warnings.clone();
-        Ok(turn)
     }
 
     /// Counts a change of a rejected request, and logs the first one of each model with the line of the configuration that avoids it.
@@ -338,10 +336,31 @@ impl<U: Upstream> OpenAiUpstream<U> {
         }
     }
 
+    /// Translates the body of a request.
+    fn translate(
+        &self,
+        body: &[u8],
+        profile: &Profile,
+        extensions: &Extensions,
+    ) -> Result<ChatTurn, ApiError> {
+        let body = std::str::from_utf8(body)
+            .map_err(|error| ApiError::invalid(format!("the body is not UTF-8: {error}")))?;
+        let context = TranslationContext {
+            profile,
+            settings: &self.settings,
+            upstream: &self.server.name(),
+            turn: extensions.get().unwrap_or(&self.no_turn),
+        };
+        let mut turn = request::translate(&MessagesRequest::parse(body)?, context)?;
+        turn.response.estimates = self.estimates.clone();
+        turn.response.warnings = self.warnings.clone();
+        Ok(turn)
+    }
+
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<TurnBody>, UpstreamError> {
         let (head, body) = request.into_parts();
         let profile = self.profile(&head.headers).await;
-        let turn = match self.translated(&body, &profile) {
+        let turn = match self.translate(&body, &profile, &head.extensions) {
             Ok(turn) => turn,
             Err(error) => return Ok(error_response(&error, HeaderMap::new()).map(TurnBody::Error)),
         };
@@ -349,8 +368,12 @@ impl<U: Upstream> OpenAiUpstream<U> {
             body,
             served_model,
             mut warnings,
+            dropped_thinking,
             response: expected,
         } = turn;
+        for reason in dropped_thinking {
+            self.warnings.drop_thinking(reason.as_str());
+        }
         if head.headers.contains_key("anthropic-beta") {
             warnings.insert(WarningCode::Betas);
         }

@@ -82,6 +82,8 @@ flags! {
     back: ThinkingBack = ThinkingBack::Echo,
     /// Whether assistant messages without thinking have an empty one.
     empty_reasoning: bool = false,
+    /// Whether calls need signatures of thoughts, which calls of other models get in a form that is not checked.
+    call_signatures: bool = false,
     /// Source of `count_tokens`.
     count: TokenCount = TokenCount::Estimate,
     /// Whether streams have the usage in each chunk.
@@ -97,6 +99,16 @@ macro_rules! choices {
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
             pub(crate) enum $name {
                 $(#[serde(rename = $text)] $variant,)*
+            }
+
+            impl $name {
+                /// Returns the name in the configuration.
+                #[allow(dead_code, reason = "few of the names are in logs")]
+                pub(super) const fn as_str(self) -> &'static str {
+                    match self {
+                        $(Self::$variant => $text,)*
+                    }
+                }
             }
 
             // The derived implementation also reads a table.
@@ -162,6 +174,15 @@ impl Effort {
         Self::XHigh,
         Self::Max,
     ];
+
+    /// Returns the nearest of these efforts; the higher one of two.
+    pub(super) fn nearest(self, efforts: &[Self]) -> Option<Self> {
+        let distance = |effort: &&Self| (**effort as u8).abs_diff(self as u8);
+        let nearest = efforts
+            .iter()
+            .min_by_key(|effort| (distance(effort), std::cmp::Reverse(**effort)));
+        nearest.copied()
+    }
 
     fn range(first: Self, last: Self) -> Vec<Self> {
         let efforts = Self::ALL.into_iter();
@@ -285,6 +306,7 @@ impl ProfileName {
             Self::Gemini => Profile {
                 stop_max: PositiveNumber(5),
                 schema: SchemaNotation::OpenApi,
+                call_signatures: true,
                 split_objects: true,
                 ..generic
             },

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::upstream::openai::estimates::PromptSize;
+use crate::upstream::openai::profile::Effort;
 
 /// The body of a request. Values that the translation does not change keep their text.
 #[derive(Debug, Default, Serialize)]
@@ -34,6 +35,8 @@ pub(super) struct ChatRequest<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_format: Option<ResponseFormat>,
     #[serde(flatten)]
+    pub(super) reasoning: ChatReasoning,
+    #[serde(flatten)]
     pub(super) extras: ChatExtras,
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +58,51 @@ impl ChatRequest<'_> {
             images: u64::try_from(images.len()).unwrap_or(u64::MAX),
         }
     }
+}
+
+/// Fields about thinking. Servers differ in these fields.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ChatReasoning {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_effort: Option<Effort>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) chat_template_kwargs: Option<TemplateArguments>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking_budget_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<ReasoningObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking: Option<ThinkingSwitch>,
+}
+
+/// Arguments of chat templates, of which each reads one.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct TemplateArguments {
+    pub(super) enable_thinking: bool,
+    pub(super) thinking: bool,
+}
+
+/// `reasoning` of `OpenRouter`.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ReasoningObject {
+    MaxTokens(u64),
+    Effort(Effort),
+    Enabled(bool),
+}
+
+/// `thinking` of `DeepSeek`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct ThinkingSwitch {
+    #[serde(rename = "type")]
+    pub(super) kind: ThinkingType,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ThinkingType {
+    Enabled,
+    Disabled,
 }
 
 /// Fields about the account and the session.
@@ -125,6 +173,8 @@ pub(super) enum ChatMessage {
         content: ChatContent,
     },
     Assistant {
+        #[serde(flatten)]
+        reasoning: EchoedReasoning,
         content: Option<ChatContent>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ChatCall>,
@@ -153,6 +203,36 @@ impl ChatMessage {
             PartContent::ImageUrl { image_url } => Some(image_url.url.len()),
             _ => None,
         })
+    }
+}
+
+/// Thinking that goes back to the server of the thinking, in the fields of the response.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct EchoedReasoning {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) reasoning_details: Vec<Box<RawValue>>,
+}
+
+impl EchoedReasoning {
+    /// Returns whether the message has no thinking.
+    pub(super) fn is_empty(&self) -> bool {
+        self.reasoning_content.is_none() && self.reasoning.is_none() && self.reasoning_details.is_empty()
+    }
+
+    /// Appends the thinking of a message that continues this one.
+    pub(super) fn append(&mut self, later: Self) {
+        let append = |text: &mut Option<String>, later: Option<String>| {
+            if let Some(later) = later {
+                text.get_or_insert_default().push_str(&later);
+            }
+        };
+        append(&mut self.reasoning_content, later.reasoning_content);
+        append(&mut self.reasoning, later.reasoning);
+        self.reasoning_details.extend(later.reasoning_details);
     }
 }
 
@@ -217,6 +297,7 @@ pub(super) struct ChatPart {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum PartContent {
     Text { text: String },
+    Thinking { thinking: ThinkingPart },
     ImageUrl { image_url: ImageUrl },
     File { file: ChatFile },
 }
@@ -249,6 +330,20 @@ impl From<PartContent> for ChatPart {
     }
 }
 
+/// Thinking as a part of the content: a list of texts, or a text.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub(super) enum ThinkingPart {
+    Texts([ThinkingText; 1]),
+    Text(String),
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename = "text")]
+pub(super) struct ThinkingText {
+    pub(super) text: String,
+}
+
 /// URL of an image, which may be a data URL.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct ImageUrl {
@@ -268,6 +363,9 @@ pub(super) struct ChatFile {
 pub(super) struct ChatCall {
     pub(super) id: String,
     pub(super) function: CalledFunction,
+    /// Data of the server, such as Gemini's signature of thoughts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extra_content: Option<Box<RawValue>>,
 }
 
 /// The called function.

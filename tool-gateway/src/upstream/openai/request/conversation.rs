@@ -4,12 +4,15 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 use super::chat::{CalledFunction, ChatCall, ChatContent, ChatMessage, ChatPart, PartContent};
+use super::echoed_thinking::{EchoedThinking, MessageThinking};
 use super::ids::ChatCallIds;
 use super::parts::PartReader;
 use super::place::BlockPlace;
+use super::raw::raw;
 use super::server_calls;
 use crate::upstream::openai::names::ChatNames;
 use crate::upstream::openai::profile::{IdScheme, MidSystem, Profile, SystemRole, ToolImages};
+use crate::upstream::openai::signature::ThinkingSigner;
 use crate::wire::block::BlockText;
 use crate::wire::error::ApiError;
 use crate::wire::object::Object;
@@ -21,6 +24,7 @@ use crate::wire::walk;
 #[derive(Debug)]
 pub(super) struct Conversation<'p> {
     pub(super) reader: PartReader<'p>,
+    pub(super) thinking: EchoedThinking,
     ids: ChatCallIds,
     messages: Vec<ChatMessage>,
     /// Calls of the last assistant message, which need results.
@@ -60,6 +64,7 @@ enum UserItem {
 struct AssistantGroup {
     parts: Vec<ChatPart>,
     calls: Vec<ChatCall>,
+    thinking: MessageThinking,
     last: LastBlock,
 }
 
@@ -74,9 +79,10 @@ enum LastBlock {
 }
 
 impl<'p> Conversation<'p> {
-    pub(super) fn new(reader: PartReader<'p>, ids: IdScheme) -> Self {
+    pub(super) fn new(reader: PartReader<'p>, ids: IdScheme, signer: ThinkingSigner) -> Self {
         Self {
             reader,
+            thinking: EchoedThinking::new(signer),
             ids: ChatCallIds::new(ids),
             messages: Vec::new(),
             calls: Vec::new(),
@@ -148,7 +154,23 @@ impl<'p> Conversation<'p> {
     }
 
     /// Returns the messages.
-    pub(super) fn into_messages(self) -> Vec<ChatMessage> {
+    pub(super) fn into_messages(mut self) -> Vec<ChatMessage> {
+        let profile = self.profile();
+        for message in &mut self.messages {
+            if let ChatMessage::Assistant {
+                reasoning,
+                tool_calls,
+                ..
+            } = message
+            {
+                if profile.empty_reasoning && reasoning.is_empty() {
+                    reasoning.reasoning_content = Some(String::new());
+                }
+                if profile.call_signatures {
+                    sign_calls(tool_calls);
+                }
+            }
+        }
         self.messages
     }
 
@@ -253,6 +275,7 @@ impl<'p> Conversation<'p> {
                         name: function.clone(),
                         arguments: object.get("input").unwrap_or("{}").to_owned(),
                     },
+                    extra_content: self.assistant.thinking.take_extra_content(&name),
                 });
                 self.calls_at = place.message;
                 self.calls.push(OpenCall {
@@ -262,7 +285,12 @@ impl<'p> Conversation<'p> {
                 });
                 self.assistant.last = LastBlock::Other;
             }
-            "thinking" | "redacted_thinking" => self.assistant.last = LastBlock::Other,
+            "thinking" | "redacted_thinking" => {
+                let profile = self.profile();
+                let part = self.thinking.push(object, profile, &mut self.assistant.thinking);
+                self.assistant.parts.extend(part);
+                self.assistant.last = LastBlock::Other;
+            }
             kind => {
                 let text = server_calls::text(object, kind, place)?;
                 self.assistant.last = LastBlock::Text;
@@ -274,22 +302,30 @@ impl<'p> Conversation<'p> {
 
     /// Ends the open assistant message.
     fn close_assistant(&mut self) {
-        let AssistantGroup { parts, calls, .. } = mem::take(&mut self.assistant);
+        let AssistantGroup {
+            parts,
+            calls,
+            thinking: MessageThinking { reasoning, .. },
+            ..
+        } = mem::take(&mut self.assistant);
         let content = ChatContent::from_parts(parts, "");
         let content = Some(content).filter(|content| !content.is_blank());
         if content.is_some() || !calls.is_empty() {
             // An empty user message between two messages is skipped.
             if let Some(ChatMessage::Assistant {
+                reasoning: thought_before,
                 content: before,
                 tool_calls,
             }) = self.messages.last_mut()
                 && tool_calls.is_empty()
             {
+                thought_before.append(reasoning);
                 *before = ChatContent::joined(before.take(), content);
                 *tool_calls = calls;
                 return;
             }
             self.messages.push(ChatMessage::Assistant {
+                reasoning,
                 content,
                 tool_calls: calls,
             });
@@ -358,7 +394,7 @@ impl<'p> Conversation<'p> {
         let mut kept = Vec::new();
         for part in parts {
             let kind = match &part.content {
-                PartContent::Text { .. } => None,
+                PartContent::Text { .. } | PartContent::Thinking { .. } => None,
                 PartContent::ImageUrl { .. } => Some(("image", "Image")),
                 PartContent::File { .. } => Some(("document", "Document")),
             };
@@ -390,6 +426,19 @@ impl AssistantGroup {
         }
         self.last = LastBlock::Text;
         self.parts.push(part);
+    }
+}
+
+/// Signature that Google accepts for calls of other models, <https://ai.google.dev/gemini-api/docs/thought-signatures>.
+const UNCHECKED_SIGNATURE: &str = r#"{"google":{"thought_signature":"skip_thought_signature_validator"}}"#;
+
+/// Adds the unchecked signature to the calls of a message without signatures. Of parallel calls, the server signs the first one alone.
+fn sign_calls(calls: &mut [ChatCall]) {
+    if calls.iter().any(|call| call.extra_content.is_some()) {
+        return;
+    }
+    for call in calls {
+        call.extra_content = raw(UNCHECKED_SIGNATURE).map(ToOwned::to_owned);
     }
 }
 

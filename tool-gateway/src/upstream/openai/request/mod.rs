@@ -7,12 +7,14 @@ mod place;
 mod ids;
 mod parts;
 mod server_calls;
+mod echoed_thinking;
 mod conversation;
 mod client_tools;
 mod tools;
 mod output_format;
 mod system;
 mod account;
+mod thinking;
 mod fields;
 
 use std::borrow::Cow;
@@ -20,11 +22,12 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use self::chat::{ChatRequest, ChatStreamOptions, ContinuedMessage, ResponseFormat};
+use self::chat::{ChatRequest, ChatStreamOptions, ContinuedMessage};
 use self::conversation::Conversation;
-use self::output_format::OutputFormat;
+use self::output_format::{OutputFormat, TranslatedFormat};
 use self::parts::PartReader;
 use self::raw::raw;
+use self::thinking::RequestedThinking;
 use self::tools::ToolTranslator;
 use super::models::ModelRule;
 use super::names::ChatNames;
@@ -32,7 +35,9 @@ use super::positive_number::PositiveNumber;
 use super::profile::{IdScheme, MaxField, Prefill, Profile};
 use super::response::expected::ExpectedResponse;
 use super::settings::ChatSettings;
+use super::signature::{DroppedThinking, ThinkingSigner};
 use super::warnings::WarningCode;
+use crate::upstream::turn_context::TurnContext;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 use crate::wire::walk;
@@ -46,16 +51,33 @@ pub(super) struct ChatTurn {
     pub(super) served_model: String,
     /// Parts of the request that were left out or changed.
     pub(super) warnings: BTreeSet<WarningCode>,
+    /// Thinking blocks that were not sent.
+    pub(super) dropped_thinking: Vec<DroppedThinking>,
     /// Facts for reading the response.
     pub(super) response: ExpectedResponse,
+}
+
+/// Facts about the upstream and the turn of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TranslationContext<'t> {
+    pub(super) profile: &'t Profile,
+    pub(super) settings: &'t ChatSettings,
+    /// Name of the upstream.
+    pub(super) upstream: &'t str,
+    pub(super) turn: &'t TurnContext,
 }
 
 /// Translates a request. The error names the field that this upstream cannot receive.
 pub(super) fn translate(
     request: &MessagesRequest,
-    profile: &Profile,
-    settings: &ChatSettings,
+    context: TranslationContext<'_>,
 ) -> Result<ChatTurn, ApiError> {
+    let TranslationContext {
+        profile,
+        settings,
+        upstream,
+        turn,
+    } = context;
     let model = request
         .get("model")
         .and_then(walk::string)
@@ -64,6 +86,7 @@ pub(super) fn translate(
     let served = rule.and_then(|rule| rule.serve.as_deref()).unwrap_or(&model);
     let mut warnings = BTreeSet::new();
     fields::check(request, &mut warnings)?;
+    let mut thinking = RequestedThinking::read(request, &mut warnings);
     let mut names = ChatNames::default();
     let mut translator = ToolTranslator {
         profile,
@@ -73,28 +96,28 @@ pub(super) fn translate(
     let tools = translator.tools(request, &mut names)?;
     let choice = translator.choice(request.get("tool_choice"), &tools, &mut names)?;
     let mut warnings = translator.warnings;
-
-    let mut instruction = None;
-    let mut response_format = None;
-    if let Some(format) = OutputFormat::read(request)? {
-        if profile.json_schema {
-            response_format = Some(format.into_response_format());
-        } else {
-            warnings.insert(WarningCode::JsonSchema);
-            instruction = Some(format.instruction());
-            response_format = Some(ResponseFormat::JsonObject);
-        }
+    if choice.is_thinking_off {
+        thinking.turn_off()?;
     }
+    let reasoning = thinking.translate(profile, &mut warnings);
+
+    let TranslatedFormat {
+        response_format,
+        instruction,
+    } = TranslatedFormat::new(OutputFormat::read(request)?, profile, &mut warnings);
     let reader = PartReader { profile, warnings };
     let system = system::content(request.get("system"), instruction, &reader);
     // Kimi K2 reads its ids on every server.
     let is_kimi = served.to_ascii_lowercase().contains("kimi-k2");
     let ids = if is_kimi { IdScheme::Kimi } else { profile.ids };
-    let mut conversation = Conversation::new(reader, ids);
+    let signer = ThinkingSigner::new(turn.thinking_key, upstream, served);
+    let mut conversation = Conversation::new(reader, ids, signer);
     conversation.push_system(system);
     conversation.push_messages(request, &mut names)?;
     let prefill = prefill(&conversation, profile)?;
     let mut warnings = std::mem::take(&mut conversation.reader.warnings);
+    let dropped_thinking = std::mem::take(&mut conversation.thinking.dropped);
+    let signer = conversation.thinking.signer.clone();
 
     let max_tokens = max_tokens(request, rule, &mut warnings);
     let (max_tokens, max_completion_tokens) = match profile.max_field {
@@ -102,12 +125,7 @@ pub(super) fn translate(
         MaxField::MaxCompletionTokens => (None, max_tokens),
     };
     let is_stream = request.is_stream();
-    let stops = request
-        .get("stop_sequences")
-        .map_or(0, |stops| walk::items(stops).fold(0_u64, |count, _| count + 1));
-    if stops > profile.stop_max.0 {
-        warnings.insert(WarningCode::StopSequences);
-    }
+    let stop = stop(request, profile, &mut warnings);
     let top_k = field(request, "top_k");
     if top_k.is_some() && !profile.top_k {
         warnings.insert(WarningCode::TopK);
@@ -121,11 +139,12 @@ pub(super) fn translate(
         tool_choice: choice.choice,
         max_tokens,
         max_completion_tokens,
-        stop: field(request, "stop_sequences").filter(|_| (1..=profile.stop_max.0).contains(&stops)),
+        stop,
         temperature: field(request, "temperature"),
         top_p: field(request, "top_p"),
         top_k: top_k.filter(|_| profile.top_k),
         response_format,
+        reasoning,
         extras: account::extras(request, profile, &mut warnings),
         stream: is_stream,
         stream_options: is_stream.then_some(ChatStreamOptions {
@@ -144,14 +163,31 @@ pub(super) fn translate(
         is_single_call: choice.is_single_call,
         stop_sequences: stop_sequences(request),
         splits_objects: profile.split_objects,
+        signer,
+        omits_thinking: thinking.is_omitted,
         ..ExpectedResponse::default()
     };
     Ok(ChatTurn {
         body: settings.with_extra_body(body),
         served_model: served.to_owned(),
         warnings,
+        dropped_thinking,
         response,
     })
+}
+
+/// Returns the stop sequences for the server.
+fn stop<'r>(
+    request: &'r MessagesRequest,
+    profile: &Profile,
+    warnings: &mut BTreeSet<WarningCode>,
+) -> Option<&'r RawValue> {
+    let stop = field(request, "stop_sequences")?;
+    let count = walk::items(stop.get()).fold(0_u64, |count, _| count + 1);
+    if count > profile.stop_max.0 {
+        warnings.insert(WarningCode::StopSequences);
+    }
+    (1..=profile.stop_max.0).contains(&count).then_some(stop)
 }
 
 /// Returns the stop sequences of a request.

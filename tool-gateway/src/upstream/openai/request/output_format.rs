@@ -1,9 +1,13 @@
 //! [`OutputFormat`]: `output_config.format`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chat::{OutputSchema, ResponseFormat};
+use crate::upstream::openai::profile::Profile;
+use crate::upstream::openai::warnings::WarningCode;
 use crate::wire::error::ApiError;
 use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
@@ -35,8 +39,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns the instruction for a server that accepts no schemas.
-    pub(super) fn instruction(&self) -> String {
+    /// Builds the instruction for a server that accepts no schemas.
+    fn instruction(&self) -> String {
         format!(
             "Answer with a single JSON object that conforms to this JSON Schema, and with no other text:\n{}",
             self.schema.get()
@@ -44,7 +48,7 @@ impl OutputFormat {
     }
 
     /// Returns the field `response_format` with the schema.
-    pub(super) fn into_response_format(self) -> ResponseFormat {
+    fn into_response_format(self) -> ResponseFormat {
         let strict = serde_json::from_str(self.schema.get()).is_ok_and(|schema| is_strict(&schema));
         ResponseFormat::JsonSchema {
             json_schema: OutputSchema {
@@ -52,6 +56,38 @@ impl OutputFormat {
                 schema: self.schema,
                 strict,
             },
+        }
+    }
+}
+
+/// The format in the fields of a server.
+#[derive(Debug, Default)]
+pub(super) struct TranslatedFormat {
+    pub(super) response_format: Option<ResponseFormat>,
+    /// Text for the system prompt.
+    pub(super) instruction: Option<String>,
+}
+
+impl TranslatedFormat {
+    /// Translates a format for a profile.
+    pub(super) fn new(
+        format: Option<OutputFormat>,
+        profile: &Profile,
+        warnings: &mut BTreeSet<WarningCode>,
+    ) -> Self {
+        let Some(format) = format else {
+            return Self::default();
+        };
+        if profile.json_schema {
+            return Self {
+                response_format: Some(format.into_response_format()),
+                instruction: None,
+            };
+        }
+        warnings.insert(WarningCode::JsonSchema);
+        Self {
+            instruction: Some(format.instruction()),
+            response_format: Some(ResponseFormat::JsonObject),
         }
     }
 }

@@ -3,33 +3,99 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::content::PieceText;
+use super::details::ReasoningDetails;
 use crate::upstream::answer::{MessageEvent, Part};
+use crate::upstream::openai::signature::{ReasoningField, SignedReasoning, ThinkingSigner};
 use crate::wire::block::Block;
 use crate::wire::delta::{Delta, TextField};
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
+use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
 
 /// Writes the events of blocks: a text has at most one open block, which ends when another kind of block begins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct BlockWriter {
     events: VecDeque<MessageEvent>,
     open: Option<OpenBlock>,
     /// White space before a text, which waits for other characters.
-    blank: Option<(TextField, String)>,
+    blank: Option<(BlockKind, String)>,
     /// Number of blocks that have begun.
     count: usize,
+    /// Halves of surrogate pairs in thinking, whose signature needs the text.
+    halves: HalfPairs,
+    signer: ThinkingSigner,
+    omits_thinking: bool,
+}
+
+/// Kind of a block with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Text,
+    Thinking(ReasoningField),
+}
+
+impl BlockKind {
+    fn field(self) -> TextField {
+        match self {
+            Self::Text => TextField::Text,
+            Self::Thinking(_) => TextField::Thinking,
+        }
+    }
 }
 
 /// A block whose end was not written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct OpenBlock {
     index: usize,
-    field: TextField,
+    /// The thinking so far; `None` for a text.
+    thinking: Option<Box<OpenThinking>>,
+}
+
+#[derive(Debug, Default)]
+struct OpenThinking {
+    reasoning: SignedReasoning,
+    details: ReasoningDetails,
+}
+
+impl OpenBlock {
+    /// Returns whether a text continues the block.
+    fn accepts(&self, kind: BlockKind) -> bool {
+        match (kind, &self.thinking) {
+            (BlockKind::Text, None) => true,
+            (BlockKind::Thinking(field), Some(open)) => {
+                open.reasoning.field.is_none_or(|before| before == field)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A call of the message.
+#[derive(Debug)]
+pub(super) struct WrittenCall<'c> {
+    pub(super) id: &'c str,
+    pub(super) name: &'c str,
+    pub(super) arguments: &'c str,
+    /// Data of the server, which the server needs again.
+    pub(super) extra_content: Option<Box<RawValue>>,
 }
 
 impl BlockWriter {
+    pub(super) fn new(signer: ThinkingSigner, omits_thinking: bool) -> Self {
+        Self {
+            events: VecDeque::new(),
+            open: None,
+            blank: None,
+            count: 0,
+            halves: HalfPairs::default(),
+            signer,
+            omits_thinking,
+        }
+    }
+
     /// Returns whether an event can be taken.
     pub(super) fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -46,20 +112,23 @@ impl BlockWriter {
     }
 
     /// Writes a piece of a text.
-    pub(super) fn push_text(&mut self, field: TextField, piece: PieceText<'_>) {
-        if self.open.is_none_or(|open| open.field != field)
+    pub(super) fn push_text(&mut self, kind: BlockKind, piece: PieceText<'_>) {
+        let is_open = self.open.as_ref().is_some_and(|open| open.accepts(kind));
+        let has_text = is_open && self.has_text(kind);
+        if !has_text
             && let PieceText::Plain(text) = &piece
             && text.trim_ascii().is_empty()
         {
             match &mut self.blank {
-                Some((blank, before)) if *blank == field => before.push_str(text),
-                blank => *blank = Some((field, text.clone().into_owned())),
+                Some((blank, before)) if *blank == kind => before.push_str(text),
+                blank => *blank = Some((kind, text.clone().into_owned())),
             }
             return;
         }
-        let index = self.open_block(field);
-        let blank = self.blank.take().filter(|(blank, _)| *blank == field);
+        let index = self.open_block(kind);
+        let blank = self.blank.take().filter(|(blank, _)| *blank == kind);
         let blank = blank.map(|(_, blank)| blank);
+        let field = kind.field();
         match (piece, blank) {
             (PieceText::Plain(text), None) => self.push_delta(index, Delta::Text(field, text.into_owned())),
             (PieceText::Plain(text), Some(mut blank)) => {
@@ -80,42 +149,127 @@ impl BlockWriter {
         }
     }
 
+    /// Writes an item of `reasoning_details`, which belongs to the open thinking, or to a thinking block without a text.
+    pub(super) fn push_detail(&mut self, detail: &str) {
+        self.open_thinking().details.push(detail);
+    }
+
+    /// Returns whether the open block of this kind has a text.
+    fn has_text(&self, kind: BlockKind) -> bool {
+        let open = self.open.as_ref().and_then(|open| open.thinking.as_ref());
+        kind == BlockKind::Text || open.is_some_and(|open| open.reasoning.field.is_some())
+    }
+
     fn push_delta(&mut self, index: usize, delta: Delta) {
-        let delta = StreamEvent::BlockDelta { index, delta };
-        self.events.push_back(MessageEvent(Part::Event(delta)));
+        let event = StreamEvent::BlockDelta { index, delta };
+        let Some(open) = self.open.as_mut().and_then(|open| open.thinking.as_mut()) else {
+            return self.events.push_back(MessageEvent(Part::Event(event)));
+        };
+        let JoinedEvent { before, event } = self.halves.join(event);
+        for event in before.into_iter().chain([event]) {
+            if let StreamEvent::BlockDelta {
+                delta: Delta::Text(_, text),
+                ..
+            } = &event
+            {
+                open.reasoning.text.push_str(text);
+            }
+            if !self.omits_thinking {
+                self.events.push_back(MessageEvent(Part::Event(event)));
+            }
+        }
     }
 
     /// Returns the index of the open block of a text, which begins if another kind is open.
-    fn open_block(&mut self, field: TextField) -> usize {
-        if let Some(open) = self.open.filter(|open| open.field == field) {
+    fn open_block(&mut self, kind: BlockKind) -> usize {
+        let field = match kind {
+            BlockKind::Text => None,
+            BlockKind::Thinking(field) => Some(field),
+        };
+        if let Some(open) = self.open.as_mut().filter(|open| open.accepts(kind)) {
+            if let Some(thinking) = &mut open.thinking {
+                thinking.reasoning.field = field;
+            }
             return open.index;
         }
         self.close();
+        let thinking = field.map(|field| {
+            let mut open = Box::<OpenThinking>::default();
+            open.reasoning.field = Some(field);
+            open
+        });
+        self.begin(thinking)
+    }
+
+    /// Returns the open thinking, which begins without a text if another kind is open.
+    fn open_thinking(&mut self) -> &mut OpenThinking {
+        if self.open.as_ref().is_none_or(|open| open.thinking.is_none()) {
+            self.close();
+            self.begin(Some(Box::default()));
+        }
+        let open = self.open.get_or_insert(OpenBlock {
+            index: 0,
+            thinking: None,
+        });
+        open.thinking.get_or_insert_default()
+    }
+
+    /// Begins a block.
+    fn begin(&mut self, thinking: Option<Box<OpenThinking>>) -> usize {
         let index = self.count;
         self.count += 1;
-        let block = Block::new(match field {
-            TextField::Thinking => r#"{"type":"thinking","thinking":"","signature":""}"#,
-            _ => r#"{"type":"text","text":""}"#,
+        let block = Block::new(match thinking {
+            Some(_) => r#"{"type":"thinking","thinking":"","signature":""}"#,
+            None => r#"{"type":"text","text":""}"#,
         });
         let start = StreamEvent::BlockStart { index, block };
         self.events.push_back(MessageEvent(Part::Event(start)));
-        self.open = Some(OpenBlock { index, field });
+        self.open = Some(OpenBlock { index, thinking });
         index
     }
 
-    /// Ends the open block.
+    /// Ends the open block. Thinking ends with its signature.
     pub(super) fn close(&mut self) {
-        if let Some(OpenBlock { index, .. }) = self.open.take() {
-            let stop = StreamEvent::BlockStop { index };
-            self.events.push_back(MessageEvent(Part::Event(stop)));
+        let Some(OpenBlock { index, thinking }) = self.open.take() else {
+            return;
+        };
+        if let Some(thinking) = thinking {
+            let OpenThinking {
+                mut reasoning,
+                details,
+            } = *thinking;
+            if let Some(half) = self.halves.take(index) {
+                reasoning.text.push(char::REPLACEMENT_CHARACTER);
+                if !self.omits_thinking {
+                    self.events.push_back(MessageEvent(Part::Event(half)));
+                }
+            }
+            reasoning.details = details.into_items();
+            let signature = self.signer.sign(reasoning, self.omits_thinking);
+            let delta = Delta::Text(TextField::Signature, signature);
+            let delta = StreamEvent::BlockDelta { index, delta };
+            self.events.push_back(MessageEvent(Part::Event(delta)));
         }
+        let stop = StreamEvent::BlockStop { index };
+        self.events.push_back(MessageEvent(Part::Event(stop)));
     }
 
-    /// Writes a whole block.
-    pub(super) fn push_block(&mut self, block: Block) {
-        self.close();
+    /// Writes a call. Its data for the server are in the signature of the thinking before it.
+    pub(super) fn push_call(&mut self, call: WrittenCall<'_>) {
+        let WrittenCall {
+            id,
+            name,
+            arguments,
+            extra_content,
+        } = call;
         self.blank = None;
+        if let Some(extra_content) = extra_content {
+            let extra_contents = &mut self.open_thinking().reasoning.extra_contents;
+            extra_contents.insert(name.to_owned(), extra_content);
+        }
+        self.close();
         self.count += 1;
+        let block = Block::call(id, name, arguments);
         self.events.push_back(MessageEvent(Part::Block(block)));
     }
 }

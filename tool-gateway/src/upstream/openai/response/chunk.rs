@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::content::{ContentPieces, Piece};
+use crate::upstream::openai::signature::ReasoningField;
 use crate::wire::object::Object;
 use crate::wire::walk;
 
@@ -155,14 +156,20 @@ impl<'c> ChunkMessage<'c> {
     /// Returns the non-empty pieces of the content, in the order in which they are shown. A text that several fields repeat is returned once.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'c>> {
         let is_string = |json: &&str| json.starts_with('"');
-        let thinking = self
-            .reasoning_content
-            .filter(is_string)
-            .or(self.reasoning.filter(is_string));
-        let details = self.reasoning_details.filter(|_| thinking.is_none());
+        let texts = [
+            (ReasoningField::ReasoningContent, self.reasoning_content),
+            (ReasoningField::Reasoning, self.reasoning),
+        ];
+        let thinking = texts
+            .into_iter()
+            .find_map(|(field, text)| Some((field, text.filter(is_string)?)));
         let mut content = ContentPieces::default();
-        content.push_thinking(thinking);
-        content.push_details(details);
+        if let Some((field, text)) = thinking {
+            content.push_thinking(field, Some(text));
+        }
+        if let Some(details) = self.reasoning_details {
+            content.push_details(details);
+        }
         content.push_content(self.content);
         content.push_refusal(self.refusal);
         content.into_pieces()

@@ -2,20 +2,22 @@
 
 use std::borrow::Cow;
 
+use crate::upstream::openai::signature::ReasoningField;
 use crate::wire::object::Object;
 use crate::wire::walk;
 
 /// A piece of a message's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece<'c> {
-    pub(super) kind: PieceKind,
-    pub(super) text: PieceText<'c>,
+pub(super) enum Piece<'c> {
+    Text(PieceKind, PieceText<'c>),
+    /// An item of `reasoning_details`, which the server needs again.
+    Detail(&'c str),
 }
 
-/// Kind of a piece.
+/// Kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
-    Thinking,
+    Thinking(ReasoningField),
     Text,
     /// A text in which the model refuses.
     Refusal,
@@ -63,10 +65,12 @@ pub(super) struct ContentPieces<'c> {
 
 impl<'c> ContentPieces<'c> {
     fn push(&mut self, kind: PieceKind, json: &'c str) {
-        let Some(text) = PieceText::from_json(json) else {
-            return;
-        };
-        let piece = Piece { kind, text };
+        if let Some(text) = PieceText::from_json(json) {
+            self.push_piece(Piece::Text(kind, text));
+        }
+    }
+
+    fn push_piece(&mut self, piece: Piece<'c>) {
         if self.first.is_none() {
             self.first = Some(piece);
         } else {
@@ -75,17 +79,24 @@ impl<'c> ContentPieces<'c> {
     }
 
     /// Adds a text of the model's reasoning.
-    pub(super) fn push_thinking(&mut self, json: Option<&'c str>) {
+    pub(super) fn push_thinking(&mut self, field: ReasoningField, json: Option<&'c str>) {
         if let Some(json) = json {
-            self.push(PieceKind::Thinking, json);
+            self.push(PieceKind::Thinking(field), json);
         }
     }
 
-    /// Adds the texts of `reasoning_details`.
-    pub(super) fn push_details(&mut self, details: Option<&'c str>) {
-        for detail in walk::items(details.unwrap_or_default()).filter_map(Object::from_json) {
-            let text = detail.get("text").or_else(|| detail.get("summary"));
-            self.push_thinking(text);
+    /// Adds `reasoning_details`, and their texts unless another field has the text.
+    pub(super) fn push_details(&mut self, details: &'c str) {
+        let has_text = self.first.is_some();
+        for json in walk::items(details) {
+            let Some(detail) = Object::from_json(json) else {
+                continue;
+            };
+            if !has_text {
+                let text = detail.get("text").or_else(|| detail.get("summary"));
+                self.push_thinking(ReasoningField::ReasoningDetails, text);
+            }
+            self.push_piece(Piece::Detail(json));
         }
     }
 
@@ -96,7 +107,7 @@ impl<'c> ContentPieces<'c> {
             Some(b'"') => self.push(PieceKind::Text, content),
             Some(b'{') => self.push_part(content),
             Some(b'[') => {
-                let has_thinking = self.first.is_some();
+                let has_thinking = matches!(self.first, Some(Piece::Text(..)));
                 for part in walk::items(content) {
                     if part.starts_with('"') {
                         self.push(PieceKind::Text, part);
@@ -123,10 +134,10 @@ impl<'c> ContentPieces<'c> {
         if let Some(thinking) = part.get("thinking") {
             // Mistral's parts of thinking are lists of texts.
             if thinking.starts_with('"') {
-                return self.push(PieceKind::Thinking, thinking);
+                return self.push_thinking(ReasoningField::Thinking, Some(thinking));
             }
             for text in walk::items(thinking).filter_map(Object::from_json) {
-                self.push_thinking(text.get("text"));
+                self.push_thinking(ReasoningField::Content, text.get("text"));
             }
         } else if let Some(refusal) = part.get("refusal") {
             self.push(PieceKind::Refusal, refusal);

@@ -2,6 +2,7 @@
 
 use crate::upstream::openai::estimates::{PromptSize, TokenEstimates};
 use crate::upstream::openai::names::ChatNames;
+use crate::upstream::openai::signature::ThinkingSigner;
 use crate::upstream::translation_warnings::TranslationWarnings;
 
 /// Facts of a request for reading its response.
@@ -25,6 +26,10 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) names: ChatNames,
     /// Whether only the first call of the message counts, since the client disabled parallel calls.
     pub(in crate::upstream::openai) is_single_call: bool,
+    /// Signs the thinking.
+    pub(in crate::upstream::openai) signer: ThinkingSigner,
+    /// Whether the texts of thinking are sent in the signatures alone.
+    pub(in crate::upstream::openai) omits_thinking: bool,
 }
 
 impl ExpectedResponse {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use serde_json::value::RawValue;
 use tool_runtime::repair::stream::ReadCall;
 
+use super::blocks::BlockKind;
 use super::content::PieceText;
-use crate::wire::delta::TextField;
 use crate::wire::object::Object;
 
 /// Parts that wait for a call before them.
@@ -16,7 +16,9 @@ pub(super) struct HeldParts(VecDeque<HeldPart>);
 /// A part of the message.
 #[derive(Debug)]
 enum HeldPart {
-    Text(TextField, PieceText<'static>),
+    Text(BlockKind, PieceText<'static>),
+    /// An item of `reasoning_details`.
+    Detail(String),
     Call(HeldCall),
 }
 
@@ -26,6 +28,7 @@ struct HeldCall {
     number: u64,
     /// The call, if it has ended.
     ended: Option<ReadCall>,
+    extra_content: Option<Box<RawValue>>,
 }
 
 impl HeldParts {
@@ -34,29 +37,49 @@ impl HeldParts {
     }
 
     /// Adds a piece of a text.
-    pub(super) fn push_text(&mut self, field: TextField, piece: PieceText<'_>) {
+    pub(super) fn push_text(&mut self, kind: BlockKind, piece: PieceText<'_>) {
         if let (Some(HeldPart::Text(last, PieceText::Plain(text))), PieceText::Plain(piece)) =
             (self.0.back_mut(), &piece)
-            && *last == field
+            && *last == kind
         {
             text.to_mut().push_str(piece);
             return;
         }
-        self.0.push_back(HeldPart::Text(field, piece.into_owned()));
+        self.0.push_back(HeldPart::Text(kind, piece.into_owned()));
+    }
+
+    /// Adds an item of `reasoning_details`.
+    pub(super) fn push_detail(&mut self, detail: &str) {
+        self.0.push_back(HeldPart::Detail(detail.to_owned()));
     }
 
     /// Adds a call that begins.
     pub(super) fn begin_call(&mut self, number: u64) {
-        self.0.push_back(HeldPart::Call(HeldCall { number, ended: None }));
+        self.0.push_back(HeldPart::Call(HeldCall {
+            number,
+            ended: None,
+            extra_content: None,
+        }));
+    }
+
+    /// Sets the `extra_content` of a call that has not left.
+    pub(super) fn set_extra_content(&mut self, number: u64, extra_content: &str) {
+        if let Some(held) = self.call(number) {
+            held.extra_content = RawValue::from_string(extra_content.to_owned()).ok();
+        }
+    }
+
+    fn call(&mut self, number: u64) -> Option<&mut HeldCall> {
+        let mut calls = self.0.iter_mut().filter_map(|part| match part {
+            HeldPart::Call(held) => Some(held),
+            HeldPart::Text(..) | HeldPart::Detail(_) => None,
+        });
+        calls.find(|held| held.number == number)
     }
 
     /// Records the end of a call.
     pub(super) fn end_call(&mut self, call: ReadCall) {
-        let mut calls = self.0.iter_mut().filter_map(|part| match part {
-            HeldPart::Call(held) => Some(held),
-            HeldPart::Text(..) => None,
-        });
-        if let Some(held) = calls.find(|held| held.number == call.call) {
+        if let Some(held) = self.call(call.call) {
             held.ended = Some(call);
         }
     }
@@ -64,7 +87,7 @@ impl HeldParts {
     /// Removes the calls that were cut off: all whose arguments are not one complete object.
     pub(super) fn remove_cut_off(&mut self) {
         self.0.retain(|part| match part {
-            HeldPart::Text(..) => true,
+            HeldPart::Text(..) | HeldPart::Detail(_) => true,
             HeldPart::Call(held) => held
                 .ended
                 .as_ref()
@@ -75,10 +98,13 @@ impl HeldParts {
     /// Takes the next part that waits for no call.
     pub(super) fn pop(&mut self) -> Option<ReadyPart> {
         match self.0.pop_front()? {
-            HeldPart::Text(field, text) => Some(ReadyPart::Text(field, text)),
+            HeldPart::Text(kind, text) => Some(ReadyPart::Text(kind, text)),
+            HeldPart::Detail(detail) => Some(ReadyPart::Detail(detail)),
             HeldPart::Call(HeldCall {
-                ended: Some(call), ..
-            }) => Some(ReadyPart::Call(call)),
+                ended: Some(call),
+                extra_content,
+                ..
+            }) => Some(ReadyPart::Call(call, extra_content)),
             part @ HeldPart::Call(_) => {
                 self.0.push_front(part);
                 None
@@ -90,8 +116,10 @@ impl HeldParts {
 /// A part that leaves.
 #[derive(Debug)]
 pub(super) enum ReadyPart {
-    Text(TextField, PieceText<'static>),
-    Call(ReadCall),
+    Text(BlockKind, PieceText<'static>),
+    Detail(String),
+    /// A call, and its `extra_content`.
+    Call(ReadCall, Option<Box<RawValue>>),
 }
 
 /// Returns the objects in the arguments of a call, if there are several of them and nothing else.

@@ -1,21 +1,21 @@
 //! [`MessageBuilder`]: builds the events of a message from chunks.
 
 use serde_json::json;
+use serde_json::value::RawValue;
 use tool_runtime::repair::stream::{CallEvent, CallReader, Dialect, ReadCall};
 use tool_runtime::repair::{FormatFixing, Status};
 
-use super::blocks::BlockWriter;
+use super::blocks::{BlockKind, BlockWriter, WrittenCall};
 use super::chunk::{Chunk, ChunkMessage};
 use super::content::{Piece, PieceKind, PieceText};
 use super::expected::ExpectedResponse;
+use super::extra_contents::{ExtraContents, FoundExtraContent};
 use super::failure::ChatFailure;
 use super::held::{HeldParts, ReadyPart, several_objects};
 use super::stop_reason::{Ending, FinishKind};
 use super::usage::ChatUsage;
 use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
-use crate::wire::block::Block;
-use crate::wire::delta::TextField;
 use crate::wire::object::set_field;
 use crate::wire::walk;
 
@@ -29,6 +29,7 @@ pub(super) struct MessageBuilder {
     has_begun_calls: bool,
     held: HeldParts,
     writer: BlockWriter,
+    extra_contents: ExtraContents,
     is_started: bool,
     seen: SeenParts,
     refusal: String,
@@ -60,12 +61,14 @@ pub(super) enum StreamEnd {
 impl MessageBuilder {
     /// Creates a builder.
     pub(super) fn new(expected: ExpectedResponse) -> Self {
+        let writer = BlockWriter::new(expected.signer.clone(), expected.omits_thinking);
         Self {
             expected,
             calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
             has_begun_calls: false,
             held: HeldParts::default(),
-            writer: BlockWriter::default(),
+            writer,
+            extra_contents: ExtraContents::default(),
             is_started: false,
             seen: SeenParts::default(),
             refusal: String::new(),
@@ -160,20 +163,25 @@ impl MessageBuilder {
         Ok(())
     }
 
-    fn push_piece(&mut self, Piece { kind, text }: Piece<'_>) {
+    fn push_piece(&mut self, piece: Piece<'_>) {
+        let (kind, text) = match piece {
+            Piece::Text(kind, text) => (kind, text),
+            Piece::Detail(detail) if self.held.is_empty() => return self.writer.push_detail(detail),
+            Piece::Detail(detail) => return self.held.push_detail(detail),
+        };
         self.output_bytes += text.len();
-        let field = match kind {
-            PieceKind::Thinking => TextField::Thinking,
-            PieceKind::Text | PieceKind::Refusal => TextField::Text,
+        let block = match kind {
+            PieceKind::Thinking(field) => BlockKind::Thinking(field),
+            PieceKind::Text | PieceKind::Refusal => BlockKind::Text,
         };
         if let (PieceKind::Refusal, PieceText::Plain(text)) = (kind, &text) {
             self.refusal.push_str(text);
         }
-        self.seen.has_text |= field == TextField::Text;
+        self.seen.has_text |= block == BlockKind::Text;
         if self.held.is_empty() {
-            self.writer.push_text(field, text);
+            self.writer.push_text(block, text);
         } else {
-            self.held.push_text(field, text);
+            self.held.push_text(block, text);
         }
     }
 
@@ -181,10 +189,26 @@ impl MessageBuilder {
     fn read_calls(&mut self, data: &str) -> Result<(), UpstreamError> {
         self.has_begun_calls = true;
         let events = self.calls.read(None, data);
-        self.handle_calls(events)
+        let begun = || {
+            events.iter().filter_map(|event| match event {
+                CallEvent::Begun { call, .. } => Some(*call),
+                _ => None,
+            })
+        };
+        // Nearly all chunks continue the arguments of a call.
+        let found = if begun().next().is_some() || data.contains("\"extra_content\"") {
+            self.extra_contents.read(data, begun())
+        } else {
+            Vec::new()
+        };
+        self.handle_calls(events, &found)
     }
 
-    fn handle_calls(&mut self, events: Vec<CallEvent>) -> Result<(), UpstreamError> {
+    fn handle_calls(
+        &mut self,
+        events: Vec<CallEvent>,
+        extra_contents: &[FoundExtraContent<'_>],
+    ) -> Result<(), UpstreamError> {
         for event in events {
             match event {
                 CallEvent::Begun { call, choice, .. } if choice.is_none_or(|choice| choice == 0) => {
@@ -196,6 +220,9 @@ impl MessageBuilder {
                 }
                 _ => {}
             }
+        }
+        for found in extra_contents {
+            self.held.set_extra_content(found.call, found.json);
         }
         if let Some(reason) = self.calls.bailout_reason() {
             return Err(cut_off(reason));
@@ -217,7 +244,7 @@ impl MessageBuilder {
         }
         if self.has_begun_calls {
             let events = self.calls.finish();
-            self.handle_calls(events)?;
+            self.handle_calls(events, &[])?;
         }
         self.release()?;
         if self.finish_reason.is_none() && self.seen.has_incomplete_call {
@@ -293,14 +320,19 @@ impl MessageBuilder {
     fn release(&mut self) -> Result<(), UpstreamError> {
         while let Some(part) = self.held.pop() {
             match part {
-                ReadyPart::Text(field, text) => self.writer.push_text(field, text),
-                ReadyPart::Call(call) => self.send_call(&call)?,
+                ReadyPart::Text(kind, text) => self.writer.push_text(kind, text),
+                ReadyPart::Detail(detail) => self.writer.push_detail(&detail),
+                ReadyPart::Call(call, extra_content) => self.send_call(&call, extra_content)?,
             }
         }
         Ok(())
     }
 
-    fn send_call(&mut self, call: &ReadCall) -> Result<(), UpstreamError> {
+    fn send_call(
+        &mut self,
+        call: &ReadCall,
+        mut extra_content: Option<Box<RawValue>>,
+    ) -> Result<(), UpstreamError> {
         if call.tool.is_empty() {
             return Err(cut_off("a call has no name"));
         }
@@ -310,24 +342,37 @@ impl MessageBuilder {
         let objects = several_objects(&call.arguments).filter(|_| self.expected.splits_objects);
         if let Some(objects) = objects {
             for (at, arguments) in objects.into_iter().enumerate() {
-                self.push_call(if at == 0 { id } else { "" }, &call.tool, arguments);
+                self.push_call(WrittenCall {
+                    id: if at == 0 { id } else { "" },
+                    name: &call.tool,
+                    arguments,
+                    extra_content: extra_content.take(),
+                });
             }
             return Ok(());
         }
         if call.ambiguous {
             return Err(cut_off("pieces of its calls are ambiguous"));
         }
-        self.push_call(id, &call.tool, &call.arguments);
+        self.push_call(WrittenCall {
+            id,
+            name: &call.tool,
+            arguments: &call.arguments,
+            extra_content,
+        });
         Ok(())
     }
 
-    fn push_call(&mut self, id: &str, tool: &str, arguments: &str) {
+    fn push_call(&mut self, call: WrittenCall<'_>) {
         if self.seen.has_call && self.expected.is_single_call {
+            let tool = call.name;
             return tracing::warn!(tool, "a second call of a message leaves it: only one was allowed");
         }
         self.seen.has_call = true;
-        self.writer
-            .push_block(Block::call(id, self.expected.names.client_name(tool), arguments));
+        self.writer.push_call(WrittenCall {
+            name: self.expected.names.client_name(call.name),
+            ..call
+        });
     }
 }
 

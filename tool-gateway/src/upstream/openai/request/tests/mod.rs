@@ -2,18 +2,26 @@
 
 mod document;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{ChatTurn, translate};
+use super::{ChatTurn, TranslationContext, translate};
 use crate::upstream::openai::models::ModelRule;
 use crate::upstream::openai::profile::{IdScheme, Profile, ProfileName, Quirks, ToolImages};
 use crate::upstream::openai::settings::{ChatSettings, ExtraBody, ServerTools};
+use crate::upstream::openai::signature::{ReasoningField, SignedReasoning, ThinkingSigner};
+use crate::upstream::turn_context::{ThinkingKey, TurnContext};
 use crate::wire::error::ApiError;
 use crate::wire::object::{Object, place};
 use crate::wire::request::MessagesRequest;
+
+/// Name of the upstream of all cases.
+const UPSTREAM: &str = "http://localhost:8000";
+
+/// Key of the signatures of all cases.
+const KEY: ThinkingKey = ThinkingKey([7; 32]);
 
 const CASES: &str = include_str!("cases.json");
 
@@ -37,6 +45,9 @@ struct Case {
     chat: Map<String, Value>,
     #[serde(default)]
     warnings: BTreeSet<String>,
+    /// Reasons for thinking that is not sent.
+    #[serde(default)]
+    dropped: Vec<String>,
     /// Beginning of the error.
     error: Option<String>,
 }
@@ -69,13 +80,71 @@ impl Case {
             unreachable!()
         };
         request.extend(self.request.clone());
+        for message in request["messages"].as_array_mut().unwrap() {
+            for block in message["content"].as_array_mut().into_iter().flatten() {
+                sign(block);
+            }
+        }
         request
     }
 
     fn translate(&self, profile: &Profile, request: &Map<String, Value>) -> Result<ChatTurn, ApiError> {
         let body = serde_json::to_string(request).unwrap();
-        translate(&MessagesRequest::parse(body).unwrap(), profile, &self.settings())
+        let context = TranslationContext {
+            profile,
+            settings: &self.settings(),
+            upstream: UPSTREAM,
+            turn: &TurnContext { thinking_key: KEY },
+        };
+        translate(&MessagesRequest::parse(body).unwrap(), context)
     }
+}
+
+/// Data of a signature in a case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseSignature {
+    field: Option<ReasoningField>,
+    /// Text that was signed, if the client has changed the text.
+    text: Option<String>,
+    omitted: Option<String>,
+    #[serde(default)]
+    details: Vec<Value>,
+    #[serde(default)]
+    extra_contents: BTreeMap<String, Value>,
+    model: Option<String>,
+    server: Option<String>,
+    key: Option<u8>,
+}
+
+/// Signs a thinking block with the data in its signature.
+fn sign(block: &mut Value) {
+    if !block["signature"].is_object() {
+        return;
+    }
+    let data: CaseSignature = serde_json::from_value(block["signature"].take()).unwrap();
+    let key = data.key.map_or(KEY, |key| ThinkingKey([key; 32]));
+    let signer = ThinkingSigner::new(
+        key,
+        data.server.as_deref().unwrap_or(UPSTREAM),
+        data.model.as_deref().unwrap_or("claude-test"),
+    );
+    let raw = |value: Value| serde_json::value::to_raw_value(&value).unwrap();
+    let is_omitted = data.omitted.is_some();
+    let shown = data
+        .text
+        .unwrap_or_else(|| block["thinking"].as_str().unwrap().to_owned());
+    let reasoning = SignedReasoning {
+        field: data.field,
+        text: data.omitted.unwrap_or(shown),
+        details: data.details.into_iter().map(raw).collect(),
+        extra_contents: data
+            .extra_contents
+            .into_iter()
+            .map(|(tool, value)| (tool, raw(value)))
+            .collect(),
+    };
+    block["signature"] = signer.sign(reasoning, is_omitted).into();
 }
 
 #[test]
@@ -110,6 +179,14 @@ fn requests_are_translated_by_the_table() {
             .collect();
         if warnings != case.warnings {
             wrong.push(format!("{}: warnings: {warnings:?}", case.row));
+        }
+        let dropped: Vec<&str> = turn
+            .dropped_thinking
+            .iter()
+            .map(|reason| reason.as_str())
+            .collect();
+        if dropped != case.dropped {
+            wrong.push(format!("{}: dropped: {dropped:?}", case.row));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

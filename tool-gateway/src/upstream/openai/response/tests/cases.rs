@@ -26,6 +26,8 @@ struct Case {
     splits_objects: bool,
     #[serde(default)]
     is_single_call: bool,
+    #[serde(default)]
+    omits_thinking: bool,
     /// Expected fields of the message; other fields are not compared.
     #[serde(default)]
     message: Value,
@@ -50,6 +52,7 @@ impl Case {
             stop_sequences: self.stop_sequences.clone(),
             splits_objects: self.splits_objects,
             is_single_call: self.is_single_call,
+            omits_thinking: self.omits_thinking,
             ..ExpectedResponse::default()
         }
     }

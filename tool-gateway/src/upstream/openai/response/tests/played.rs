@@ -7,11 +7,13 @@ use axum::body::Body;
 use axum::http::{Response, header};
 use futures_util::stream;
 use http_body_util::BodyExt as _;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::upstream::answer::{MessageEvent, Part, TurnBody};
 use crate::upstream::openai::response::expected::ExpectedResponse;
 use crate::upstream::openai::response::turn_body;
+use crate::upstream::openai::signature::ThinkingSigner;
 use crate::wire::block::Block;
 use crate::wire::delta::Delta;
 use crate::wire::error::ApiError;
@@ -34,6 +36,7 @@ impl Played {
         let pieces = stream::iter(pieces.into_iter().map(Ok::<_, Infallible>));
         let response = Response::builder().header(header::CONTENT_TYPE, media_type);
         let response = response.body(Body::from_stream(pieces)).unwrap();
+        let signer = expected.signer.clone();
         let response = turn_body(response, expected).await;
         let status = response.status();
         let mut events = match response.into_body() {
@@ -49,7 +52,10 @@ impl Played {
                 };
             }
         };
-        let mut played = Builder::default();
+        let mut played = Builder {
+            signer,
+            ..Builder::default()
+        };
         let mut error = None;
         while let Some(event) = poll_fn(|cx| events.poll_next(cx)).await {
             assert!(error.is_none(), "an event after the error: {event:?}");
@@ -88,6 +94,7 @@ struct Builder {
     content: Vec<Value>,
     first_usage: Value,
     halves: HalfPairs,
+    signer: ThinkingSigner,
     open: Option<usize>,
     is_started: bool,
     has_end: bool,
@@ -154,12 +161,18 @@ impl Builder {
             }
             StreamEvent::BlockStop { index } => {
                 assert_eq!(self.open.take(), Some(index), "an end of a closed block");
-                let block = self.content.last().unwrap();
+                let block = self.content.last_mut().unwrap();
+                if block["type"] == "thinking" {
+                    open_signature(&self.signer, block);
+                }
                 let is_empty = ["text", "thinking"].iter().all(|field| {
                     let text = block[*field].as_str().unwrap_or_default();
                     text.trim().is_empty()
                 });
-                assert!(!is_empty, "an empty block: {block}");
+                let is_signed = block["signature"]
+                    .as_object()
+                    .is_some_and(|data| !data.is_empty());
+                assert!(!is_empty || is_signed, "an empty block: {block}");
             }
             StreamEvent::MessageDelta(fields) => {
                 assert!(
@@ -179,4 +192,27 @@ impl Builder {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Replaces the signature of a thinking block by its data.
+fn open_signature(signer: &ThinkingSigner, block: &mut Value) {
+    let signature = block["signature"].as_str().unwrap();
+    let shown = block["thinking"].as_str().unwrap();
+    let reasoning = signer.open(signature, shown).unwrap();
+    let mut data = Map::new();
+    if let Some(field) = reasoning.field {
+        data.insert("field".to_owned(), serde_json::to_value(field).unwrap());
+    }
+    if reasoning.text != shown {
+        data.insert("omitted".to_owned(), reasoning.text.into());
+    }
+    let value = |json: &RawValue| serde_json::from_str::<Value>(json.get()).unwrap();
+    if !reasoning.details.is_empty() {
+        let details = reasoning.details.iter().map(|detail| value(detail)).collect();
+        data.insert("details".to_owned(), details);
+    }
+    for (tool, extra_content) in reasoning.extra_contents {
+        data.insert(format!("extra_content of {tool}"), value(&extra_content));
+    }
+    block["signature"] = data.into();
 }
