@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::adapt::era::MODERN;
+use crate::adapt::fault::Fault;
 use crate::adapt::listing::{Listing, ListingRules};
 use crate::client::backoff::Backoff;
 use crate::client::connection::{Connection, OpenRequest};
@@ -19,6 +20,8 @@ use crate::client::process::{LastLines, Process};
 use crate::client::settings::{Protocol, Settings};
 use crate::client::wire::{Tracker, Wire, WireLimits};
 
+/// Maximum time that a call waits for a server that is starting.
+const START_WAIT: Duration = Duration::from_secs(5);
 /// Time for output that is still in the pipe when the process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 /// Time from a change of the list to its refresh: changes come in groups.
@@ -76,6 +79,32 @@ impl Server {
             listing: watch::Sender::default(),
             calls,
             stop: CancellationToken::new(),
+        })
+    }
+
+    /// Returns the connection. Waits at most 5 s for a start.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Fault> {
+        let mut states = self.state.subscribe();
+        let usable = states.wait_for(|state| matches!(state, State::Ready(_) | State::Stopped));
+        let state = match timeout(START_WAIT, usable).await {
+            Ok(Ok(state)) => state.clone(),
+            Ok(Err(_)) => State::Stopped,
+            Err(_) => self.state.borrow().clone(),
+        };
+        let (failure, next) = match state {
+            State::Ready(connection) => return Ok(connection),
+            State::Stopped => return Err(Fault::Stopped),
+            State::Starting(failure) => (failure, None),
+            State::Failed { failure, next } => (Some(failure), Some(next)),
+        };
+        let (since, reason) = failure.map_or_else(
+            || (Instant::now(), "not started yet".to_owned()),
+            |failure| (failure.since, failure.reason),
+        );
+        Err(Fault::NotRunning {
+            reason,
+            since: since.elapsed(),
+            next: next.map(|next| next.saturating_duration_since(Instant::now())),
         })
     }
 
@@ -187,9 +216,6 @@ impl Server {
             }
             Err(reason) => {
                 wire.close(reason.as_str());
-                // Standard output may be closed before the process can be waited for.
-                let status = timeout(DRAIN, process.ended()).await;
-                let reason = status.map_or(reason, end_reason);
                 process.stop().await;
                 let stderr = pipes.last_lines;
                 tracing::warn!(server = settings.name, reason, %stderr, "MCP server failed");
@@ -210,31 +236,17 @@ impl Server {
         } = running;
         let wire = Arc::clone(&connection.wire);
         let subscription = self.subscribe(&connection).await;
-        let is_ended = tokio::select! {
+        tokio::select! {
             status = process.ended() => {
                 // The last answers may still be in the pipe.
-                let _ = timeout(DRAIN, wire.end.cancelled()).await;
+                let _ = timeout(DRAIN, wire.output_end.cancelled()).await;
                 wire.close(end_reason(status));
-                true
             }
-            () = wire.end.cancelled() => false,
-            () = self.stop.cancelled() => {
-                wire.close("stopped");
-                false
-            }
-            () = self.refresh(&connection) => false,
-        };
-        drop(subscription);
-        if !is_ended && !self.stop.is_cancelled() {
-            // A server that ends closes its pipes first.
-            if let Ok(status) = timeout(DRAIN, process.ended()).await {
-                tracing::debug!(
-                    server = self.settings.name,
-                    reason = end_reason(status),
-                    "MCP server ended"
-                );
-            }
+            () = wire.end.cancelled() => {}
+            () = self.stop.cancelled() => wire.close("stopped"),
+            () = self.refresh(&connection) => {}
         }
+        drop(subscription);
         let reason = wire.end_reason();
         if !self.stop.is_cancelled() {
             tracing::warn!(server = self.settings.name, reason, stderr = %last_lines, "MCP server failed");
@@ -255,7 +267,7 @@ impl Server {
     }
 
     /// Refreshes the list after changes. Returns never.
-    async fn refresh(&self, connection: &Connection) {
+    pub(crate) async fn refresh(&self, connection: &Connection) {
         let mut last = Instant::now();
         let mut is_first = true;
         loop {

@@ -53,7 +53,12 @@ impl Connection {
         let service = service.map_err(|error| describe(&error, &wire))?;
         let connection = Self { service, wire };
         let version = connection.version();
-        if version != MODERN && !LEGACY.contains(&version.as_str()) {
+        let is_known = if connection.wire.has_initialized() {
+            LEGACY.contains(&version.as_str())
+        } else {
+            version == MODERN
+        };
+        if !is_known {
             return Err(format!("unknown revision `{version}` of the protocol"));
         }
         Ok(connection)

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::adapt::listing::{Listing, ListingRules};
 use crate::client::connection::{Connection, RequestError};
+use crate::client::wire::TOO_LARGE;
 
 /// Maximum number of pages.
 const PAGES: usize = 100;
@@ -66,6 +67,9 @@ fn is_without_tools(error: &RequestError) -> bool {
 fn describe(error: RequestError, connection: &Connection, limit: Duration) -> String {
     match error {
         RequestError::TimedOut => format!("no answer to `tools/list` for {} s", limit.as_secs()),
+        RequestError::Service(ServiceError::McpError(error)) if error.code.0 == TOO_LARGE => {
+            format!("`tools/list` failed: message above the limit: {}", error.message)
+        }
         RequestError::Service(ServiceError::McpError(error)) => {
             format!("`tools/list` failed: {} (code {})", error.message, error.code.0)
         }

@@ -1,12 +1,11 @@
 //! [`McpClient`]: tools of a server, for a registry.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
 use tokio_util::sync::DropGuard;
 use tool_runtime::{Context, ToolDefinition, ToolOutput, ToolRegistry};
 
@@ -16,12 +15,8 @@ use crate::adapt::result::output;
 use crate::client::actor::{Server, State};
 use crate::client::call::call;
 use crate::client::command::McpCommand;
-use crate::client::connection::Connection;
 use crate::client::error::McpError;
 use crate::client::settings::Settings;
-
-/// Maximum time that a call waits for a server that is starting.
-const START_WAIT: Duration = Duration::from_secs(5);
 
 /// Client of an MCP server, whose process it runs. Clones share the process. When the last clone and the last
 /// [`handler`](Self::handler) are dropped, the process is stopped, with all processes that it has started.
@@ -38,12 +33,23 @@ const START_WAIT: Duration = Duration::from_secs(5);
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct McpClient {
     server: Arc<Server>,
     /// List that [`changed`](Self::changed) has seen.
     listing: watch::Receiver<Arc<Listing>>,
     _stop: Arc<DropGuard>,
+}
+
+impl fmt::Debug for McpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listing = self.server.listing.borrow();
+        f.debug_struct("McpClient")
+            .field("settings", &self.server.settings)
+            .field("tools", &listing.tools.len())
+            .field("left_out", &listing.left_out)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Call of a tool, which has a result for the model in any case.
@@ -165,35 +171,9 @@ impl McpClient {
         // The semaphore is never closed.
         let _permit = permit.map_err(|_| Fault::Stopped)?;
         let connection = tokio::select! {
-            connection = self.connection() => connection?,
+            connection = self.server.connection() => connection?,
             () = cancellation.cancelled() => return Err(Fault::Cancelled),
         };
         call(&connection, name, arguments, context, limits).await
-    }
-
-    /// Returns the connection. Waits at most 5 s for a start.
-    async fn connection(&self) -> Result<Arc<Connection>, Fault> {
-        let mut states = self.server.state.subscribe();
-        let usable = states.wait_for(|state| matches!(state, State::Ready(_) | State::Stopped));
-        let state = match timeout(START_WAIT, usable).await {
-            Ok(Ok(state)) => state.clone(),
-            Ok(Err(_)) => State::Stopped,
-            Err(_) => self.server.state.borrow().clone(),
-        };
-        let (failure, next) = match state {
-            State::Ready(connection) => return Ok(connection),
-            State::Stopped => return Err(Fault::Stopped),
-            State::Starting(failure) => (failure, None),
-            State::Failed { failure, next } => (Some(failure), Some(next)),
-        };
-        let (since, reason) = failure.map_or_else(
-            || (Instant::now(), "not started yet".to_owned()),
-            |failure| (failure.since, failure.reason),
-        );
-        Err(Fault::NotRunning {
-            reason,
-            since: since.elapsed(),
-            next: next.map(|next| next.saturating_duration_since(Instant::now())),
-        })
     }
 }

@@ -11,3 +11,5 @@ mod backoff;
 mod actor;
 pub(crate) mod command;
 pub(crate) mod mcp_client;
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,8 @@ use crate::client::process::lines::{Line, LineDecoder};
 
 /// Maximum number of messages that wait for the server to read them.
 const QUEUE: usize = 256;
+/// Maximum time from the end of standard output to the end of the process.
+const EXIT_DELAY: Duration = Duration::from_secs(1);
 /// Code of the error that stands for an answer above the limit.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;
 /// Code of the error that stands for an answer that is no JSON.
@@ -76,6 +78,10 @@ pub(crate) struct Wire {
     pub(crate) list_changed: Notify,
     /// Whether the server has answered a request.
     has_answered: AtomicBool,
+    /// Whether the server has answered `initialize`.
+    has_initialized: AtomicBool,
+    /// Cancelled at the end of standard output.
+    pub(crate) output_end: CancellationToken,
     /// Cancelled at the end of the connection.
     pub(crate) end: CancellationToken,
     end_reason: Mutex<Option<String>>,
@@ -99,6 +105,8 @@ impl Wire {
             pending: Mutex::default(),
             list_changed: Notify::new(),
             has_answered: AtomicBool::new(false),
+            has_initialized: AtomicBool::new(false),
+            output_end: CancellationToken::new(),
             end: CancellationToken::new(),
             end_reason: Mutex::default(),
         });
@@ -131,6 +139,11 @@ impl Wire {
     /// Returns whether the server has answered a request.
     pub(crate) fn has_answered(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the server has answered `initialize`.
+    pub(crate) fn has_initialized(&self) -> bool {
+        self.has_initialized.load(Ordering::Relaxed)
     }
 
     fn pending(&self) -> MutexGuard<'_, HashMap<i64, Pending>> {
@@ -248,7 +261,10 @@ impl Wire {
         self.has_answered.store(true, Ordering::Relaxed);
         let mut message = match pending.kind {
             Kind::Discover => discover_answer(message),
-            Kind::Initialize => initialize_answer(message),
+            Kind::Initialize => {
+                self.has_initialized.store(true, Ordering::Relaxed);
+                initialize_answer(message)
+            }
             Kind::Other => message,
         };
         let id = NumberOrString::Number(id);
@@ -309,6 +325,9 @@ impl Wire {
                 return self.close("wrote 1 MiB to standard output without a message");
             }
             if count == 0 {
+                self.output_end.cancel();
+                // The exit status of a server that has ended is a better reason.
+                let _ = tokio::time::timeout(EXIT_DELAY, self.end.cancelled()).await;
                 return self.close("closed standard output");
             }
         }

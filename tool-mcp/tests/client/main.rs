@@ -11,3 +11,7 @@ mod peer;
 mod support;
 mod basics;
 mod processes;
+mod revisions;
+mod lists;
+mod calls;
+mod hostile;

@@ -1,6 +1,5 @@
 //! Scripted server. The test program starts itself as a server: the only test that runs there is `serve`.
 
-use std::collections::HashMap;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::exit;
 
@@ -25,18 +24,16 @@ fn serve() {
 /// - `initialize`: the answer to `initialize`, an object with `result` or `error`. By default 2025-11-25.
 /// - `pages`: results of `tools/list` by cursor, the first with an empty one. By default the tools of `TOOLS`.
 /// - `endless`: every page has a new cursor.
-/// - `banner`: text to write at the start.
+/// - `banner`: text to write at the start; `stderr`: text to write there.
 /// - `deaf`: neither the end of stdin nor SIGTERM end the server (the shell ignores the signal).
-/// - `mute_after`: number of requests after which the server does not read.
 struct Peer {
     script: Value,
     received: Vec<Value>,
-    variables: HashMap<String, Value>,
     pages: u64,
 }
 
-/// Tools of a server without `pages`. `answer` returns `result` as its result; `write` writes `lines`, in which `ID` is the id of the
-/// call.
+/// Tools of a server without `pages`. `answer` returns `result` as its result; `write` writes the texts `pieces`, each `count` times, in
+/// which `ID` is the id of the call; `set_page` changes the first page.
 const TOOLS: [&str; 9] = [
     "echo",
     "pid",
@@ -46,7 +43,7 @@ const TOOLS: [&str; 9] = [
     "write",
     "silent",
     "exit",
-    "mute",
+    "set_page",
 ];
 
 impl Peer {
@@ -54,7 +51,6 @@ impl Peer {
         Self {
             script,
             received: Vec::new(),
-            variables: HashMap::new(),
             pages: 0,
         }
     }
@@ -62,6 +58,9 @@ impl Peer {
     fn run(&mut self) {
         if let Some(banner) = self.script["banner"].as_str() {
             write(banner);
+        }
+        if let Some(text) = self.script["stderr"].as_str() {
+            eprint!("{text}");
         }
         for line in stdin().lock().lines() {
             let Ok(message) = from_str::<Value>(&line.unwrap_or_default()) else {
@@ -133,24 +132,20 @@ impl Peer {
             "received" => text(&Value::Array(self.received.clone()).to_string()),
             "answer" => json!({ "result": arguments["result"] }),
             "write" => {
-                for line in arguments["lines"].as_array()? {
-                    write(&line.as_str()?.replace("ID", &message["id"].to_string()));
+                for piece in arguments["pieces"].as_array()? {
+                    let text = piece["text"].as_str().or(piece.as_str())?;
+                    let text = text.replace("ID", &message["id"].to_string());
+                    for _ in 0..piece["count"].as_u64().unwrap_or(1) {
+                        write(&text);
+                    }
                 }
                 return None;
             }
             "silent" => return None,
             "exit" => exit(4),
-            "mute" => loop {
-                std::thread::park();
-            },
             "set_page" => {
                 self.script["pages"][""] = arguments["page"].clone();
                 write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
-                text("set")
-            }
-            "set" => {
-                let name = arguments["name"].as_str()?.to_owned();
-                self.variables.insert(name, arguments["value"].clone());
                 text("set")
             }
             _ => json!({ "error": { "code": -32602, "message": "unknown tool" } }),
