@@ -63,6 +63,9 @@ pub use declared_tools::DeclaredTools;
 pub use host::context::{CancellationToken, Context};
 #[doc(inline)]
 pub use host::extension::Extension;
+#[cfg(feature = "calls")]
+#[doc(inline)]
+pub use host::from_text::FromText;
 #[doc(inline)]
 pub use host::progress::{Progress, ProgressReport};
 #[doc(inline)]

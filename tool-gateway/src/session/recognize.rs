@@ -647,6 +647,7 @@ mod tests {
             owner: Owner::External,
             result: None,
             is_begun: false,
+            is_from_text: false,
         };
         let digest = digest(context);
         Arc::new(Turn {

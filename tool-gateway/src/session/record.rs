@@ -233,6 +233,9 @@ pub(crate) struct Call {
     /// Whether a deferred call was begun. Without a result, such a call was interrupted.
     #[serde(default)]
     pub(crate) is_begun: bool,
+    /// Whether the call was recovered from text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_from_text: bool,
 }
 
 impl Call {

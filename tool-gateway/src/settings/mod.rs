@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod sessions;
 pub(crate) mod tools;
 pub(crate) mod client_tools;
+pub(crate) mod text_calls;
 pub(crate) mod offload;
 pub(crate) mod upstream;
 pub(crate) mod client_keys;
@@ -30,6 +31,7 @@ use tool_runtime::ToolRegistry;
 use tool_runtime::repair::FormatFixing;
 
 use crate::turn::client_calls::ClientCallRules;
+use crate::upstream::TextCallRules;
 use crate::upstream::openai::models::ModelRule;
 use base_path::BasePath;
 use client_keys::{ClientKey, ClientSettings};
@@ -64,6 +66,9 @@ pub(crate) struct Settings {
     /// Arguments of calls of the client's tools, from upstreams whose API is translated.
     #[serde(deserialize_with = "client_tools::rules")]
     pub(crate) client_tools: ClientCallRules,
+    /// Recovery of calls that arrive as text.
+    #[serde(deserialize_with = "text_calls::rules")]
+    pub(crate) text_calls: TextCallRules,
     /// Directory for long results. If absent, no results are offloaded.
     #[serde(deserialize_with = "values::some_table")]
     pub(crate) offload: Option<Offload>,
@@ -97,6 +102,7 @@ impl Default for Settings {
             upstream: UpstreamSettings::default(),
             tools: ToolSettings::default(),
             client_tools: ClientCallRules::default(),
+            text_calls: TextCallRules::default(),
             offload: None,
             sessions: SessionSettings::default(),
             limits: Limits::default(),
@@ -192,6 +198,10 @@ impl Settings {
         if let Some(names) = &options.tools {
             self.tools.names = Some(names.clone());
             mistakes.set_by("tools.names", "--tools");
+        }
+        if let Some(formats) = &options.text_calls {
+            self.text_calls.formats = formats.iter().copied().collect();
+            mistakes.set_by("text_calls.formats", "--text-calls");
         }
         if let Some(offer) = options.offer {
             self.tools.offer = offer.into();

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use tool_runtime::repair::calls::Format;
 
 use super::listen::{ADDRESS, parse_address};
 use super::sessions::StoreLocation;
+use super::text_calls::parse_format;
 use super::tools::OfferName;
 use super::upstream::UpstreamKind;
 
@@ -40,6 +42,9 @@ pub(crate) struct ServeOptions {
     /// Store of the sessions: `memory`, the default, or `file:PATH`, which outlives the program
     #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
     pub(crate) store: Option<StoreLocation>,
+    /// Formats of tool calls that are recovered from text, with commas between them: tags, json, python
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = parse_format)]
+    pub(crate) text_calls: Option<Vec<Format>>,
     /// Which of the gateway's tools take part in a turn [default: declared]
     #[arg(long, value_name = "WHICH")]
     pub(crate) offer: Option<OfferName>,

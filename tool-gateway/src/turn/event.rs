@@ -11,6 +11,8 @@ pub(crate) enum Event {
     Stream(StreamEvent),
     /// A whole block of a message that is not streamed.
     Block(Block),
+    /// A call that was recovered from the text of the message.
+    RecoveredCall(Block),
     /// A whole message without calls.
     Message(WholeMessage),
     /// An internal call ended with this `tool_result` block.

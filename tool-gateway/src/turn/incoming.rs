@@ -35,6 +35,8 @@ struct IncomingBlock {
     block: Option<Block>,
     /// Fault of a call that cannot be read.
     broken: Option<Box<BrokenCall>>,
+    /// Whether the block is a call that was recovered from text.
+    is_from_text: bool,
 }
 
 /// Position and id of a block in the client's stream.
@@ -137,6 +139,7 @@ impl Incoming {
             builder: Some(Box::new(BlockBuilder::new(block))),
             block: None,
             broken: None,
+            is_from_text: false,
         });
     }
 
@@ -157,13 +160,14 @@ impl Incoming {
     }
 
     /// Adds a whole block.
-    pub(super) fn push_block(&mut self, block: Block, shown: Shown) {
+    pub(super) fn push_block(&mut self, block: Block, shown: Shown, is_from_text: bool) {
         self.parts.push(IncomingBlock {
             upstream_index: self.parts.len(),
             shown,
             builder: None,
             block: Some(block),
             broken: None,
+            is_from_text,
         });
     }
 
@@ -177,7 +181,7 @@ impl Incoming {
         };
         let block = with_input(call, "{}").with_string("name", name);
         let shown = Shown::default();
-        self.push_block(block, shown);
+        self.push_block(block, shown, false);
         if let Some(part) = self.parts.last_mut() {
             part.broken = Some(Box::new(broken));
         }
@@ -246,6 +250,7 @@ impl Incoming {
                         Owner::Internal
                     },
                     is_begun: false,
+                    is_from_text: part.is_from_text,
                 });
             }
             if is_shown && shown.is_counted() {

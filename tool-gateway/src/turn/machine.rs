@@ -251,7 +251,8 @@ impl TurnMachine {
             (Phase::Over, _) => {}
             (_, Event::OutOfTime) => self.is_out_of_time = true,
             (Phase::Asking, Event::Stream(event)) => self.on_stream(event, &mut actions),
-            (Phase::Asking, Event::Block(block)) => self.on_block(block, &mut actions),
+            (Phase::Asking, Event::Block(block)) => self.on_block(block, false, &mut actions),
+            (Phase::Asking, Event::RecoveredCall(call)) => self.on_block(call, true, &mut actions),
             (Phase::Asking, Event::Message(message)) => self.on_whole(message, &mut actions),
             (
                 Phase::Running {
@@ -341,13 +342,14 @@ impl TurnMachine {
         self.message.start_block(upstream_index, block, shown);
     }
 
-    fn on_block(&mut self, block: Block, actions: &mut Vec<Action>) {
+    /// Handles a whole block. `is_from_text` is whether the block is a call that was recovered from text.
+    fn on_block(&mut self, block: Block, is_from_text: bool, actions: &mut Vec<Action>) {
         let mut block = block.with_object_input();
         let call = block.tool_use();
         let called = call.as_ref().map(|call| call.name.as_str());
         let mut coerced = None;
         if let Some(called) = called
-            && let Some(client_calls) = &self.rules.client_calls
+            && let Some(client_calls) = self.rules.reader_of(is_from_text)
             && self.rules.internal_name(called).is_none()
         {
             let name = self.rules.declared_name(called);
@@ -368,7 +370,7 @@ impl TurnMachine {
             let block = shown.block(&block);
             actions.push(Action::Send(Sent::Block { index, block }));
         }
-        self.message.push_block(block, shown);
+        self.message.push_block(block, shown, is_from_text);
     }
 
     /// Allocates the position and the id of the next block in the client's stream. `called` is the tool if the block is a call.
@@ -387,7 +389,7 @@ impl TurnMachine {
             let (start, end) = message.start_and_end();
             self.on_stream(StreamEvent::MessageStart(start), actions);
             for block in message.shared_blocks() {
-                self.on_block(block, actions);
+                self.on_block(block, false, actions);
             }
             self.on_stream(StreamEvent::MessageDelta(end), actions);
             return self.on_stream(StreamEvent::MessageStop, actions);
@@ -539,7 +541,7 @@ impl TurnMachine {
             blocks: calls.into_iter().filter_map(|call| call.result).collect(),
         };
         self.truth.push(results);
-        let client_calls = self.rules.client_calls.as_ref();
+        let client_calls = self.rules.reader_of(true);
         let most_broken = client_calls.map_or(0, |calls| calls.rules().broken_calls);
         if self.broken.in_row > most_broken
             && let Some(notice) = self.broken.notice.take()

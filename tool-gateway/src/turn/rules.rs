@@ -24,6 +24,8 @@ pub(crate) struct Rules {
     pub(crate) hides_thinking: bool,
     /// Reader of the client's calls, if the upstream does not check them.
     pub(crate) client_calls: Option<Arc<ClientCalls>>,
+    /// Reader of the client's calls that are recovered from text.
+    pub(crate) recovered_calls: Option<Arc<ClientCalls>>,
 }
 
 impl Rules {
@@ -41,6 +43,12 @@ impl Rules {
         let mut names = self.internal.iter().chain(&self.external).filter(fits);
         let name = names.next().filter(|_| names.next().is_none())?;
         self.internal.contains(name).then_some(name)
+    }
+
+    /// Returns the reader of the client's calls. Calls in text need one, even if the upstream checks its other calls.
+    pub(super) fn reader_of(&self, is_from_text: bool) -> Option<&ClientCalls> {
+        let recovered = self.recovered_calls.as_deref().filter(|_| is_from_text);
+        recovered.or(self.client_calls.as_deref())
     }
 
     /// Removes additions of models to a name, such as in ` functions.Edit<|end|>`, if a tool has the rest as its name. Only the names from

@@ -55,6 +55,8 @@ pub(crate) enum Part {
     Event(StreamEvent),
     /// A whole block between the events of a stream: a call, which leaves when it is complete.
     Block(Block),
+    /// A call that was recovered from text.
+    RecoveredCall(Block),
     Whole(WholeMessage),
     KeepAlive,
 }

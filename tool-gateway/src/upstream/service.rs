@@ -1,7 +1,9 @@
 //! [`Upstream`]: the trait of upstreams.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
@@ -12,6 +14,7 @@ use super::answer::TurnBody;
 use super::anthropic::{AnthropicUpstream, events};
 use super::error::UpstreamError;
 use super::signed_thinking::without_signed_thinking;
+use super::text_calls::reader::TextCallReader;
 use super::translation_warnings::TranslationWarnings;
 use crate::off_worker::in_place;
 
@@ -104,6 +107,16 @@ pub trait Upstream: Send + Sync + 'static {
         true
     }
 
+    /// Returns the server's name of a model that a client requests; by default, the client's name.
+    fn served_model<'m>(&'m self, model: &'m str) -> Cow<'m, str> {
+        Cow::Borrowed(model)
+    }
+
+    /// Returns the reader of calls that arrive as text; `None` by default. [`TextCalls`](super::TextCalls) has one.
+    fn text_calls(&self) -> Option<&TextCallReader> {
+        None
+    }
+
     /// Returns the counters of parts that the translation leaves out, which are in the metrics; `None` by default.
     fn translation_warnings(&self) -> Option<TranslationWarnings> {
         None
@@ -123,6 +136,44 @@ const MESSAGES_PATH: &str = "/v1/messages";
 
 /// Path of requests for a number of tokens.
 const COUNT_PATH: &str = "/v1/messages/count_tokens";
+
+impl<U: Upstream + ?Sized> Upstream for Arc<U> {
+    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+        (**self).send(request)
+    }
+
+    fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
+        (**self).send_stream(request)
+    }
+
+    fn has_credentials(&self) -> bool {
+        (**self).has_credentials()
+    }
+
+    fn turn(&self, request: Request<Bytes>) -> UpstreamFuture<'_, TurnBody> {
+        (**self).turn(request)
+    }
+
+    fn passes_messages(&self) -> bool {
+        (**self).passes_messages()
+    }
+
+    fn served_model<'m>(&'m self, model: &'m str) -> Cow<'m, str> {
+        (**self).served_model(model)
+    }
+
+    fn text_calls(&self) -> Option<&TextCallReader> {
+        (**self).text_calls()
+    }
+
+    fn translation_warnings(&self) -> Option<TranslationWarnings> {
+        (**self).translation_warnings()
+    }
+
+    fn name(&self) -> String {
+        (**self).name()
+    }
+}
 
 impl Upstream for AnthropicUpstream {
     fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {

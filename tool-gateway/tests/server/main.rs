@@ -34,6 +34,7 @@ mod translated;
 mod openai;
 mod openai_arguments;
 mod openai_thinking;
+mod text_calls;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -1,5 +1,7 @@
 //! Declared tools: the scanner only needs names, and the kinds of parameters.
 
+use std::sync::Arc;
+
 /// Tools of a request, or of a registry.
 ///
 /// Text between tags has no types, so the kinds of the parameters decide whether `5` is a number or a text.
@@ -19,6 +21,20 @@ pub trait Declared {
 }
 
 impl<D: Declared + ?Sized> Declared for &D {
+    fn is_declared(&self, name: &str) -> bool {
+        (**self).is_declared(name)
+    }
+
+    fn begins_name(&self, start: &str) -> bool {
+        (**self).begins_name(start)
+    }
+
+    fn parameter(&self, tool: &str, parameter: &str) -> ParameterKind {
+        (**self).parameter(tool, parameter)
+    }
+}
+
+impl<D: Declared + ?Sized> Declared for Arc<D> {
     fn is_declared(&self, name: &str) -> bool {
         (**self).is_declared(name)
     }

@@ -165,6 +165,12 @@ impl<D: Declared> CallScanner<D> {
         }
     }
 
+    /// Ends the text without calls, and returns the text that is held. For a message that was cut off, or whose text is not its end.
+    #[must_use = "the returned text is not returned again"]
+    pub fn release(mut self) -> String {
+        self.text.split_off(self.sent)
+    }
+
     fn extend(&mut self, piece: &str) {
         self.text.push_str(piece);
         self.advance(false);

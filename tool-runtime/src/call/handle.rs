@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::host::context::{CancellationToken, Context};
 use crate::tool::entry::RegisteredTool;
 use crate::tool::tool_trait::{Invocation, Started};
-use crate::wire::issue::{self, Issue};
+use crate::wire::issue::{self, Code, Issue};
 use crate::wire::raw_arguments::RawArguments;
 use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
@@ -52,6 +52,27 @@ impl<'a> CallState<'a> {
     #[inline]
     pub(crate) fn id(&self) -> &str {
         &self.outcome.result.tool_use_id
+    }
+
+    /// Returns whether the host recovered the call from text.
+    #[inline]
+    pub(crate) fn is_from_text(&self) -> bool {
+        #[cfg(feature = "calls")]
+        return self
+            .context
+            .extension::<crate::host::from_text::FromText>()
+            .is_some();
+        #[cfg(not(feature = "calls"))]
+        false
+    }
+
+    /// Adds the warning of a call that was recovered from text.
+    fn warn_if_from_text(&mut self) {
+        if self.is_from_text() {
+            let message = "the call arrived as text, and was read as a call";
+            let warning = Issue::warning(Code::RecoveredFromText, "", message);
+            self.outcome.warnings.push(warning);
+        }
     }
 
     /// Takes the arguments into an owned call, for layers.
@@ -178,6 +199,7 @@ fn respond(
         }
         Err(failure) => call.fail(failure, &explain::failure(tool.qualified_name.as_str(), failure)),
     }
+    call.warn_if_from_text();
     let outcome = &mut call.outcome;
     if completion.stop_reason.is_some() {
         outcome.failure = completion.stop_reason;
@@ -208,6 +230,7 @@ fn reject(tool: &RegisteredTool, call: &mut CallState<'_>) {
     call.fail(Failure::InvalidArguments, &text);
     call.outcome.errors = errors;
     call.outcome.warnings = warnings;
+    call.warn_if_from_text();
 }
 
 /// Returns a failed outcome with a text for the model.

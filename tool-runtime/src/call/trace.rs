@@ -6,7 +6,21 @@ use tracing::field::Empty;
 use crate::wire::result::ToolOutcome;
 
 /// Returns a span with the names of OpenTelemetry's `GenAI` conventions. The span has neither arguments nor results.
-pub(crate) fn span(name: &str, id: &str) -> Span {
+pub(crate) fn span(name: &str, id: &str, is_from_text: bool) -> Span {
+    // A span has only the fields of its macro, and most calls need no field for this.
+    if is_from_text {
+        return tracing::info_span!(
+            "execute_tool",
+            otel.name = %format_args!("execute_tool {name}"),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = %name,
+            gen_ai.tool.call.id = %id,
+            gen_ai.tool.r#type = "function",
+            tool_gateway.call.from_text = true,
+            error.r#type = Empty,
+            otel.status_code = Empty,
+        );
+    }
     tracing::info_span!(
         "execute_tool",
         otel.name = %format_args!("execute_tool {name}"),

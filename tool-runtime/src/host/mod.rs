@@ -7,6 +7,8 @@ pub mod state;
 pub(crate) mod progress;
 pub mod context;
 pub(crate) mod extension;
+#[cfg(feature = "calls")]
+pub(crate) mod from_text;
 
 use std::any::type_name;
 use std::cell::OnceCell;

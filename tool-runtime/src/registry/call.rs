@@ -57,7 +57,7 @@ impl ToolRegistry {
 
     /// Runs a call within its span, through the layers.
     async fn run(&self, call: &mut CallState<'_>) {
-        let span = trace::span(call.name, call.id());
+        let span = trace::span(call.name, call.id(), call.is_from_text());
         if span.is_disabled() && self.layers.is_empty() && !self.tools.has_nested() {
             return handle(&self.tools, call).await;
         }

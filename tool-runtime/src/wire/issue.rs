@@ -176,6 +176,8 @@ codes! {
     ArgumentsUnwrapped = "arguments_unwrapped",
     /// A string contained the expected JSON, and was decoded once.
     JsonStringDecoded = "json_string_decoded",
+    /// The call arrived as text, without the structure of the API.
+    RecoveredFromText = "recovered_from_text",
     /// Text that was not JSON was repaired.
     JsonRepaired = "json_repaired",
     /// The text is not JSON.

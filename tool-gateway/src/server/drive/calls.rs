@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tool_runtime::permission::WhileUndecided;
 use tool_runtime::result::Failure;
 use tool_runtime::{
-    CancellationToken, Context, ProgressReport, SessionValues, ToolCall, ToolOutcome, ToolRegistry,
+    CancellationToken, Context, FromText, ProgressReport, SessionValues, ToolCall, ToolOutcome, ToolRegistry,
 };
 use tracing::Instrument as _;
 
@@ -262,12 +262,15 @@ async fn run(
     abandoned: &CancellationToken,
 ) -> Option<ToolOutcome> {
     let is_repeatable = is_repeatable(registry, &call.name);
-    let context = if is_repeatable {
+    let mut context = if is_repeatable {
         context.clone().with_cancellation(abandoned.child())
     } else {
         // A call that waits for a decision has not begun, and may be stopped.
         context.clone().with_extension(WhileUndecided(abandoned.clone()))
     };
+    if call.is_from_text {
+        context = context.with_extension(FromText);
+    }
     let outcome = registry
         .call(ToolCall::new(call.id, &call.name, call.input).with_context(context))
         .await;

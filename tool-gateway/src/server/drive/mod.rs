@@ -188,6 +188,12 @@ impl<'a> Drive<'a> {
         };
         let tools = &shared.settings.tools;
         let is_deferred = |name: &&String| tools.deferred.contains(tools.ownership.internal_name(name));
+        let is_translated = !shared.upstream.passes_messages();
+        let has_text_calls = shared.recovers_text_calls(&job.request);
+        let client_calls = (is_translated || has_text_calls).then(|| {
+            let (rules, state) = (&shared.settings.client_tools, &shared.metrics.client_calls);
+            Arc::new(ClientCalls::new(&job.request, rules.clone(), state.clone()))
+        });
         let rules = Rules {
             internal: job.tools.internal.clone(),
             external: job.tools.external.clone(),
@@ -196,12 +202,9 @@ impl<'a> Drive<'a> {
             max_tokens: shared.settings.limits.tokens,
             ids: IdSource::default(),
             // The Messages API sends no thinking that was not asked for.
-            hides_thinking: !shared.upstream.passes_messages()
-                && !upstream_request::asks_for_thinking(&job.request),
-            client_calls: (!shared.upstream.passes_messages()).then(|| {
-                let (rules, state) = (&shared.settings.client_tools, &shared.metrics.client_calls);
-                Arc::new(ClientCalls::new(&job.request, rules.clone(), state.clone()))
-            }),
+            hides_thinking: is_translated && !upstream_request::asks_for_thinking(&job.request),
+            client_calls: client_calls.clone().filter(|_| is_translated),
+            recovered_calls: client_calls.filter(|_| has_text_calls),
         };
         let mut refused_thinking = None;
         let mut actions = Vec::new();
@@ -685,6 +688,12 @@ impl<'a> Drive<'a> {
 
     /// Stores the turn.
     async fn record(&mut self, answer: &Answer) -> Result<(), ApiError> {
+        if let Some(last) = answer.truth.last()
+            && self.shared.leaves_text_calls(&self.job.request)
+        {
+            let model = spans::model(&self.job.request);
+            self.shared.metrics.text_calls.check_off(&model, &last.blocks);
+        }
         let turn = in_place(self.job.request.len().max(self.machine.size()), || {
             turn_record(
                 &self.shared.secret,

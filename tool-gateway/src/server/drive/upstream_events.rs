@@ -83,6 +83,7 @@ impl UpstreamEvents {
                     }));
                 }
                 Part::Block(block) => return Ok(Some(Event::Block(block))),
+                Part::RecoveredCall(block) => return Ok(Some(Event::RecoveredCall(block))),
                 // No event is left here.
                 Part::Whole(message) => *whole = whole_message(message),
                 Part::KeepAlive => {}

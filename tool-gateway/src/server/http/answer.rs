@@ -165,7 +165,7 @@ fn write_events(out: &mut String, sent: &Sent) {
     }
 }
 
-/// Returns the events of a whole block: an empty start, as clients expect, and one delta for each text.
+/// Returns the events of a whole block: an empty start, as clients expect, and deltas for each text.
 fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
     let object = block.object();
     let kind = object.string("type").unwrap_or_default();
@@ -178,9 +178,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
     let mut deltas = Vec::new();
     for field in texts {
         if let Some(text) = object.string(field.as_str()) {
-            if !text.is_empty() {
-                deltas.push(Delta::Text(*field, text));
-            }
+            deltas.extend(pieces(&text).map(|piece| Delta::Text(*field, piece.to_owned())));
             start.set(field.as_str(), "\"\"");
         }
     }
@@ -188,7 +186,7 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         // Arguments that are not JSON keep their text, so that a repeated stream is equal.
         let input = block.raw_input().or(object.get("input")).unwrap_or("{}");
         start.set("input", "{}");
-        deltas.push(Delta::Text(TextField::PartialJson, input.to_owned()));
+        deltas.extend(pieces(input).map(|piece| Delta::Text(TextField::PartialJson, piece.to_owned())));
     }
     let deltas = deltas
         .into_iter()
@@ -199,6 +197,19 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         .chain(deltas)
         .chain([StreamEvent::BlockStop { index }])
         .collect()
+}
+
+/// Divides a text into pieces for deltas; an empty text has none.
+fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let mut end = text.len().min(MAX_PIECE);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, rest) = text.split_at(end);
+        text = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// Collects the message for a client that does not stream.

@@ -35,7 +35,7 @@ use crate::settings::limits::Limits;
 use crate::settings::offload::{InvalidOffload, Offload};
 use crate::settings::unknown_tool::UnknownTool;
 use crate::turn::ownership::{InternalTool, Offer, Ownership};
-use crate::upstream::Upstream;
+use crate::upstream::{TextCalls, Upstream};
 
 /// An Anthropic-compatible server that runs its own tools and returns the client's calls to the client.
 ///
@@ -79,6 +79,11 @@ impl Gateway {
         mut settings: Settings,
     ) -> Self {
         settings.offload = None;
+        let upstream = if settings.text_calls.is_on() {
+            Arc::new(TextCalls::new(upstream, settings.text_calls.clone()))
+        } else {
+            upstream
+        };
         let definitions = registry.tool_definitions().into_iter();
         let deferred = definitions.filter(|tool| tool.hints.deferred == Some(true));
         settings
@@ -87,6 +92,9 @@ impl Gateway {
             .extend(deferred.map(|tool| tool.name.as_str().to_owned()));
         let mut metrics = Metrics::new();
         metrics.translation_warnings = upstream.translation_warnings();
+        if let Some(reader) = upstream.text_calls() {
+            metrics.text_calls = reader.counters.clone();
+        }
         Self {
             secret: None,
             shared: Shared {

@@ -71,8 +71,11 @@ pub(crate) async fn messages(
     let session = recognized.session.clone().unwrap_or_else(SessionId::random);
     let Some(identity) = identity else {
         let header = session_header(&session, recognized.found);
-        let span = spans::chat(&spans::model(&request));
-        let turn = PassedTurn::new(Arc::clone(&shared), client, recognized, session, span);
+        let model = spans::model(&request);
+        let span = spans::chat(&model);
+        let text_call_model = shared.leaves_text_calls(&request).then_some(model);
+        let shared_by_turn = Arc::clone(&shared);
+        let turn = PassedTurn::new(shared_by_turn, client, recognized, session, span, text_call_model);
         let response = pass_through(&shared, parts, request.into_body(), turn).await?;
         return Ok(with_session(response, header));
     };
@@ -183,7 +186,10 @@ async fn digest(
         recognized,
         ..
     } = &digested;
-    if shared.upstream.passes_messages() && is_passed_through(tools, recognized) {
+    if shared.upstream.passes_messages()
+        && is_passed_through(tools, recognized)
+        && !shared.recovers_text_calls(request)
+    {
         return Ok(digested);
     }
     let calls = unknown_calls(recognized, request);

@@ -15,6 +15,7 @@ use crate::session::recognize::Found;
 use crate::session::store::StoreSize;
 use crate::turn::client_calls::ClientCallState;
 use crate::upstream::TranslationWarnings;
+use crate::upstream::text_calls::counters::TextCallCounters;
 
 /// Counters of the gateway. Clones share the counters.
 #[derive(Debug, Clone)]
@@ -32,6 +33,7 @@ pub(crate) struct Metrics {
     store_turns: Gauge,
     store_bytes: Gauge,
     pub(crate) client_calls: ClientCallState,
+    pub(crate) text_calls: TextCallCounters,
     pub(crate) rounds: Counter,
     pub(crate) thinking_refused: Counter,
     pub(crate) histories_replayed: Counter,
@@ -130,6 +132,7 @@ impl Metrics {
             store_turns: Gauge::default(),
             store_bytes: Gauge::default(),
             client_calls: ClientCallState::default(),
+            text_calls: TextCallCounters::default(),
             rounds: Counter::default(),
             thinking_refused: Counter::default(),
             histories_replayed: Counter::default(),
@@ -257,6 +260,11 @@ impl Metrics {
             "client_coercions",
             "Coercions of arguments and remaining errors against the client's schemas, by code",
             self.client_calls.coercions.clone(),
+        );
+        all.register(
+            "text_calls",
+            "Calls in the text of messages by format, recovered or by the reason why they stay text",
+            self.text_calls.family.clone(),
         );
         all.register(
             "thinking_refused",

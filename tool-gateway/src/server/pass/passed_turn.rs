@@ -31,6 +31,8 @@ pub(crate) struct PassedTurn {
     recognized: Recognized,
     session: SessionId,
     span: Span,
+    /// Requested model, if a text with calls of this model is to be in the log.
+    text_call_model: Option<String>,
     began: Instant,
     status: StatusCode,
     usage: Map<String, Value>,
@@ -44,6 +46,7 @@ impl PassedTurn {
         recognized: Recognized,
         session: SessionId,
         span: Span,
+        text_call_model: Option<String>,
     ) -> Self {
         Self {
             shared,
@@ -51,6 +54,7 @@ impl PassedTurn {
             recognized,
             session,
             span,
+            text_call_model,
             began: Instant::now(),
             status: abandoned().status,
             usage: Map::new(),
@@ -75,6 +79,9 @@ impl PassedTurn {
             return;
         };
         self.status = StatusCode::OK;
+        if let Some(model) = &self.text_call_model {
+            self.shared.metrics.text_calls.check_off(model, &blocks);
+        }
         let bytes = blocks.iter().map(Block::size).sum();
         let turn = in_place(bytes, || self.turn(&blocks));
         let limits = Arc::clone(&self.shared.client_limits);

@@ -21,6 +21,8 @@ use crate::settings::client_keys::ClientKey;
 use crate::settings::offload::Offload;
 use crate::turn::ownership::InternalTool;
 use crate::upstream::Upstream;
+use crate::wire::request::MessagesRequest;
+use crate::wire::walk;
 
 /// Settings and tables of a gateway.
 pub(crate) struct Shared {
@@ -69,6 +71,25 @@ impl Shared {
         self.internal_tools_by_client
             .get(client)
             .unwrap_or(&self.internal_tools)
+    }
+
+    /// Returns whether the response to a request may have calls that are recovered from text.
+    pub(crate) fn recovers_text_calls(&self, request: &MessagesRequest) -> bool {
+        let Some(reader) = self.upstream.text_calls().filter(|reader| reader.rules.is_on()) else {
+            return false;
+        };
+        let model = request.get("model").and_then(walk::string).unwrap_or_default();
+        request.tools().next().is_some() && reader.rules.apply_to(&self.upstream.served_model(&model))
+    }
+
+    /// Returns whether a request declares tools, and calls in the text of its response are not recovered. Such calls are in the log.
+    pub(crate) fn leaves_text_calls(&self, request: &MessagesRequest) -> bool {
+        let is_on = || {
+            self.upstream
+                .text_calls()
+                .is_some_and(|reader| reader.rules.is_on())
+        };
+        request.tools().next().is_some() && !is_on()
     }
 
     /// Returns the definitions of the gateway's tools, in the order of registration.

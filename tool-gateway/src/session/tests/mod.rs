@@ -32,6 +32,7 @@ pub(crate) fn turn(id: &str, session: &str, point: &str) -> Turn {
         owner: Owner::External,
         result: None,
         is_begun: false,
+        is_from_text: false,
     };
     Turn {
         id: id.to_owned(),

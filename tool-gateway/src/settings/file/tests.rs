@@ -124,7 +124,7 @@ fn mistakes_in_values_name_line_key_and_expectation() {
         (
             "\nlisten = \"127.0.0.1:1\"\nlimit = 1",
             &[
-                "3: limit: unknown key; expected one of `listen`, `base_path`, `allowed_origins`, `store`, `upstream`, `tools`, `client_tools`, `offload`, `sessions`, `limits`, \
+                "3: limit: unknown key; expected one of `listen`, `base_path`, `allowed_origins`, `store`, `upstream`, `tools`, `client_tools`, `text_calls`, `offload`, `sessions`, `limits`, \
                  `format_fixing`, `metrics`, `clients`, `models`, `permissions`; did you mean `limits`?",
             ][..],
         ),

@@ -162,6 +162,7 @@ pub(super) fn rules(conversation: &Conversation) -> Rules {
         },
         hides_thinking: false,
         client_calls: conversation.client_calls.clone(),
+        recovered_calls: None,
     }
 }
 

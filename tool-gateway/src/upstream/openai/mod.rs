@@ -480,6 +480,12 @@ impl<U: Upstream> Upstream for OpenAiUpstream<U> {
         false
     }
 
+    fn served_model<'m>(&'m self, model: &'m str) -> Cow<'m, str> {
+        let rule = ModelRule::find(&self.settings.models, model);
+        let serve = rule.and_then(|rule| rule.serve.as_deref());
+        Cow::Borrowed(serve.unwrap_or(model))
+    }
+
     fn translation_warnings(&self) -> Option<TranslationWarnings> {
         Some(self.warnings.clone())
     }

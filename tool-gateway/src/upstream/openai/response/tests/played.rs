@@ -110,7 +110,7 @@ impl Builder {
                     self.push_event(event);
                 }
             }
-            Part::Block(block) => self.push_block(&block),
+            Part::Block(block) | Part::RecoveredCall(block) => self.push_block(&block),
             Part::KeepAlive => {}
             Part::Whole(message) => panic!("a whole message: {message:?}"),
         }
