@@ -15,9 +15,16 @@ pub fn definitions(input: &[u8]) {
         return;
     };
     let definition = ToolDefinition::new("tool", description, schema.clone());
-    assert_eq!(anthropic::tool(&definition)["input_schema"], schema);
-    assert_eq!(chat::tool(&definition)["function"]["parameters"], schema);
-    assert_eq!(responses::tool(&definition)["parameters"], schema);
+    let shown = definition.flattened().input_schema.clone();
+    let composition = ["anyOf", "oneOf", "allOf", "$ref"]
+        .into_iter()
+        .find(|keyword| schema.get(keyword).is_some());
+    if composition.is_none() {
+        assert_eq!(shown, schema);
+    }
+    assert_eq!(anthropic::tool(&definition)["input_schema"], shown);
+    assert_eq!(chat::tool(&definition)["function"]["parameters"], shown);
+    assert_eq!(responses::tool(&definition)["parameters"], shown);
     let listed = mcp::tool(&definition);
     assert_eq!(listed["inputSchema"], schema);
     if let Ok(read) = mcp::definition(&listed) {
@@ -30,6 +37,11 @@ pub fn definitions(input: &[u8]) {
     // An invalid schema is never registered, in any form.
     if refusal(&schema).is_some() {
         return;
+    }
+    if composition.is_some() {
+        let again = ToolDefinition::new("tool", "", shown.clone());
+        assert_eq!(again.flattened().input_schema, shown, "flat form of {schema}");
+        assert_eq!(refusal(&shown), None, "{shown}\nof {schema}");
     }
     if let (Ok(strict), Ok(also)) = (strict, also) {
         let parameters = &strict.tool["function"]["parameters"];

@@ -4,6 +4,7 @@ mod assert_definitions;
 mod attributes;
 mod declared;
 mod dialects;
+mod flat;
 mod golden;
 mod random;
 mod sample_tools;

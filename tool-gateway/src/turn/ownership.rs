@@ -121,6 +121,11 @@ pub(crate) struct InternalTool {
 
 impl InternalTool {
     pub(crate) fn new(definition: ToolDefinition) -> Self {
+        // The client may declare the tool with the definition from `GET /v1/tools`, which is flat, too.
+        let definition = match definition.flattened() {
+            Cow::Owned(flat) => flat,
+            Cow::Borrowed(_) => definition,
+        };
         let mut description = String::new();
         push_string(&mut description, &definition.description);
         let schema = definition.input_schema.to_string();
@@ -325,6 +330,37 @@ mod tests {
             .definitions
             .map_or(declared.clone(), |text| serde_json::from_str(&text).unwrap());
         (tools.internal.into_iter().collect(), sent)
+    }
+
+    /// The API refuses a request with a union at the root, so the upstream gets the flat form, and a client that declares the
+    /// listed tool has this form, too.
+    #[test]
+    fn a_tool_with_a_union_at_the_root_is_flat() {
+        let properties = json!({ "id": { "type": "integer" }, "title": { "type": "string" } });
+        let union =
+            json!({ "properties": properties, "oneOf": [{ "required": ["id"] }, { "required": ["title"] }] });
+        let tool = InternalTool::new(ToolDefinition::new("Find", "Find it.", union));
+        let flat = json!({ "type": "object", "properties": properties });
+        let shown = json!({
+            "name": "Find",
+            "description": "Find it.\n\nSend exactly one of `id` and `title`.",
+            "input_schema": flat,
+        });
+        let declared = shown.to_string();
+        let bare = r#"{"name":"Find"}"#;
+        for declared in [declared.as_str(), bare] {
+            let tools = std::slice::from_ref(&tool);
+            let ownership = Ownership::by_schema();
+            let classified =
+                classify([declared].into_iter(), tools, Offer::Declared, None, &ownership).unwrap();
+            assert_eq!(classified.internal, BTreeSet::from(["Find".to_owned()]));
+            let sent = classified.definitions.unwrap_or_else(|| format!("[{declared}]"));
+            let sent: Value = serde_json::from_str(&sent).unwrap();
+            assert_eq!(
+                (&sent[0]["input_schema"], &sent[0]["description"]),
+                (&flat, &shown["description"])
+            );
+        }
     }
 
     #[test]

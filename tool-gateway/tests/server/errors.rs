@@ -9,6 +9,7 @@ use futures_util::stream;
 use serde_json::json;
 use tool_gateway::Gateway;
 use tool_gateway::upstream::{AnthropicUpstream, Upstream, UpstreamFuture};
+use tool_runtime::ToolDefinition;
 use tower::ServiceExt as _;
 
 use crate::lab::{Chat, Lab, Runs, call, post, registry, says, text, user};
@@ -183,6 +184,39 @@ async fn lists_its_tools_and_the_upstreams_models() {
             assert_eq!(lab.send(request).await.status(), 200, "{path}");
         }
     }
+}
+
+/// The list, like every request to the upstream, has the form that the APIs accept.
+#[tokio::test]
+async fn lists_a_tool_with_a_union_at_the_root_in_flat_form() {
+    let properties = json!({ "id": { "type": "integer" }, "title": { "type": "string" } });
+    let union =
+        json!({ "properties": properties, "anyOf": [{ "required": ["id"] }, { "required": ["title"] }] });
+    let mut lab = Lab::new(json!([
+        says(&[call("find", "{\"id\": 1}")]),
+        says(&[text("Done.")])
+    ]));
+    let mut registry = registry(&lab.runs);
+    let find = ToolDefinition::new("find", "Find it.", union);
+    registry.register_dynamic(find, async |_, _| "found").unwrap();
+    lab.app = Gateway::new(registry, lab.script.clone()).router();
+    let listed = get(&lab, "/v1/tools", &[]).await.message["data"].clone();
+    let found = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tool| tool["name"] == "find");
+    let flat = json!({
+        "name": "find",
+        "description": "Find it.\n\nSend `id` or `title`.",
+        "input_schema": { "type": "object", "properties": properties },
+    });
+    assert_eq!(found, Some(&flat));
+
+    let mut chat = Chat::new(false);
+    chat.body["tools"] = json!([{ "name": "find" }]);
+    assert_eq!(chat.say(&lab, "go").await.text(), "Done.");
+    assert_eq!(lab.seen()[0]["tools"], json!([flat]));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ pub(crate) mod keywords;
 pub(crate) mod generate;
 pub(crate) mod text_formats;
 pub(crate) mod compiled;
+pub(crate) mod flat;
 pub(crate) mod check;
 pub(crate) mod dialects;
 mod compile;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// A tool as a model sees it; serializes in the form of the Messages API.
+/// A tool of a model; serializes in the form of the Messages API, [flattened](Self::flattened).
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, serde_json::json};
@@ -36,7 +36,7 @@ use serde_json::{Map, Value};
 /// let misspelt = from_str::<ToolDefinition>(&json.replace("readOnlyHint", "readonly")).unwrap_err();
 /// assert!(misspelt.to_string().starts_with("invalid `annotations`: unknown field `readonly`, expected one of"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "WireDefinition")]
 #[non_exhaustive]
 pub struct ToolDefinition {
@@ -47,39 +47,28 @@ pub struct ToolDefinition {
     /// The JSON Schema of the arguments.
     pub input_schema: Value,
     /// Whether the model's output is constrained to the schema.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Examples of arguments.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
     /// Sets a breakpoint of the prompt cache, for example `{"type": "ephemeral"}`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<Value>,
     /// Whether the model finds the tool by search only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub defer_loading: Option<bool>,
     /// Whether arguments are streamed before they are complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_input_streaming: Option<bool>,
     /// All other fields, in their order: `type`, `allowed_callers`, and fields of the API's own tools.
-    #[serde(flatten)]
     pub rest: Map<String, Value>,
     /// Hints about the tool's behaviour; not part of Anthropic's form.
-    #[serde(skip)]
     pub hints: Hints,
     /// The JSON Schema of structured results (MCP's `outputSchema`); only MCP's form has it. Functions that return
     /// [`Structured`](crate::Structured) have one. A server that lists it must also return `structuredContent`.
-    #[serde(skip)]
     pub output_schema: Option<Value>,
     /// Icons for a client's user interface (MCP's `icons`); only MCP's form has them.
-    #[serde(skip)]
     pub icons: Option<Value>,
     /// Metadata of server and client (MCP's `_meta`); only MCP's form has it.
-    #[serde(skip)]
     pub meta: Option<Value>,
     /// All other fields of MCP's form, in their order; `annotations` without those in [`hints`](Self::hints). Only MCP's form
     /// has them.
-    #[serde(skip)]
     pub mcp: Map<String, Value>,
 }
 

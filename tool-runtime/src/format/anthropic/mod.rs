@@ -20,7 +20,8 @@ use super::strict::{NotStrict, StrictTool, Subset};
 pub use reader::ResponseReader;
 pub use response::Response;
 
-/// Converts a definition to a member of the request's `tools`. The member is the serialized definition, unchanged.
+/// Converts a definition to a member of the request's `tools`. The member is the serialized definition, whose
+/// schema is [flat](ToolDefinition::flattened).
 ///
 /// ```
 /// use tool_runtime::{ToolDefinition, format::anthropic, serde_json::json};

@@ -28,7 +28,7 @@ use super::strict::{NotStrict, StrictTool, Subset};
 pub mod chat {
     use super::{
         Content, FormatError, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition, ToolResult, Value,
-        function, json, list, text, text_block,
+        function, json, list, shown, text, text_block,
     };
 
     #[cfg(feature = "stream")]
@@ -50,8 +50,7 @@ pub mod chat {
     /// );
     /// ```
     pub fn tool(definition: &ToolDefinition) -> Value {
-        let function = function(definition, definition.input_schema.clone(), false);
-        json!({ "type": "function", "function": function })
+        json!({ "type": "function", "function": shown(definition) })
     }
 
     /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
@@ -156,7 +155,7 @@ pub mod chat {
 pub mod responses {
     use super::{
         Block, Content, FormatError, Map, NotStrict, StrictTool, Subset, ToolCall, ToolDefinition,
-        ToolResult, Value, function, image, image_url, json, list, text, text_block,
+        ToolResult, Value, function, image, image_url, json, list, shown, text, text_block,
     };
 
     #[cfg(feature = "stream")]
@@ -181,7 +180,7 @@ pub mod responses {
     /// );
     /// ```
     pub fn tool(definition: &ToolDefinition) -> Value {
-        flat(function(definition, definition.input_schema.clone(), false))
+        flat(shown(definition))
     }
 
     /// Converts like [`tool`], with `strict: true` and a schema in the published subset of JSON Schema.
@@ -269,6 +268,12 @@ pub mod responses {
             }),
         }
     }
+}
+
+/// Returns the function with the flat form of its schema.
+fn shown(definition: &ToolDefinition) -> Map<String, Value> {
+    let definition = definition.flattened();
+    function(&definition, definition.input_schema.clone(), false)
 }
 
 fn function(definition: &ToolDefinition, parameters: Value, strict: bool) -> Map<String, Value> {

@@ -9,6 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::check::{SchemaWarning, is_annotation};
+use super::super::flat::FlatSchema;
 use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
@@ -107,32 +108,30 @@ fn lacks_items(schema: &Value) -> bool {
     is_array && schema.get("items").is_none()
 }
 
-/// Returns the parts of a schema of arguments that an API rejects.
+/// Returns the parts of a schema of arguments that an API rejects, also in its flat form.
 pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
-    let properties = root.get("properties").and_then(Value::as_object);
+    let flat = FlatSchema::new(root);
+    let shown = flat.as_ref().map_or(root, |flat| &flat.schema);
+    let properties = shown.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let of_names = names.filter(|name| !is_property_key(name)).map(|name| {
         let path = pointer::join("/properties", name);
+        // Properties of an alternative are elsewhere in the schema.
+        let path = root.pointer(&path).map(|_| path).unwrap_or_default();
         let reason = format!(
             "the Messages API refuses the property key `{}`; expected 1 to 64 of a-z, A-Z, 0-9, `_`, `.` and `-`",
             excerpt(name)
         );
         SchemaWarning::new(path, reason)
     });
-    let of_keywords = [
-        ("anyOf", "the Messages API and OpenAI's APIs refuse"),
-        ("oneOf", "the Messages API and OpenAI's APIs refuse"),
-        ("allOf", "the Messages API and OpenAI's APIs refuse"),
-        ("enum", "OpenAI's APIs refuse"),
-        ("not", "OpenAI's APIs refuse"),
-    ];
-    let of_keywords = of_keywords.into_iter().filter_map(|(keyword, refuse)| {
-        root.get(keyword)?;
-        let reason =
-            format!("{refuse} `{keyword}` at the root; move it into a property, or check it in the tool");
+    let of_keywords = ["enum", "not"].into_iter().filter_map(|keyword| {
+        shown.get(keyword)?;
+        let reason = format!(
+            "OpenAI's APIs refuse `{keyword}` at the root; move it into a property, or check it in the tool"
+        );
         Some(SchemaWarning::new(pointer::join("", keyword), reason))
     });
-    let without_type = (!has_type(root)).then(|| {
+    let without_type = (!has_type(shown)).then(|| {
         let reason =
             "the Messages API and OpenAI's APIs refuse a tool without `\"type\": \"object\"`; add it to the schema";
         SchemaWarning::new("", reason)
