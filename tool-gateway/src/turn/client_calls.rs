@@ -13,6 +13,7 @@ use tool_runtime::issue::{Code, Issue};
 use tool_runtime::{Policy, ToolDefinition, ToolRegistry};
 
 use super::client_schemas::ClientSchemas;
+use super::forced_nulls::without_forced_nulls;
 use crate::wire::block::{Block, ToolUse};
 use crate::wire::object::{Object, set_field};
 use crate::wire::request::MessagesRequest;
@@ -71,6 +72,8 @@ struct ClientTool {
     /// Schema as JSON; `None` for a tool of the API, whose schema is not in the request.
     schema: Option<String>,
     is_eager: bool,
+    /// Whether the upstream may force the model to send all parameters.
+    is_strict: bool,
 }
 
 // The schemas and counters are no part of the rules.
@@ -117,6 +120,7 @@ impl ClientCalls {
             let client_tool = ClientTool {
                 schema: schema.map(str::to_owned),
                 is_eager: tool.get("eager_input_streaming") == Some("true"),
+                is_strict: tool.get("strict") == Some("true"),
             };
             Some((tool.string("name")?, client_tool))
         });
@@ -163,8 +167,14 @@ impl ClientCalls {
             },
         };
         let renamed = (call.name != name).then(|| sent.with_string("name", name));
-        let coerced = self.coerced(name, tool, &sent);
-        let shown = match coerced {
+        let schema = tool.schema.as_deref().filter(|_| tool.is_strict);
+        let input = sent.object().get("input").unwrap_or("{}");
+        let without_nulls = schema.and_then(|schema| without_forced_nulls(input, schema));
+        let coerced = match &without_nulls {
+            Some(input) => self.coerced(name, tool, &with_input(&sent, input)),
+            None => self.coerced(name, tool, &sent),
+        };
+        let shown = match coerced.or(without_nulls) {
             Some(input) => Some(with_input(renamed.as_ref().unwrap_or(&sent), &input)),
             None => renamed,
         };

@@ -5,6 +5,7 @@ pub(crate) mod upstream_request;
 pub(crate) mod thinking;
 pub(crate) mod restore;
 mod client_schemas;
+mod forced_nulls;
 pub(crate) mod client_calls;
 pub(crate) mod rules;
 pub(crate) mod event;

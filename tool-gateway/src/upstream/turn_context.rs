@@ -7,6 +7,8 @@ use std::fmt;
 pub(crate) struct TurnContext {
     /// Key of the signatures of thinking.
     pub(crate) thinking_key: ThinkingKey,
+    /// Id of the session; `None` if the request belongs to no turn.
+    pub(crate) session: Option<String>,
 }
 
 impl TurnContext {
@@ -14,6 +16,7 @@ impl TurnContext {
     pub(super) fn random() -> Self {
         Self {
             thinking_key: ThinkingKey(crate::random::bytes()),
+            session: None,
         }
     }
 }

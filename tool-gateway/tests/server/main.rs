@@ -35,6 +35,7 @@ mod openai;
 mod openai_arguments;
 mod openai_thinking;
 mod text_calls;
+mod openai_requests;
 mod repairing;
 mod failing_store;
 mod errors;

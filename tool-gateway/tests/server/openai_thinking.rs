@@ -15,23 +15,23 @@ use crate::test_script::TestScript;
 
 /// A server that answers in order with these messages, which are streamed as one delta for each field. The requests are kept as text.
 #[derive(Debug, Clone, Default)]
-struct ThinkingServer {
+pub(crate) struct ThinkingServer {
     answers: Arc<Mutex<VecDeque<Value>>>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl ThinkingServer {
-    fn new(answers: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Value>) -> Self {
         let server = Self::default();
         server.answers.lock().unwrap().extend(answers);
         server
     }
 
-    fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    fn last_messages(&self) -> Vec<Value> {
+    pub(crate) fn last_messages(&self) -> Vec<Value> {
         let request: Value = serde_json::from_str(self.requests().last().unwrap()).unwrap();
         request["messages"].as_array().unwrap().clone()
     }

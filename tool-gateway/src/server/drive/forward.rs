@@ -10,7 +10,9 @@ use super::betas;
 use crate::server::access::client_key;
 use crate::server::access::hop;
 use crate::server::body::idle::IdleTimer;
+use crate::server::turns::job::Job;
 use crate::server::turns::shared::Shared;
+use crate::session::record::SessionId;
 use crate::upstream::turn_context::{ThinkingKey, TurnContext};
 use crate::upstream::{TurnBody, UpstreamFuture};
 use crate::wire::error::ApiError;
@@ -22,7 +24,7 @@ pub(crate) async fn send(
     body: Bytes,
 ) -> Result<Response<Body>, ApiError> {
     let is_conditional = is_conditional(&client_request);
-    let sent = shared.upstream.send(request(shared, client_request, body));
+    let sent = shared.upstream.send(request(shared, client_request, body, None));
     let response = await_response(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
@@ -34,28 +36,30 @@ pub(crate) async fn send_stream(
     body: Body,
 ) -> Result<Response<Body>, ApiError> {
     let is_conditional = is_conditional(&client_request);
-    let sent = shared.upstream.send_stream(request(shared, client_request, body));
+    let sent = shared
+        .upstream
+        .send_stream(request(shared, client_request, body, None));
     let response = await_response(shared, is_conditional, sent).await?;
     Ok(response.map(|body| IdleTimer::wrap(body, shared.settings.limits.upstream_idle)))
 }
 
 /// Requests the next message of a turn from the upstream.
-pub(super) async fn turn(
-    shared: &Shared,
-    client_request: &Parts,
-    body: Bytes,
-) -> Result<Response<TurnBody>, ApiError> {
+pub(super) async fn turn(shared: &Shared, job: &Job, body: Bytes) -> Result<Response<TurnBody>, ApiError> {
+    let client_request = &job.parts;
     // The parts are copied, since a turn may send further requests to the upstream.
     let (mut parts, ()) = Request::new(()).into_parts();
     parts.method = client_request.method.clone();
     parts.uri = client_request.uri.clone();
     parts.headers = client_request.headers.clone();
-    let sent = shared.upstream.turn(request(shared, parts, body));
+    let sent = shared
+        .upstream
+        .turn(request(shared, parts, body, Some(&job.session)));
     await_response(shared, is_conditional(client_request), sent).await
 }
 
-/// Builds the upstream request: the client's request with this body, without the client's key for the gateway.
-fn request<B>(shared: &Shared, client_request: Parts, body: B) -> Request<B> {
+/// Builds the upstream request: the client's request with this body, without the client's key for the gateway. `session` is the session of a
+/// turn.
+fn request<B>(shared: &Shared, client_request: Parts, body: B, session: Option<&SessionId>) -> Request<B> {
     let Parts {
         method,
         uri,
@@ -75,6 +79,7 @@ fn request<B>(shared: &Shared, client_request: Parts, body: B) -> Request<B> {
     if !shared.upstream.passes_messages() {
         request.extensions_mut().insert(TurnContext {
             thinking_key: ThinkingKey(shared.secret.thinking_key()),
+            session: session.map(ToString::to_string),
         });
     }
     request

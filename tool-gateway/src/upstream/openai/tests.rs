@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
-use axum::http::{Request, Response};
+use axum::http::{HeaderMap, Request, Response, Uri};
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use super::OpenAiUpstream;
+use super::models::ModelRule;
 use super::settings::ChatSettings;
 use crate::upstream::answer::{Part, TurnBody};
 use crate::upstream::error::UpstreamError;
@@ -23,6 +24,8 @@ struct Server {
     requests: Arc<Mutex<Vec<Value>>>,
     /// Path of each request.
     paths: Arc<Mutex<Vec<String>>>,
+    /// Headers of each request.
+    headers: Arc<Mutex<Vec<HeaderMap>>>,
     has_key: bool,
 }
 
@@ -44,6 +47,7 @@ impl Upstream for Server {
         let body = serde_json::from_slice(request.body()).unwrap_or_default();
         self.requests.lock().unwrap().push(body);
         self.paths.lock().unwrap().push(request.uri().path().to_owned());
+        self.headers.lock().unwrap().push(request.headers().clone());
         let response = self.responses.lock().unwrap().pop_front();
         let Some((status, body)) = response else {
             return Box::pin(async { Err(UpstreamError::new("no connection")) });
@@ -348,7 +352,7 @@ fn ids(models: &Value) -> Vec<&str> {
 
 #[derive(serde::Deserialize)]
 struct Rules {
-    models: Vec<super::models::ModelRule>,
+    models: Vec<ModelRule>,
 }
 
 #[tokio::test(start_paused = true)]
@@ -499,4 +503,155 @@ async fn a_transport_error_after_a_finish_reason_is_the_end() {
     let body = timed(&[(0, Ok(HELLO)), (1, Err("reset"))]);
     let (last, _) = streamed(body).await;
     assert_eq!(last.unwrap_err(), "the upstream's response was cut off: reset");
+}
+
+#[tokio::test]
+async fn auto_finds_the_profile_in_the_list_of_models_with_the_credential_of_the_request() {
+    for (owner, profile) in [
+        ("vllm", "vllm"),
+        ("sglang", "sglang"),
+        ("llamacpp", "llamacpp"),
+        ("library", "ollama"),
+        ("me", "generic"),
+    ] {
+        let list = json!({ "object": "list", "data": [{ "id": "m", "owned_by": owner }] });
+        let server = Server::new(vec![(200, list), completion(), completion()]);
+        let settings = ChatSettings {
+            pass_client_key: true,
+            ..ChatSettings::default()
+        };
+        let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+        let upstream = upstream.with_profile("auto").unwrap();
+        for _ in 0..2 {
+            let mut request = request("/v1/messages");
+            let headers = request.headers_mut();
+            headers.insert("x-api-key", "k".parse().unwrap());
+            assert_eq!(upstream.turn(request).await.unwrap().status(), 200);
+        }
+        let paths = server.paths.lock().unwrap().clone();
+        let chat = "/v1/chat/completions";
+        assert_eq!(paths, ["/v1/models", chat, chat], "{owner}");
+        for headers in server.headers.lock().unwrap().iter() {
+            assert_eq!(headers["authorization"], "Bearer k");
+        }
+        let found = upstream.profile.get().unwrap();
+        let expected: super::profile::ProfileName = serde_json::from_value(profile.into()).unwrap();
+        assert_eq!(*found, expected.profile(), "{owner}");
+    }
+}
+
+#[tokio::test]
+async fn auto_asks_again_after_a_list_of_models_that_failed() {
+    let list = json!({ "data": [{ "id": "m", "owned_by": "vllm" }] });
+    let answers = vec![rejection(500, "no"), completion(), (200, list), completion()];
+    let server = Server::new(answers);
+    let upstream = OpenAiUpstream::over(server.clone()).with_profile("auto").unwrap();
+    for _ in 0..2 {
+        assert_eq!(ask(&upstream).await.0.status(), 200);
+    }
+    assert_eq!(server.paths.lock().unwrap()[2], "/v1/models");
+    assert!(upstream.profile.get().unwrap().top_k);
+}
+
+#[tokio::test]
+async fn chat_path_is_the_path_of_requests_and_stands_beside_the_models() {
+    let server = Server::new(vec![(200, json!({ "data": [] })), completion()]);
+    let settings = ChatSettings {
+        chat_path: Uri::from_static("/openai/chat/completions"),
+        ..ChatSettings::default()
+    };
+    let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+    ask(&upstream.with_profile("auto").unwrap()).await;
+    let paths = server.paths.lock().unwrap().clone();
+    assert_eq!(paths, ["/openai/models", "/openai/chat/completions"]);
+}
+
+#[tokio::test]
+async fn credentials_of_clients_are_sent_with_pass_client_key_alone() {
+    for passes in [false, true] {
+        for (name, value) in [("x-api-key", "k"), ("authorization", "Bearer k")] {
+            let server = Server::new(vec![completion()]);
+            let settings = ChatSettings {
+                pass_client_key: passes,
+                ..ChatSettings::default()
+            };
+            let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+            let mut request = request("/v1/messages");
+            for (name, value) in [(name, value), ("traceparent", "t"), ("cookie", "c")] {
+                let name: axum::http::HeaderName = name.parse().unwrap();
+                request.headers_mut().insert(name, value.parse().unwrap());
+            }
+            upstream.turn(request).await.unwrap();
+            let headers = server.headers.lock().unwrap()[0].clone();
+            let credential = headers.get("authorization").map(|value| value.to_str().unwrap());
+            assert_eq!(credential, passes.then_some("Bearer k"));
+            assert_eq!(headers["traceparent"], "t");
+            assert!(!headers.contains_key("x-api-key") && !headers.contains_key("cookie"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn responses_have_the_clients_name_of_the_model() {
+    let models: Vec<ModelRule> =
+        serde_json::from_value(json!([{ "match": "m", "serve": "qwen3-coder" }])).unwrap();
+    let server = Server::new(vec![completion()]);
+    let settings = ChatSettings {
+        models,
+        ..ChatSettings::default()
+    };
+    let upstream = OpenAiUpstream::over(server.clone()).with_settings(settings);
+    let response = upstream.turn(request("/v1/messages")).await.unwrap();
+    assert_eq!(response.headers()["x-tool-gateway-model"], "qwen3-coder");
+    assert_eq!(server.requests()[0]["model"], "qwen3-coder");
+    let TurnBody::Message(mut events) = response.into_body() else {
+        panic!("an error");
+    };
+    let first = std::future::poll_fn(|cx| events.poll_next(cx)).await.unwrap();
+    let Part::Event(StreamEvent::MessageStart(message)) = first.unwrap().0 else {
+        panic!("no start");
+    };
+    assert!(message.object().is("model", "m"));
+}
+
+#[tokio::test]
+async fn betas_are_warned_about() {
+    let server = Server::new(vec![completion()]);
+    let upstream = OpenAiUpstream::over(server.clone());
+    let mut request = request("/v1/messages");
+    let betas = "interleaved-thinking-2025-05-14".parse().unwrap();
+    request.headers_mut().insert("anthropic-beta", betas);
+    upstream.turn(request).await.unwrap();
+    assert_eq!(upstream.warnings.count("betas"), 1);
+    assert!(!server.headers.lock().unwrap()[0].contains_key("anthropic-beta"));
+}
+
+#[tokio::test]
+async fn a_searched_stop_sequence_ends_the_request() {
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<String, std::io::Error>>(1);
+    let body = Body::from_stream(futures_util::stream::unfold(receiver, |mut receiver| async {
+        Some((receiver.recv().await?, receiver))
+    }));
+    let expected = super::response::expected::ExpectedResponse {
+        searched_stops: vec!["STOP".to_owned()],
+        ..Default::default()
+    };
+    let response = Response::builder().header("content-type", "text/event-stream");
+    let response = response.body(body).unwrap();
+    let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"aSTOP\"}}]}\n\n";
+    sender.send(Ok(chunk.to_owned())).await.unwrap();
+    let response = super::response::turn_body(response, expected).await;
+    // The stream of the server is dropped, though it has not ended.
+    sender.closed().await;
+    let TurnBody::Message(mut events) = response.into_body() else {
+        panic!("an error");
+    };
+    let mut last = None;
+    while let Some(event) = std::future::poll_fn(|cx| events.poll_next(cx)).await {
+        last = Some(event.unwrap().0);
+    }
+    assert!(
+        matches!(last, Some(Part::Event(StreamEvent::MessageStop))),
+        "{last:?}"
+    );
 }

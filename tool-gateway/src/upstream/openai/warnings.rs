@@ -1,6 +1,6 @@
-//! [`WarningCode`]: parts of requests that a server of Chat Completions cannot receive.
+//! [`WarningCode`]: parts of messages that the translation leaves out or changes.
 
-/// A part of a request that was left out or changed. The name is the label `code` of `translation_warnings_total`.
+/// A part of a request or response that was left out or changed. The name is the label `code` of `translation_warnings_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WarningCode {
     Betas,
@@ -10,13 +10,14 @@ pub(super) enum WarningCode {
     Diagnostics,
     Effort,
     Fallbacks,
+    FinishReason,
     ForcedTool,
     JsonSchema,
     MaxTokens,
+    ParallelCalls,
     ServerTools,
     ServiceTier,
     Speed,
-    StopSequences,
     Strict,
     Thinking,
     TopK,
@@ -34,13 +35,14 @@ impl WarningCode {
             Self::Diagnostics => "diagnostics",
             Self::Effort => "effort",
             Self::Fallbacks => "fallbacks",
+            Self::FinishReason => "finish_reason",
             Self::ForcedTool => "forced_tool",
             Self::JsonSchema => "json_schema",
             Self::MaxTokens => "max_tokens",
+            Self::ParallelCalls => "parallel_calls",
             Self::ServerTools => "server_tools",
             Self::ServiceTier => "service_tier",
             Self::Speed => "speed",
-            Self::StopSequences => "stop_sequences",
             Self::Strict => "strict",
             Self::Thinking => "thinking",
             Self::TopK => "top_k",

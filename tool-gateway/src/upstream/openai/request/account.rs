@@ -12,13 +12,17 @@ use crate::wire::object::Object;
 use crate::wire::request::MessagesRequest;
 use crate::wire::walk;
 
-/// Translates the fields about the account.
+/// Translates the fields about the account and the session.
 pub(super) fn extras(
     request: &MessagesRequest,
     profile: &Profile,
+    session: Option<&str>,
     warnings: &mut BTreeSet<WarningCode>,
 ) -> ChatExtras {
-    let mut extras = ChatExtras::default();
+    let mut extras = ChatExtras {
+        prompt_cache_key: session.filter(|_| profile.cache_key).map(str::to_owned),
+        ..ChatExtras::default()
+    };
     let metadata = request.get("metadata").and_then(Object::from_json);
     if let Some(user) = metadata.and_then(|metadata| metadata.text("user_id")) {
         let hash = Some(sha256_hex(&user));

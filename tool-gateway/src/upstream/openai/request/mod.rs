@@ -10,6 +10,7 @@ mod server_calls;
 mod echoed_thinking;
 mod conversation;
 mod client_tools;
+mod openapi_schema;
 mod tools;
 mod output_format;
 mod system;
@@ -125,7 +126,7 @@ pub(super) fn translate(
         MaxField::MaxCompletionTokens => (None, max_tokens),
     };
     let is_stream = request.is_stream();
-    let stop = stop(request, profile, &mut warnings);
+    let stops = StopSequences::read(request, profile);
     let top_k = field(request, "top_k");
     if top_k.is_some() && !profile.top_k {
         warnings.insert(WarningCode::TopK);
@@ -139,13 +140,13 @@ pub(super) fn translate(
         tool_choice: choice.choice,
         max_tokens,
         max_completion_tokens,
-        stop,
+        stop: stops.field,
         temperature: field(request, "temperature"),
         top_p: field(request, "top_p"),
         top_k: top_k.filter(|_| profile.top_k),
         response_format,
         reasoning,
-        extras: account::extras(request, profile, &mut warnings),
+        extras: account::extras(request, profile, turn.session.as_deref(), &mut warnings),
         stream: is_stream,
         stream_options: is_stream.then_some(ChatStreamOptions {
             include_usage: true,
@@ -161,7 +162,8 @@ pub(super) fn translate(
         prompt: chat.take_prompt_size(body.len()),
         names,
         is_single_call: choice.is_single_call,
-        stop_sequences: stop_sequences(request),
+        stop_sequences: stops.sent,
+        searched_stops: stops.searched,
         splits_objects: profile.split_objects,
         signer,
         omits_thinking: thinking.is_omitted,
@@ -176,26 +178,38 @@ pub(super) fn translate(
     })
 }
 
-/// Returns the stop sequences for the server.
-fn stop<'r>(
-    request: &'r MessagesRequest,
-    profile: &Profile,
-    warnings: &mut BTreeSet<WarningCode>,
-) -> Option<&'r RawValue> {
-    let stop = field(request, "stop_sequences")?;
-    let count = walk::items(stop.get()).fold(0_u64, |count, _| count + 1);
-    if count > profile.stop_max.0 {
-        warnings.insert(WarningCode::StopSequences);
-    }
-    (1..=profile.stop_max.0).contains(&count).then_some(stop)
+/// Stop sequences of a request.
+#[derive(Default)]
+struct StopSequences<'r> {
+    /// The field for the server; `None` if the server accepts fewer sequences.
+    field: Option<&'r RawValue>,
+    sent: Vec<String>,
+    searched: Vec<String>,
 }
 
-/// Returns the stop sequences of a request.
-fn stop_sequences(request: &MessagesRequest) -> Vec<String> {
-    let sequences = walk::items(request.get("stop_sequences").unwrap_or_default());
-    sequences
-        .filter_map(|sequence| walk::string(sequence).map(Cow::into_owned))
-        .collect()
+impl<'r> StopSequences<'r> {
+    fn read(request: &'r MessagesRequest, profile: &Profile) -> Self {
+        let field = field(request, "stop_sequences");
+        let items = walk::items(field.map_or("", RawValue::get));
+        let sequences: Vec<String> = items
+            .filter_map(|sequence| walk::string(sequence).map(Cow::into_owned))
+            .collect();
+        let is_sent = u64::try_from(sequences.len()).is_ok_and(|count| count <= profile.stop_max.0);
+        if sequences.is_empty() {
+            Self::default()
+        } else if is_sent {
+            Self {
+                field,
+                sent: sequences,
+                searched: Vec::new(),
+            }
+        } else {
+            Self {
+                searched: sequences,
+                ..Self::default()
+            }
+        }
+    }
 }
 
 /// Returns the fields for a last message of the assistant, which the model continues.

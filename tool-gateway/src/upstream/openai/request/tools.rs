@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::value::RawValue;
+use tool_runtime::ToolDefinition;
+use tool_runtime::format::openai::chat;
 
 use super::chat::{ChatFunction, ChatTool, ChatToolChoice, NamedTool, ToolMode, ToolName};
 use super::client_tools::TypedTool;
+use super::openapi_schema;
 use super::raw::raw;
 use crate::upstream::openai::names::ChatNames;
-use crate::upstream::openai::profile::{ForcedChoice, Profile};
+use crate::upstream::openai::profile::{ForcedChoice, Profile, SchemaNotation};
 use crate::upstream::openai::settings::ServerTools;
 use crate::upstream::openai::warnings::WarningCode;
 use crate::wire::error::ApiError;
@@ -101,16 +104,33 @@ impl ToolTranslator<'_> {
             let text = format!("{description}\n\nExamples of arguments:\n{lines}");
             Cow::Owned(text.trim_start().to_owned())
         };
-        let parameters = parameters(tool.get("input_schema"))
+        let mut parameters = parameters(tool.get("input_schema"))
             .ok_or_else(|| ".input_schema: expected an object".to_owned())?;
+        let mut is_strict = false;
         if tool.get("strict") == Some("true") {
-            self.warnings.insert(WarningCode::Strict);
+            // The `null`s of a strict form cannot be removed from a call that is shown piece by piece.
+            let is_eager = tool.get("eager_input_streaming") == Some("true");
+            let strict = Some(&parameters).filter(|_| self.profile.strict && !is_eager);
+            match strict.and_then(|parameters| strict_parameters(&name, parameters)) {
+                Some(strict) => {
+                    parameters = Cow::Owned(strict);
+                    is_strict = true;
+                }
+                None => {
+                    self.warnings.insert(WarningCode::Strict);
+                }
+            }
+        }
+        if self.profile.schema == SchemaNotation::OpenApi
+            && let Some(converted) = openapi_schema::convert(parameters.get())
+        {
+            parameters = Cow::Owned(converted);
         }
         Ok(ChatFunction {
             name,
             description: Some(description).filter(|text| !text.is_empty()),
             parameters,
-            strict: false,
+            strict: is_strict,
         })
     }
 
@@ -177,6 +197,14 @@ impl ToolTranslator<'_> {
         };
         Ok(translated)
     }
+}
+
+/// Returns the strict form of a schema; `None` if there is none.
+fn strict_parameters(name: &str, schema: &RawValue) -> Option<Box<RawValue>> {
+    let schema = serde_json::from_str(schema.get()).ok()?;
+    let strict = chat::strict_tool(&ToolDefinition::new(name, "", schema)).ok()?;
+    let parameters = strict.tool.get("function")?.get("parameters")?;
+    serde_json::value::to_raw_value(parameters).ok()
 }
 
 /// Returns a schema with the fields that servers require, `type` and `properties`; `None` if it is not an object.

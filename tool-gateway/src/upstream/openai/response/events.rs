@@ -181,6 +181,11 @@ impl ChatEvents {
                 return Err(ChatFailure::parse(&data).into_error());
             } else {
                 self.message.read_chunk(&data)?;
+                if self.message.is_ended() {
+                    // The server need not generate the rest.
+                    self.is_over = true;
+                    self.body = Body::empty();
+                }
             }
         }
         Ok(())

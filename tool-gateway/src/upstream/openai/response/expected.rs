@@ -18,8 +18,10 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) estimates: TokenEstimates,
     /// Counter of responses without a usage.
     pub(in crate::upstream::openai) warnings: TranslationWarnings,
-    /// The request's stop sequences.
+    /// Stop sequences that the server knows.
     pub(in crate::upstream::openai) stop_sequences: Vec<String>,
+    /// Stop sequences that the server does not know, which are searched in the text.
+    pub(in crate::upstream::openai) searched_stops: Vec<String>,
     /// Whether several objects in the arguments of one call are as many calls.
     pub(in crate::upstream::openai) splits_objects: bool,
     /// Names of functions that differ from the client's names of tools.

@@ -13,9 +13,11 @@ use super::extra_contents::{ExtraContents, FoundExtraContent};
 use super::failure::ChatFailure;
 use super::held::{HeldParts, ReadyPart, several_objects};
 use super::stop_reason::{Ending, FinishKind};
+use super::stop_search::{SearchedText, StopSearch};
 use super::usage::ChatUsage;
 use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
+use crate::upstream::openai::warnings::WarningCode;
 use crate::wire::object::set_field;
 use crate::wire::walk;
 
@@ -29,6 +31,9 @@ pub(super) struct MessageBuilder {
     has_begun_calls: bool,
     held: HeldParts,
     writer: BlockWriter,
+    /// Search for stop sequences that the server does not know.
+    stops: Option<StopSearch>,
+    is_ended: bool,
     extra_contents: ExtraContents,
     is_started: bool,
     seen: SeenParts,
@@ -62,8 +67,11 @@ impl MessageBuilder {
     /// Creates a builder.
     pub(super) fn new(expected: ExpectedResponse) -> Self {
         let writer = BlockWriter::new(expected.signer.clone(), expected.omits_thinking);
+        let stops = StopSearch::new(&expected.searched_stops);
         Self {
             expected,
+            stops,
+            is_ended: false,
             calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
             has_begun_calls: false,
             held: HeldParts::default(),
@@ -94,6 +102,11 @@ impl MessageBuilder {
         self.finish_reason.is_some()
     }
 
+    /// Returns whether the message is complete. Later chunks have no effect.
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
     /// Reads a chunk of a stream.
     pub(super) fn read_chunk(&mut self, data: &str) -> Result<(), UpstreamError> {
         let Some(chunk) = Chunk::parse(data) else {
@@ -105,6 +118,9 @@ impl MessageBuilder {
         };
         let message = chunk.message();
         self.read(chunk, message)?;
+        if self.is_ended {
+            return Ok(());
+        }
         if self.has_begun_calls || message.has_calls() {
             self.read_calls(data)?;
         }
@@ -125,7 +141,7 @@ impl MessageBuilder {
         }
         let message = completion.message();
         self.read(completion, message)?;
-        if message.has_calls() {
+        if message.has_calls() && !self.is_ended {
             let reason = completion.finish_reason().unwrap_or_default();
             self.read_calls(&calls_chunk(message, &reason))?;
         }
@@ -148,7 +164,10 @@ impl MessageBuilder {
                 return Err(UpstreamError::new(message));
             }
             if kind == FinishKind::Unknown {
-                tracing::warn!(finish_reason = &*reason, "unknown finish reason; read as `stop`");
+                self.warn(
+                    WarningCode::FinishReason,
+                    "an unknown finish reason was read as `stop`",
+                );
             }
             self.finish_reason = Some(reason.into_owned());
         }
@@ -163,10 +182,19 @@ impl MessageBuilder {
         Ok(())
     }
 
+    /// Counts a part of the response that was left out or changed.
+    fn warn(&self, code: WarningCode, message: &str) {
+        let model = &self.expected.served_model;
+        let code = code.as_str();
+        self.expected
+            .warnings
+            .add_with(model, code, || tracing::warn!(model, code, "{message}"));
+    }
+
     fn push_piece(&mut self, piece: Piece<'_>) {
         let (kind, text) = match piece {
             Piece::Text(kind, text) => (kind, text),
-            Piece::Detail(detail) if self.held.is_empty() => return self.writer.push_detail(detail),
+            Piece::Detail(detail) if self.held.is_empty() => return self.write_detail(detail),
             Piece::Detail(detail) => return self.held.push_detail(detail),
         };
         self.output_bytes += text.len();
@@ -179,9 +207,58 @@ impl MessageBuilder {
         }
         self.seen.has_text |= block == BlockKind::Text;
         if self.held.is_empty() {
-            self.writer.push_text(block, text);
+            self.write_text(block, text);
         } else {
             self.held.push_text(block, text);
+        }
+    }
+
+    fn write_text(&mut self, kind: BlockKind, piece: PieceText<'_>) {
+        if self.is_ended {
+            return;
+        }
+        if kind != BlockKind::Text {
+            self.end_search();
+        }
+        match &mut self.stops {
+            Some(stops) if kind == BlockKind::Text => {
+                let searched = stops.push(piece);
+                self.write_searched(searched);
+            }
+            _ if self.is_ended => {}
+            _ => self.writer.push_text(kind, piece),
+        }
+    }
+
+    fn write_detail(&mut self, detail: &str) {
+        self.end_search();
+        if !self.is_ended {
+            self.writer.push_detail(detail);
+        }
+    }
+
+    /// Ends the search in a text, whose last characters may be held.
+    fn end_search(&mut self) {
+        if let Some(stops) = &mut self.stops {
+            let searched = stops.finish();
+            self.write_searched(searched);
+        }
+    }
+
+    /// Writes a searched text. A stop sequence ends the message.
+    fn write_searched(&mut self, SearchedText { text, sequence }: SearchedText) {
+        if self.is_ended {
+            return;
+        }
+        if !text.is_empty() {
+            let text = PieceText::Plain(text.into());
+            self.writer.push_text(BlockKind::Text, text);
+        }
+        if sequence.is_some() {
+            self.stop_sequence = sequence;
+            self.finish_reason = Some("stop".to_owned());
+            self.refusal.clear();
+            self.write_end();
         }
     }
 
@@ -236,6 +313,9 @@ impl MessageBuilder {
 
     /// Ends the message.
     pub(super) fn end(&mut self, end: StreamEnd) -> Result<(), UpstreamError> {
+        if self.is_ended {
+            return Ok(());
+        }
         if !self.is_started {
             return Err(UpstreamError::new("the upstream's response is empty"));
         }
@@ -253,6 +333,16 @@ impl MessageBuilder {
         if self.finish_reason.is_none() && !self.seen.has_text && !self.seen.has_call {
             return Err(cut_off("it has neither a text nor a call"));
         }
+        self.end_search();
+        if !self.is_ended {
+            self.write_end();
+        }
+        Ok(())
+    }
+
+    /// Writes the end of the message.
+    fn write_end(&mut self) {
+        self.is_ended = true;
         self.writer.close();
         self.count_usage();
         let ending = Ending {
@@ -268,7 +358,6 @@ impl MessageBuilder {
         });
         self.writer.push(&delta);
         self.writer.push(&json!({ "type": "message_stop" }));
-        Ok(())
     }
 
     /// Sends the start of the message.
@@ -318,10 +407,12 @@ impl MessageBuilder {
 
     /// Sends what waits for nothing any more.
     fn release(&mut self) -> Result<(), UpstreamError> {
-        while let Some(part) = self.held.pop() {
+        while !self.is_ended
+            && let Some(part) = self.held.pop()
+        {
             match part {
-                ReadyPart::Text(kind, text) => self.writer.push_text(kind, text),
-                ReadyPart::Detail(detail) => self.writer.push_detail(&detail),
+                ReadyPart::Text(kind, text) => self.write_text(kind, text),
+                ReadyPart::Detail(detail) => self.write_detail(&detail),
                 ReadyPart::Call(call, extra_content) => self.send_call(&call, extra_content)?,
             }
         }
@@ -335,6 +426,10 @@ impl MessageBuilder {
     ) -> Result<(), UpstreamError> {
         if call.tool.is_empty() {
             return Err(cut_off("a call has no name"));
+        }
+        self.end_search();
+        if self.is_ended {
+            return Ok(());
         }
         self.output_bytes += call.arguments.len();
         self.seen.has_incomplete_call |= !matches!(call.status, Status::Valid | Status::Repaired);
@@ -365,8 +460,8 @@ impl MessageBuilder {
 
     fn push_call(&mut self, call: WrittenCall<'_>) {
         if self.seen.has_call && self.expected.is_single_call {
-            let tool = call.name;
-            return tracing::warn!(tool, "a second call of a message leaves it: only one was allowed");
+            let message = "a second call left its message, since the client allows one";
+            return self.warn(WarningCode::ParallelCalls, message);
         }
         self.seen.has_call = true;
         self.writer.push_call(WrittenCall {

@@ -10,6 +10,7 @@ mod failure;
 mod details;
 mod blocks;
 mod held;
+mod stop_search;
 mod extra_contents;
 mod message;
 mod headers;

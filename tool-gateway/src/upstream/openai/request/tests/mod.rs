@@ -94,7 +94,10 @@ impl Case {
             profile,
             settings: &self.settings(),
             upstream: UPSTREAM,
-            turn: &TurnContext { thinking_key: KEY },
+            turn: &TurnContext {
+                thinking_key: KEY,
+                session: Some("ses_1".to_owned()),
+            },
         };
         translate(&MessagesRequest::parse(body).unwrap(), context)
     }

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::played::Played;
 use crate::upstream::openai::estimates::PromptSize;
 use crate::upstream::openai::response::expected::ExpectedResponse;
+use crate::upstream::openai::warnings::WarningCode;
+use crate::upstream::translation_warnings::TranslationWarnings;
 
 /// A response of a server, and the result.
 #[derive(Debug, Deserialize)]
@@ -23,11 +25,16 @@ struct Case {
     #[serde(default)]
     stop_sequences: Vec<String>,
     #[serde(default)]
+    searched_stops: Vec<String>,
+    #[serde(default)]
     splits_objects: bool,
     #[serde(default)]
     is_single_call: bool,
     #[serde(default)]
     omits_thinking: bool,
+    /// Codes of warnings.
+    #[serde(default)]
+    warnings: Vec<String>,
     /// Expected fields of the message; other fields are not compared.
     #[serde(default)]
     message: Value,
@@ -40,6 +47,16 @@ struct Case {
 }
 
 impl Case {
+    /// Returns the warnings that were not counted once.
+    fn missing_warnings(&self, warnings: &TranslationWarnings) -> Vec<String> {
+        let codes = [WarningCode::FinishReason, WarningCode::ParallelCalls].map(WarningCode::as_str);
+        let wrong = codes.into_iter().filter(|code| {
+            let expected = self.warnings.iter().filter(|warning| warning == code).count();
+            warnings.count(code) != u64::try_from(expected).unwrap()
+        });
+        wrong.map(|code| format!("{}: {code}", self.name)).collect()
+    }
+
     fn expected(&self) -> ExpectedResponse {
         ExpectedResponse {
             model: "claude".to_owned(),
@@ -50,6 +67,7 @@ impl Case {
                 images: 0,
             },
             stop_sequences: self.stop_sequences.clone(),
+            searched_stops: self.searched_stops.clone(),
             splits_objects: self.splits_objects,
             is_single_call: self.is_single_call,
             omits_thinking: self.omits_thinking,
@@ -113,7 +131,10 @@ async fn streams_have_one_result_in_one_write_and_in_a_write_for_each_byte() {
     let mut differences = Vec::new();
     for case in cases() {
         let Some(bytes) = case.bytes() else { continue };
-        let played = Played::stream(&bytes, case.expected()).await;
+        let expected = case.expected();
+        let warnings = expected.warnings.clone();
+        let played = Played::stream(&bytes, expected).await;
+        differences.extend(case.missing_warnings(&warnings));
         differences.extend(case.differences(&played, "one write"));
         let pieces = bytes.iter().map(|byte| vec![*byte]).collect();
         let slow = Played::new("text/event-stream", pieces, case.expected()).await;
