@@ -107,8 +107,8 @@ pub fn learnt_from(outcome: &ToolOutcome) -> Vec<String> {
 fn rows() -> impl Iterator<Item = Row> {
     let lines = DOCUMENT.lines().filter(|line| line.starts_with("| "));
     let rows = lines.filter(|line| !line.ends_with("| test |"));
-    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`.
-    let rows = rows.filter(|line| !line.contains("`gateway::"));
+    // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`, and rows of MCP servers `tool-mcp/tests/client/faults.rs`.
+    let rows = rows.filter(|line| !line.contains("`gateway::") && !line.contains("`mcp::"));
     rows.map(|line| {
         let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
         let [_, model, host, test] = cells[..] else {

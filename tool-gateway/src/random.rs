@@ -9,6 +9,15 @@ pub(crate) fn id() -> String {
     id_from(&bytes::<ID_LENGTH>())
 }
 
+/// Returns the id of a call in the form of Chat Completions: `call_` and 24 letters or digits.
+pub(crate) fn call_id() -> String {
+    let letters = bytes::<24>()
+        .into_iter()
+        .filter_map(|byte| LETTERS.get(usize::from(byte % 62)));
+    let letters: String = letters.map(|letter| char::from(*letter)).collect();
+    format!("call_{letters}")
+}
+
 /// Returns an id in the form of [`id`], from at least 22 random bytes.
 pub(crate) fn id_from(bytes: &[u8]) -> String {
     bytes

@@ -1,10 +1,10 @@
-//! [`PermissionRule`]: allows, denies or hands over calls by the name of their tool.
+//! [`PermissionRule`]: allows, denies or hands over calls by their tool, client and origin. `docs/gateway.md` has the grammar.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
-use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+use tool_runtime::{FromText, ToolRegistry};
 
 use super::client_keys::ClientKey;
 use super::mistakes::Mistakes;
@@ -12,7 +12,7 @@ use super::{unknown_tool, values};
 use crate::name_pattern::matches;
 use crate::session::principal::Principal;
 
-/// A rule about calls. The first rule whose pattern matches the name of the tool applies.
+/// A rule about calls. The first rule that matches a call applies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionRule {
@@ -24,6 +24,16 @@ pub(crate) struct PermissionRule {
     pub(crate) message: Option<String>,
     /// Names of the clients to which the rule applies; all by default.
     pub(crate) clients: Option<Vec<String>>,
+    /// Whether the rule applies to calls that were recovered from text, or to other calls; both by default.
+    pub(crate) from_text: Option<bool>,
+}
+
+/// A call, as far as rules distinguish calls.
+#[derive(Debug, Clone, Copy)]
+struct PermittedCall<'c> {
+    tool: &'c str,
+    client: Option<&'c Principal>,
+    is_from_text: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -35,15 +45,21 @@ pub(crate) enum DecisionName {
 }
 
 impl PermissionRule {
-    fn matches(&self, name: &str) -> bool {
+    fn matches_tool(&self, name: &str) -> bool {
         matches(&self.tool, name)
     }
 
-    fn applies_to(&self, client: Option<&Principal>) -> bool {
-        self.clients.as_ref().is_none_or(|clients| {
-            let client = client.and_then(Principal::key_name);
+    /// Returns whether all conditions of the rule hold for a call.
+    fn matches(&self, call: PermittedCall<'_>) -> bool {
+        let is_of_client = self.clients.as_ref().is_none_or(|clients| {
+            let client = call.client.and_then(Principal::key_name);
             clients.iter().any(|name| client == Some(name))
-        })
+        });
+        is_of_client
+            && self
+                .from_text
+                .is_none_or(|from_text| from_text == call.is_from_text)
+            && self.matches_tool(call.tool)
     }
 
     /// Adds a permission layer with these rules to a registry.
@@ -53,15 +69,20 @@ impl PermissionRule {
         }
         let rules: Arc<[Self]> = rules.into();
         registry.layer(Permission::new(move |request: PermissionRequest| {
-            let client = request.context.extension::<Principal>();
-            let decision = Self::decide(&rules, request.definition().name.as_str(), client);
+            let decision = Self::decide(
+                &rules,
+                PermittedCall {
+                    tool: request.definition().name.as_str(),
+                    client: request.context.extension::<Principal>(),
+                    is_from_text: request.context.extension::<FromText>().is_some(),
+                },
+            );
             async move { decision }
         }))
     }
 
-    fn decide(rules: &[Self], tool: &str, client: Option<&Principal>) -> Decision {
-        let mut rules = rules.iter().filter(|rule| rule.applies_to(client));
-        let Some(rule) = rules.find(|rule| rule.matches(tool)) else {
+    fn decide(rules: &[Self], call: PermittedCall<'_>) -> Decision {
+        let Some(rule) = rules.iter().find(|rule| rule.matches(call)) else {
             return Decision::Allow;
         };
         match rule.decision {
@@ -84,7 +105,7 @@ impl PermissionRule {
                 }
             }
             let pattern = &rule.tool;
-            if pattern == "*" || tools.iter().any(|tool| rule.matches(tool)) {
+            if pattern == "*" || tools.iter().any(|tool| rule.matches_tool(tool)) {
                 continue;
             }
             mistakes.add(
@@ -101,44 +122,139 @@ impl PermissionRule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Settings;
+    use super::super::file::read;
     use super::*;
 
+    fn rules(text: &str) -> Vec<PermissionRule> {
+        let file = read::<Settings>(text);
+        assert!(file.mistakes.is_empty(), "{:?}", file.mistakes);
+        file.settings.permissions
+    }
+
+    /// Each row has one rule, and a call: its tool, client and origin.
     #[test]
-    fn rules_apply_to_their_clients() {
-        let rule = |clients: Option<&[&str]>, decision| PermissionRule {
-            tool: "*".to_owned(),
-            decision,
-            message: None,
-            clients: clients.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
-        };
-        let rules = [
-            rule(Some(&["ada", "bob"]), DecisionName::Ask),
-            rule(None, DecisionName::Deny),
-        ];
-        let decide = |client: Option<&Principal>| PermissionRule::decide(&rules, "TodoWrite", client);
-        let [ada, eve] = ["ada", "eve"].map(Principal::from_key_name);
-        assert!(matches!(decide(Some(&ada)), Decision::Interrupt));
-        assert!(matches!(decide(Some(&eve)), Decision::Deny(_)));
-        assert!(matches!(
-            decide(Some(&Principal::from_credential("ada"))),
-            Decision::Deny(_)
-        ));
-        assert!(matches!(decide(None), Decision::Deny(_)));
+    fn each_condition_of_a_rule_has_matching_and_other_calls() {
+        for (conditions, tool, client, is_from_text, is_match) in [
+            // A name matches itself alone, letter for letter.
+            (r#"tool = "Bash""#, "Bash", None, false, true),
+            (r#"tool = "Bash""#, "bash", None, false, false),
+            (r#"tool = "Bash""#, "BashOutput", None, false, false),
+            (r#"tool = "a.b""#, "axb", None, false, false),
+            // `*` matches any text, also none, at any place.
+            (r#"tool = "*""#, "Bash", None, false, true),
+            (r#"tool = "Bash*""#, "Bash", None, false, true),
+            (r#"tool = "Bash*""#, "BashOutput", None, false, true),
+            (r#"tool = "*Output""#, "BashOutput", None, false, true),
+            (r#"tool = "T*d*""#, "TodoRead", None, false, true),
+            (r#"tool = "T*d*""#, "Task", None, false, false),
+            (r#"tool = "mcp__*__read""#, "mcp__files__read", None, false, true),
+            (
+                r#"tool = "mcp__*__read""#,
+                "mcp__files__write",
+                None,
+                false,
+                false,
+            ),
+            // Other characters of shells are text.
+            (r#"tool = "?ash""#, "Bash", None, false, false),
+            (r#"tool = "[B]ash""#, "Bash", None, false, false),
+            // The names of keys.
+            (
+                "tool = \"*\"\nclients = [\"ada\", \"bob\"]",
+                "Bash",
+                Some("bob"),
+                false,
+                true,
+            ),
+            (
+                "tool = \"*\"\nclients = [\"ada\", \"bob\"]",
+                "Bash",
+                Some("eve"),
+                false,
+                false,
+            ),
+            (
+                "tool = \"*\"\nclients = [\"ada\", \"bob\"]",
+                "Bash",
+                None,
+                false,
+                false,
+            ),
+            (
+                "tool = \"*\"\nclients = [\"a*\"]",
+                "Bash",
+                Some("ada"),
+                false,
+                false,
+            ),
+            // Calls that were recovered from text, and others.
+            ("tool = \"Bash\"\nfrom_text = true", "Bash", None, true, true),
+            ("tool = \"Bash\"\nfrom_text = true", "Bash", None, false, false),
+            ("tool = \"Bash\"\nfrom_text = false", "Bash", None, true, false),
+            ("tool = \"Bash\"\nfrom_text = false", "Bash", None, false, true),
+            (r#"tool = "Bash""#, "Bash", None, true, true),
+            // All conditions must hold.
+            (
+                "tool = \"B*\"\nfrom_text = true\nclients = [\"ada\"]",
+                "Bash",
+                Some("ada"),
+                true,
+                true,
+            ),
+            (
+                "tool = \"B*\"\nfrom_text = true\nclients = [\"ada\"]",
+                "Bash",
+                Some("eve"),
+                true,
+                false,
+            ),
+            (
+                "tool = \"B*\"\nfrom_text = true\nclients = [\"ada\"]",
+                "Read",
+                Some("ada"),
+                true,
+                false,
+            ),
+        ] {
+            let rules = rules(&format!("[[permissions]]\ndecision = \"ask\"\n{conditions}"));
+            let client = client.map(Principal::from_key_name);
+            let call = PermittedCall {
+                tool,
+                client: client.as_ref(),
+                is_from_text,
+            };
+            let decision = PermissionRule::decide(&rules, call);
+            let expected = if is_match {
+                matches!(decision, Decision::Interrupt)
+            } else {
+                matches!(decision, Decision::Allow)
+            };
+            assert!(expected, "{conditions}, {call:?}: {decision:?}");
+        }
     }
 
     #[test]
-    fn patterns_match_complete_names() {
-        for (pattern, name, is_match) in [
-            ("TodoWrite", "TodoWrite", true),
-            ("TodoWrite", "TodoWriter", false),
-            ("Todo*", "TodoWrite", true),
-            ("*", "", true),
-            ("*Write", "TodoWrite", true),
-            ("*o*i*", "TodoWrite", true),
-            ("*x*", "TodoWrite", false),
-            ("Todo*Read", "TodoWrite", false),
-        ] {
-            assert_eq!(matches(pattern, name), is_match, "{pattern} {name}");
-        }
+    fn the_first_matching_rule_decides() {
+        let rules = rules(
+            "[[permissions]]\ntool = \"Todo*\"\ndecision = \"ask\"\nclients = [\"ada\"]\n\
+             [[permissions]]\ntool = \"TodoRead\"\ndecision = \"allow\"\n\
+             [[permissions]]\ntool = \"*\"\ndecision = \"deny\"\nmessage = \"closed\"",
+        );
+        let decide = |tool, client: Option<&Principal>| {
+            let call = PermittedCall {
+                tool,
+                client,
+                is_from_text: false,
+            };
+            PermissionRule::decide(&rules, call)
+        };
+        let ada = Principal::from_key_name("ada");
+        // A credential that equals the name of a key is another client.
+        let other = Principal::from_credential("ada");
+        assert!(matches!(decide("TodoRead", Some(&ada)), Decision::Interrupt));
+        assert!(matches!(decide("TodoRead", Some(&other)), Decision::Allow));
+        assert!(matches!(decide("TodoRead", None), Decision::Allow));
+        assert!(matches!(decide("TodoWrite", None), Decision::Deny(reason) if reason == "closed"));
     }
 }

@@ -10,6 +10,7 @@ use tool_gateway::Gateway;
 use tool_gateway::upstream::{OpenAiUpstream, TextCallRules, TextCalls, Upstream, UpstreamFuture};
 use tool_runtime::issue::Code;
 use tool_runtime::permission::{Decision, Permission, PermissionRequest};
+use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::calls::Formats;
 use tool_runtime::{Context, FromText, ToolDefinition, ToolRegistry};
 
@@ -398,4 +399,31 @@ async fn a_deferred_call_in_text_runs_after_the_clients_results() {
     assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
     assert_eq!(lab.runs.ended(), ["later a"]);
     lab.assert_well_formed();
+}
+
+/// `/v1/chat/completions`, with and without the repair of arguments.
+#[tokio::test]
+async fn a_completion_with_a_call_in_text_has_a_call() {
+    let turns = json!([says(&[text(&format!("I ask.\n{}", markup("weather", "a")))])]);
+    for is_stream in [false, true] {
+        for is_repaired in [false, true] {
+            for formats in [Formats::ALL, Formats::NONE] {
+                let mut fixing = FormatFixing::for_every_tool();
+                fixing.enabled = is_repaired;
+                let upstream = |script| TextCalls::new(script, TextCallRules::new(formats));
+                let lab = lab_over(&turns, upstream, |gateway| gateway.with_format_fixing(fixing));
+                let tools = json!([{ "type": "function", "function": { "name": "weather", "parameters": schema() } }]);
+                let body =
+                    json!({ "model": "m", "stream": is_stream, "tools": tools, "messages": [user("go")] });
+                let response = lab.send(post("/v1/chat/completions", &body, &[])).await;
+                assert_eq!(response.status(), 200);
+                let body = reply::bytes(response.into_body()).await;
+                let body = String::from_utf8(body.to_vec()).unwrap();
+                let is_call = body.contains("\"finish_reason\":\"tool_calls\"");
+                assert_eq!(is_call, !formats.is_empty(), "{body}");
+                assert_eq!(body.contains("tool_call>"), formats.is_empty(), "{body}");
+                assert!(body.contains("I ask."), "{body}");
+            }
+        }
+    }
 }

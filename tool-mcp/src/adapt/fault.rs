@@ -48,6 +48,7 @@ impl Fault {
         let text = format!("`{tool}`: the MCP server `{server}` {self}");
         match self {
             Self::NotRunning { .. } | Self::Busy | Self::EndedBefore(_) => ToolOutput::retry(text),
+            Self::TimedOut(_) | Self::TookTooLong(_) => ToolOutput::timed_out(text),
             _ => ToolOutput::error(text),
         }
     }
@@ -57,7 +58,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRunning { reason, since, next } => {
-                write!(f, "is not running since {} s ({})", since.as_secs(), line(reason))?;
+                write!(
+                    f,
+                    "has not been running for {} s ({})",
+                    since.as_secs(),
+                    line(reason)
+                )?;
                 match next {
                     Some(next) => write!(f, "; it starts again in {} s", next.as_secs().max(1)),
                     None => f.write_str("; it is starting"),
@@ -87,7 +93,10 @@ impl fmt::Display for Fault {
                 )
             }
             Self::Invalid(fact) => write!(f, "gave an invalid answer ({}); {UNKNOWN_EFFECT}", line(fact)),
-            Self::Cancelled => f.write_str("was called, but the call was cancelled"),
+            Self::Cancelled => write!(
+                f,
+                "did not answer before the call was cancelled; {UNKNOWN_EFFECT}"
+            ),
         }
     }
 }
@@ -133,11 +142,11 @@ mod tests {
         for (fault, wanted) in [
             (
                 not_running(Some(seconds(3))),
-                format!("is not running since 12 s (exit status: 1); it starts again in 3 s{retry}"),
+                format!("has not been running for 12 s (exit status: 1); it starts again in 3 s{retry}"),
             ),
             (
                 not_running(None),
-                format!("is not running since 12 s (exit status: 1); it is starting{retry}"),
+                format!("has not been running for 12 s (exit status: 1); it is starting{retry}"),
             ),
             (Fault::Stopped, "was stopped; continue without it".to_owned()),
             (

@@ -109,6 +109,13 @@ impl Connection {
     }
 }
 
+/// Ends the tasks of `rmcp`.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.service.cancellation_token().cancel();
+    }
+}
+
 /// Error of a request.
 #[derive(Debug)]
 pub(crate) enum RequestError {

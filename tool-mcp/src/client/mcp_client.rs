@@ -155,7 +155,7 @@ impl McpClient {
         let result = self.result(name.clone(), arguments, &context).await;
         let result = result.and_then(|result| output(&result, self.server.settings.limits.result_chars));
         result.unwrap_or_else(|fault| {
-            tracing::warn!(server = self.name(), tool = name, %fault, "call of an MCP server failed");
+            tracing::warn!(server = self.name(), tool = name, %fault, "a call of an MCP server failed");
             fault.into_output(&name, self.name())
         })
     }

@@ -178,6 +178,7 @@ async fn a_call_without_an_answer_times_out_and_is_cancelled_at_the_server() {
         .await
         .unwrap();
     let outcome = call(&client, "silent", &json!({})).await;
+    assert_eq!(outcome.failure, Some(Failure::TimedOut));
     let wanted = "`silent`: the MCP server `peer` gave no answer for 0 s; it is not known whether it took effect; find out before \
                   you repeat it";
     assert_eq!(outcome.result.text(), Some(wanted));

@@ -7,6 +7,12 @@
     reason = "a test, in all of its functions"
 )]
 
+#[path = "../../../tests/faults/telemetry.rs"]
+#[allow(unreachable_pub, dead_code, reason = "the other suite uses all of it")]
+mod telemetry;
+#[path = "../../../tests/support/tests_of.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod tests_of;
 mod peer;
 mod support;
 mod basics;
@@ -15,3 +21,5 @@ mod revisions;
 mod lists;
 mod calls;
 mod hostile;
+mod fault_rows;
+mod faults;

@@ -23,6 +23,7 @@ fn serve() {
 ///   method is unknown.
 /// - `initialize`: the answer to `initialize`, an object with `result` or `error`. By default 2025-11-25.
 /// - `pages`: results of `tools/list` by cursor, the first with an empty one. By default the tools of `TOOLS`.
+/// - `brew`: the tool that `brew` is.
 /// - `endless`: every page has a new cursor.
 /// - `banner`: text to write at the start; `stderr`: text to write there.
 /// - `deaf`: neither the end of stdin nor SIGTERM end the server (the shell ignores the signal).
@@ -33,8 +34,10 @@ struct Peer {
 }
 
 /// Tools of a server without `pages`. `answer` returns `result` as its result; `write` writes the texts `pieces`, each `count` times, in
-/// which `ID` is the id of the call; `set_page` changes the first page.
-const TOOLS: [&str; 9] = [
+/// which `ID` is the id of the call; `mute` stops reading; `set_page` changes the first page.
+const TOOLS: [&str; 11] = [
+    "brew",
+    "mute",
     "echo",
     "pid",
     "variables",
@@ -111,7 +114,8 @@ impl Peer {
         let cursor = params["cursor"].as_str().unwrap_or_default();
         match &self.script["pages"][cursor] {
             Value::Null => {
-                let tools = TOOLS.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
+                let schema = json!({ "type": "object", "additionalProperties": true });
+                let tools = TOOLS.map(|name| json!({ "name": name, "inputSchema": schema }));
                 json!({ "tools": tools })
             }
             page => page.clone(),
@@ -120,7 +124,13 @@ impl Peer {
 
     fn call(&mut self, message: &Value) -> Option<Value> {
         let arguments = &message["params"]["arguments"];
-        Some(match message["params"]["name"].as_str()? {
+        let name = message["params"]["name"].as_str()?;
+        let name = if name == "brew" {
+            self.script["brew"].as_str()?
+        } else {
+            name
+        };
+        Some(match name {
             "echo" => text(&arguments.to_string()),
             "pid" => text(&std::process::id().to_string()),
             "variables" => {
@@ -143,6 +153,9 @@ impl Peer {
             }
             "silent" => return None,
             "exit" => exit(4),
+            "mute" => loop {
+                std::thread::park();
+            },
             "set_page" => {
                 self.script["pages"][""] = arguments["page"].clone();
                 write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");

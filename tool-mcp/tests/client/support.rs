@@ -68,6 +68,13 @@ pub(crate) async fn methods(client: &McpClient) -> Vec<String> {
         .collect()
 }
 
+/// Waits until the server has received a message with this method.
+pub(crate) async fn wait_for_method(client: &McpClient, method: &str) {
+    while !methods(client).await.iter().any(|found| found == method) {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Returns whether a process exists and is no zombie.
 fn is_running(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -295,8 +295,8 @@ pub struct ToolOutput {
     /// The value that the text describes, for programs that call the tool. [`Structured`](crate::Structured) or
     /// [`with_structured`](Self::with_structured) sets it on a success. The model reads only the content.
     pub structured: Option<Box<Value>>,
-    /// Whether the failure is transient.
-    pub(crate) is_retryable: bool,
+    /// Kind of the failure, if the call failed.
+    pub(crate) failure: OutputFailure,
 }
 
 impl ToolOutput {
@@ -306,7 +306,7 @@ impl ToolOutput {
             content: Content::Text(text.into()),
             is_error: false,
             structured: None,
-            is_retryable: false,
+            failure: OutputFailure::Failed,
         }
     }
 
@@ -317,7 +317,7 @@ impl ToolOutput {
             content: Content::Text(text.into()),
             is_error: true,
             structured: None,
-            is_retryable: false,
+            failure: OutputFailure::Failed,
         }
     }
 
@@ -329,17 +329,41 @@ impl ToolOutput {
             output.content = Content::Text(failed_without_message(None));
         }
         output.content.add_note(RETRY_NOTE);
-        output.is_retryable = true;
+        output.failure = OutputFailure::Retryable;
+        output
+    }
+
+    /// Creates a failure whose host gets [`Failure::TimedOut`], for a function that has its own limit of time. The model reads only
+    /// the text.
+    ///
+    /// ```
+    /// use tool_runtime::result::Failure;
+    /// use tool_runtime::{Context, ToolCall, ToolDefinition, ToolOutput, ToolRegistry, serde_json::json};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let mut registry = ToolRegistry::new();
+    /// let definition = ToolDefinition::new("ask", "Ask another library.", json!({ "type": "object" }));
+    /// registry.register_dynamic(definition, async |_, _: Context| ToolOutput::timed_out("no answer for 60 s"))?;
+    /// let outcome = registry.call(ToolCall::new("toolu_01", "ask", "{}")).await;
+    /// assert_eq!(outcome.failure, Some(Failure::TimedOut));
+    /// assert_eq!(outcome.result.text(), Some("no answer for 60 s"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn timed_out(text: impl Into<String>) -> Self {
+        let mut output = Self::error(text);
+        output.failure = OutputFailure::TimedOut;
         output
     }
 
     /// Returns the kind of failure; `None` for a success.
     #[inline]
     pub(crate) fn failure(&self) -> Option<Failure> {
-        let failure = if self.is_retryable {
-            Failure::Retryable
-        } else {
-            Failure::Failed
+        let failure = match self.failure {
+            OutputFailure::Failed => Failure::Failed,
+            OutputFailure::Retryable => Failure::Retryable,
+            OutputFailure::TimedOut => Failure::TimedOut,
         };
         self.is_error.then_some(failure)
     }
@@ -350,7 +374,7 @@ impl ToolOutput {
             content: blocks.into_iter().collect::<Blocks>().into(),
             is_error: false,
             structured: None,
-            is_retryable: false,
+            failure: OutputFailure::Failed,
         }
     }
 
@@ -379,6 +403,14 @@ impl ToolOutput {
     }
 }
 
+/// Failure of an [output](ToolOutput) with `is_error`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum OutputFailure {
+    Failed,
+    Retryable,
+    TimedOut,
+}
+
 /// The line below the text of a transient error, for the model.
 const RETRY_NOTE: &str = "This may succeed when it is tried again.";
 
@@ -389,7 +421,7 @@ impl<C: Into<Content>> From<C> for ToolOutput {
             content: content.into(),
             is_error: false,
             structured: None,
-            is_retryable: false,
+            failure: OutputFailure::Failed,
         }
     }
 }
@@ -535,7 +567,7 @@ pub enum Failure {
     Retryable,
     /// The function panicked.
     Panicked,
-    /// The function exceeded its `timeout`, or the context's deadline.
+    /// The function exceeded its `timeout`, the context's deadline, or its own limit: [`ToolOutput::timed_out`].
     TimedOut,
     /// The call was cancelled.
     Cancelled,

@@ -16,12 +16,15 @@ use http_body_util::BodyExt as _;
 use tool_runtime::repair::FormatFixing;
 use tool_runtime::repair::stream::{Dialect, StreamRepairer};
 
-use super::response_repair;
+use super::completion_text::{CompletionText, recovered_completion};
+use super::response_repair::{self, RepairedResponse};
+use crate::off_worker::in_place;
 use crate::server::admit::request_body::{ReadRequest, read_bytes};
 use crate::server::body::holding::Holding;
 use crate::server::drive::forward;
 use crate::server::observe::log::RepairLine;
 use crate::server::turns::shared::Shared;
+use crate::upstream::text_calls::expected_calls::ExpectedCalls;
 use crate::upstream::transport::response::{MAX_RESPONSE, has_type, is_stream};
 use crate::wire::error::ApiError;
 use crate::wrapped_body::{BodyWrapper, FramePoll, WrappedBody};
@@ -43,6 +46,11 @@ pub(crate) async fn responses(
 async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, ApiError> {
     let ReadRequest { parts, body, .. } = read_bytes(&shared, request).await?;
     let began = Instant::now();
+    let text_calls = shared
+        .upstream
+        .text_calls()
+        .filter(|_| dialect == Dialect::ChatCompletions);
+    let text_calls = text_calls.and_then(|reader| reader.expected_in_completion(&body));
     let response = forward::send(&shared, parts, body).await;
     // A client that disconnects before this point has had no response.
     let mut line = RepairLine::new(shared.metrics.clone(), dialect, began);
@@ -53,10 +61,19 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
     let response = response?;
     let fixing = &shared.settings.format_fixing;
     let headers = response.headers();
-    if !fixing.enabled || !response.status().is_success() || is_encoded(headers) {
+    let is_read = fixing.enabled || text_calls.is_some();
+    if !is_read || !response.status().is_success() || is_encoded(headers) {
         return Ok(held(response, line));
     }
     if is_stream(headers) {
+        let mut response = response;
+        if let Some(expected) = text_calls {
+            response = response.map(|body| TextCallBody::wrap(body, expected));
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
+        if !fixing.enabled {
+            return Ok(held(response, line));
+        }
         let repairer = StreamRepairer::new(dialect, fixing.clone());
         let mut response = response.map(|body| RepairingBody::wrap(body, repairer, line));
         // The repair changes the length.
@@ -64,7 +81,12 @@ async fn pass(shared: Arc<Shared>, request: Request, dialect: Dialect) -> Result
         return Ok(response);
     }
     if has_type(headers, "application/json") {
-        let response = repair_whole(response, dialect, fixing, &mut line).await;
+        let repair = WholeRepair {
+            dialect,
+            fixing,
+            text_calls,
+        };
+        let response = repair.apply(response, &mut line).await;
         return Ok(held(response, line));
     }
     Ok(held(response, line))
@@ -81,34 +103,46 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Repairs a response that is not streamed. An unreadable response passes unchanged.
-async fn repair_whole(
-    response: Response,
+/// Repair of a response that is not streamed.
+struct WholeRepair<'f> {
     dialect: Dialect,
-    fixing: &FormatFixing,
-    line: &mut RepairLine,
-) -> Response {
-    let (mut head, body) = response.into_parts();
-    let bytes = match read_whole(body, MAX_RESPONSE, line).await {
-        Ok(bytes) => bytes,
-        Err(unread) => return Response::from_parts(head, unread),
-    };
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Response::from_parts(head, bytes.into());
-    };
-    let repaired = response_repair::repair(dialect, fixing, text);
-    line.calls = repaired.calls;
-    line.count(&repaired.records);
-    if let Some(error) = repaired.error {
-        line.status = StatusCode::BAD_GATEWAY;
-        let kind = [(header::CONTENT_TYPE, "application/json")];
-        return (StatusCode::BAD_GATEWAY, kind, error).into_response();
+    fixing: &'f FormatFixing,
+    /// Calls that the texts may have.
+    text_calls: Option<ExpectedCalls>,
+}
+
+impl WholeRepair<'_> {
+    /// Repairs a response. An unreadable response passes unchanged.
+    async fn apply(self, response: Response, line: &mut RepairLine) -> Response {
+        let (mut head, body) = response.into_parts();
+        let bytes = match read_whole(body, MAX_RESPONSE, line).await {
+            Ok(bytes) => bytes,
+            Err(unread) => return Response::from_parts(head, unread),
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            return Response::from_parts(head, bytes.into());
+        };
+        let expected = self.text_calls.as_ref();
+        let with_calls =
+            expected.and_then(|expected| in_place(text.len(), || recovered_completion(text, expected)));
+        let mut repaired = RepairedResponse::default();
+        if self.fixing.enabled {
+            let text = with_calls.as_deref().unwrap_or(text);
+            repaired = response_repair::repair(self.dialect, self.fixing, text);
+        }
+        line.calls = repaired.calls;
+        line.count(&repaired.records);
+        if let Some(error) = repaired.error {
+            line.status = StatusCode::BAD_GATEWAY;
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            return (StatusCode::BAD_GATEWAY, kind, error).into_response();
+        }
+        let Some(text) = repaired.text.or(with_calls) else {
+            return Response::from_parts(head, bytes.into());
+        };
+        head.headers.remove(header::CONTENT_LENGTH);
+        Response::from_parts(head, text.into())
     }
-    let Some(text) = repaired.text else {
-        return Response::from_parts(head, bytes.into());
-    };
-    head.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(head, text.into())
 }
 
 /// Reads a body to its end. If the body is too large or truncated, the error is a body that begins with the received bytes.
@@ -133,6 +167,59 @@ async fn read_whole(mut body: Body, limit: usize, line: &mut RepairLine) -> Resu
         }
     }
     Ok(bytes)
+}
+
+/// A stream of chunks whose texts may have calls.
+struct TextCallBody {
+    text: CompletionText,
+    /// End of the stream: trailers or an error.
+    last: Option<Result<Frame<Bytes>, axum::Error>>,
+    is_over: bool,
+}
+
+impl TextCallBody {
+    fn wrap(body: Body, expected: ExpectedCalls) -> Body {
+        let text_calls = Self {
+            text: CompletionText::new(expected),
+            last: None,
+            is_over: false,
+        };
+        Body::new(WrappedBody::new(body, text_calls))
+    }
+
+    fn end(&mut self, last: Option<Result<Frame<Bytes>, axum::Error>>, out: &mut Vec<u8>) {
+        self.text.finish(out);
+        self.last = last;
+        self.is_over = true;
+    }
+}
+
+impl BodyWrapper<Body> for TextCallBody {
+    fn poll_frame(&mut self, body: &mut Body, cx: &mut Context<'_>) -> FramePoll<axum::Error> {
+        while !self.is_over {
+            let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+            let mut out = Vec::new();
+            match frame.map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => self.text.push(&data, &mut out),
+                Some(Ok(Err(trailers))) => self.end(Some(Ok(trailers)), &mut out),
+                Some(Err(error)) => self.end(Some(Err(error)), &mut out),
+                None => self.end(None, &mut out),
+            }
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
+            }
+        }
+        Poll::Ready(self.last.take())
+    }
+
+    /// Returns `false`, since text may be held after the end of the body.
+    fn is_end_stream(&self, _: &Body) -> bool {
+        false
+    }
+
+    fn size_hint(&self, _: &Body) -> SizeHint {
+        SizeHint::default()
+    }
 }
 
 /// A stream of events whose calls are repaired.

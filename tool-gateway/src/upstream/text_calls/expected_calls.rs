@@ -8,6 +8,7 @@ use super::counters::TextCallCounters;
 use super::request_tools::RequestTools;
 use super::rules::TextCallRules;
 use crate::wire::object::Object;
+use crate::wire::walk;
 
 /// Calls that the texts of a response may have. Clones share the tools.
 #[derive(Debug, Clone)]
@@ -48,6 +49,35 @@ impl ExpectedCalls {
             counters: counters.clone(),
         }
         .with_output_format(is_set(config.get("format")) || is_set(format))
+    }
+
+    /// Reads a request of Chat Completions, which is JSON. Returns `None` if the request expects no calls.
+    pub(super) fn from_chat(body: &str, rules: &TextCallRules, counters: &TextCallCounters) -> Option<Self> {
+        let request = Object::from_json(body)?;
+        let [tools, choice, parallel, format, model] = request.get_all([
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "response_format",
+            "model",
+        ]);
+        if choice == Some("\"none\"") {
+            return None;
+        }
+        let model = model.and_then(walk::string).unwrap_or_default();
+        if !rules.apply_to(&model) {
+            return None;
+        }
+        let format = format.and_then(Object::from_json);
+        Self {
+            tools: Arc::new(RequestTools::from_chat(tools?)),
+            formats: rules.formats,
+            limits: rules.limits(),
+            is_single: parallel == Some("false"),
+            model: model.into_owned(),
+            counters: counters.clone(),
+        }
+        .with_output_format(format.is_some_and(|format| !format.is("type", "text")))
     }
 
     /// Removes the formats without tags if the request asks for a text in a format, such as JSON. Returns `None` if no call can be found.

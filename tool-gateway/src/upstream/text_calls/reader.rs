@@ -30,4 +30,16 @@ impl TextCallReader {
             ExpectedCalls::from_messages(body, model, &self.rules, &self.counters)
         })
     }
+
+    /// Returns the calls that the response to a request of Chat Completions may have as text.
+    pub(crate) fn expected_in_completion(&self, body: &[u8]) -> Option<ExpectedCalls> {
+        if !self.rules.is_on() {
+            return None;
+        }
+        let body = std::str::from_utf8(body).ok()?;
+        in_place(body.len(), || {
+            serde_json::from_str::<serde::de::IgnoredAny>(body).ok()?;
+            ExpectedCalls::from_chat(body, &self.rules, &self.counters)
+        })
+    }
 }

@@ -65,6 +65,18 @@ impl RequestTools {
         }
     }
 
+    /// Reads the list of tools of Chat Completions.
+    pub(super) fn from_chat(tools: &str) -> Self {
+        let tools = walk::items(tools).filter_map(|tool| {
+            let function = Object::from_json(Object::from_json(tool)?.get("function")?)?;
+            let schema = function.get("parameters").unwrap_or("{}");
+            Some((function.string("name")?, TextCallTool::new(Some(schema))))
+        });
+        Self {
+            tools: tools.collect(),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
@@ -135,5 +147,16 @@ mod tests {
         ] {
             assert_eq!(tools.parameter(tool, parameter), kind, "{tool} {parameter}");
         }
+    }
+
+    #[test]
+    fn tools_of_chat_completions_are_read() {
+        let tools = RequestTools::from_chat(
+            r#"[{"type":"function","function":{"name":"f","parameters":{"properties":{"a":{"type":"string"}}}}},
+            {"type":"function","function":{"name":"g"}},{"type":"custom","custom":{"name":"h"}}]"#,
+        );
+        assert!(tools.is_declared("f") && tools.is_declared("g") && !tools.is_declared("h"));
+        assert_eq!(tools.parameter("f", "a"), ParameterKind::Text);
+        assert_eq!(tools.parameter("g", "a"), ParameterKind::Other);
     }
 }

@@ -1,0 +1,120 @@
+//! Rows of `docs/faults.md` about MCP servers. Each row has a test in `faults.rs`, and each test has a row.
+
+use tool_runtime::ToolOutcome;
+
+use crate::telemetry;
+use crate::tests_of::{assert_one_for_one, names_in};
+
+const DOCUMENT: &str = include_str!("../../../docs/faults.md");
+
+/// Number of rows.
+const ROWS: usize = 26;
+
+/// A row with the code in its columns.
+#[derive(Debug)]
+pub(crate) struct Row {
+    test: String,
+    model: Vec<String>,
+    host: Vec<String>,
+}
+
+/// Returns the row of a test.
+pub(crate) fn row(test: &str) -> Row {
+    telemetry::record();
+    let test = format!("mcp::{test}");
+    let found = rows().find(|row| row.test == test);
+    found.unwrap_or_else(|| panic!("docs/faults.md has no row for `{test}`"))
+}
+
+impl Row {
+    /// Returns the id of the row's call.
+    pub(crate) fn id(&self) -> String {
+        format!("toolu_{}", self.test.replace("::", "_"))
+    }
+
+    /// Checks both columns of a call.
+    pub(crate) fn check(&self, outcome: &ToolOutcome) {
+        let is_error = outcome.result.is_error.then(|| "is_error".to_owned());
+        let text = outcome.result.text().map(in_row);
+        let read: Vec<_> = is_error.into_iter().chain(text).collect();
+        assert_eq!(
+            read, self.model,
+            "what the model reads (left), and docs/faults.md"
+        );
+        let recorded = telemetry::of(&outcome.result.tool_use_id);
+        let failure = outcome.failure.map(|failure| format!("{failure:?}"));
+        let events = recorded.events.iter().map(|event| in_row(event));
+        self.check_host(failure.into_iter().chain(events));
+    }
+
+    /// Checks the column of the host, if there is no result for a model.
+    pub(crate) fn check_host(&self, texts: impl IntoIterator<Item = impl ToString>) {
+        let learnt: Vec<_> = texts.into_iter().map(|text| in_row(&text.to_string())).collect();
+        assert_eq!(
+            learnt, self.host,
+            "what the host learns (left), and docs/faults.md"
+        );
+    }
+}
+
+/// Returns a text as rows have it: in one line, with `N` in place of seconds.
+fn in_row(text: &str) -> String {
+    let text = text.replace('\n', " ⏎ ");
+    let words = text.split(' ').collect::<Vec<_>>();
+    let is_seconds = |at: usize| {
+        words
+            .get(at + 1)
+            .is_some_and(|unit| unit.trim_end_matches([';', ')']) == "s")
+    };
+    let words = words.iter().enumerate().map(|(at, word)| {
+        let is_number = word.parse::<u64>().is_ok() && is_seconds(at);
+        if is_number { "N" } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    let lines = DOCUMENT
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("`mcp::"));
+    lines.map(|line| {
+        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+        let [_, model, host, test] = cells[..] else {
+            panic!("four columns are a row of docs/faults.md: {line}")
+        };
+        Row {
+            test: code_in(test).remove(0),
+            model: code_in(model),
+            host: code_in(host),
+        }
+    })
+}
+
+/// Returns the code spans of a cell, between single or double backticks.
+fn code_in(cell: &str) -> Vec<String> {
+    let mut spans = Vec::new();
+    let mut rest = cell;
+    while let Some(begin) = rest.find('`') {
+        let fence = if rest[begin..].starts_with("``") {
+            "``"
+        } else {
+            "`"
+        };
+        let inside = &rest[begin + fence.len()..];
+        let end = inside
+            .find(fence)
+            .unwrap_or_else(|| panic!("code without an end: {cell}"));
+        let span = &inside[..end];
+        // One space next to a backtick belongs to the delimiter.
+        let bare = span.strip_prefix(' ').and_then(|span| span.strip_suffix(' '));
+        spans.push(bare.unwrap_or(span).to_owned());
+        rest = &inside[end + fence.len()..];
+    }
+    spans
+}
+
+#[test]
+fn each_row_has_one_test_and_each_test_a_row() {
+    let tests = names_in(include_str!("faults.rs")).map(|name| format!("mcp::{name}"));
+    assert_one_for_one("docs/faults.md", rows().map(|row| row.test), tests, ROWS);
+}
