@@ -85,7 +85,11 @@ impl Server {
     /// Returns the connection. Waits at most 5 s for a start.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Fault> {
         let mut states = self.state.subscribe();
-        let usable = states.wait_for(|state| matches!(state, State::Ready(_) | State::Stopped));
+        let usable = states.wait_for(|state| match state {
+            // The state changes a moment after the end of the connection.
+            State::Ready(connection) => !connection.wire.end.is_cancelled(),
+            state => matches!(state, State::Stopped),
+        });
         let state = match timeout(START_WAIT, usable).await {
             Ok(Ok(state)) => state.clone(),
             Ok(Err(_)) => State::Stopped,
@@ -114,7 +118,7 @@ impl Server {
         let mut protocol = self.settings.protocol;
         let mut failure: Option<Failure> = None;
         while !self.stop.is_cancelled() {
-            let mut healthy = Duration::ZERO;
+            let (mut healthy, mut ended) = (Duration::ZERO, None);
             let started = tokio::select! {
                 started = self.start(&mut protocol) => started,
                 () = self.stop.cancelled() => break,
@@ -125,20 +129,22 @@ impl Server {
                     failure = None;
                     self.state
                         .send_replace(State::Ready(Arc::clone(&running.connection)));
-                    let reason = self.supervise(running).await;
+                    let (reason, process) = self.supervise(running).await;
                     healthy = start.elapsed();
+                    ended = Some(process);
                     reason
                 }
                 Err(reason) => reason,
             };
-            if self.stop.is_cancelled() {
-                break;
-            }
             let next = Instant::now() + backoff.next(healthy);
             let since = failure.map_or_else(Instant::now, |failure| failure.since);
             let last = Failure { since, reason };
             failure = Some(last.clone());
+            // Before the process is stopped, so that calls wait for the next one.
             self.state.send_replace(State::Failed { failure: last, next });
+            if let Some(process) = ended {
+                process.stop().await;
+            }
             tokio::select! {
                 () = sleep_until(next) => {}
                 () = self.stop.cancelled() => {}
@@ -227,8 +233,9 @@ impl Server {
         }
     }
 
-    /// Waits for the end of the server, and refreshes its list of tools. Returns the reason for the end.
-    async fn supervise(&self, running: Running) -> String {
+    /// Waits for the end of the server, and refreshes its list of tools. Returns the reason for the end, and
+    /// the process, which may still run.
+    async fn supervise(&self, running: Running) -> (String, Process) {
         let Running {
             connection,
             mut process,
@@ -251,8 +258,7 @@ impl Server {
         if !self.stop.is_cancelled() {
             tracing::warn!(server = self.settings.name, reason, stderr = %last_lines, "MCP server failed");
         }
-        process.stop().await;
-        reason
+        (reason, process)
     }
 
     /// Asks a server without a handshake to announce changes of its list. Other servers announce them unasked.
