@@ -165,7 +165,7 @@ fn logs_a_bailout_once() {
     let logged = logged(&FormatFixing::default(), &[r#"{"a": 1"#; 8]);
     let given_up: Vec<&(Level, String)> = logged
         .iter()
-        .filter(|(_, line)| line.contains("the rest of a stream passes untouched"))
+        .filter(|(_, line)| line.contains("the rest of a stream passes unchanged"))
         .collect();
     assert_eq!(given_up.len(), 1, "{logged:?}");
     assert_eq!(given_up[0].0, Level::WARN);

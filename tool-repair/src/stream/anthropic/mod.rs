@@ -15,7 +15,7 @@ use self::event::AnthropicEvent;
 use crate::stream::call::Call;
 use crate::stream::call::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
 use crate::stream::call::piece::Piece;
-use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::call::step::{EventContext, RawEvent, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 
 /// Open calls in a stream of Anthropic's Messages.
@@ -40,41 +40,46 @@ impl Anthropic {
         !self.blocks.is_empty() || CALL.find(raw).is_some()
     }
 
-    /// Reads an event, and returns whether it belongs to this dialect.
-    pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+    /// Handles an event. Returns whether it belongs to this dialect.
+    pub(crate) fn on_event(&mut self, event: RawEvent<'_>, context: &mut EventContext<'_>) -> bool {
         let Some(located) = AnthropicEvent::parse(event.text) else {
             return false;
         };
         match located.kind.as_deref().or(event.name).unwrap_or_default() {
-            "content_block_start" => self.start(&located, event, reading),
-            "content_block_delta" => self.delta(&located, event, reading),
-            "content_block_stop" => self.stop(&located, event, reading),
-            "message_delta" => self.message_delta(&located, event, reading),
-            "error" => self.end(true, reading),
-            "message_stop" => self.end(false, reading),
-            _ if !event.ended => self.end(false, reading),
+            "content_block_start" => self.on_block_start(&located, event, context),
+            "content_block_delta" => self.on_block_delta(&located, event, context),
+            "content_block_stop" => self.on_block_stop(&located, event, context),
+            "message_delta" => self.on_message_delta(&located, event, context),
+            "error" => self.end(true, context),
+            "message_stop" => self.end(false, context),
+            _ if !event.ended => self.end(false, context),
             _ => {}
         }
         true
     }
 
-    /// Ends every call, when the stream ends or breaks off.
-    pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
+    /// Ends every call at the end of the stream: as cut off with `cut`, otherwise as complete.
+    pub(crate) fn end(&mut self, cut: bool, context: &mut EventContext<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.end(cut, reading);
+            block.end(cut, context);
         }
     }
 
-    /// Stops following the stream; held arguments are sent unchanged.
-    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+    /// Stops repairing the open calls of the stream. Held arguments are sent unchanged.
+    pub(crate) fn bail_out(&mut self, reason: &str, context: &mut EventContext<'_>) {
         for block in std::mem::take(&mut self.blocks) {
-            block.give_up(reason, reading);
+            block.bail_out(reason, context);
         }
     }
 
-    /// Begins a block. Earlier stopped blocks are complete, and so is a block with this index; with the same id, too,
-    /// the new block is a repetition.
-    fn start(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+    /// Begins a block. Earlier blocks that have stopped, and an open block with the same index, are complete. If the
+    /// open block has the same id, too, the new block is a repetition.
+    fn on_block_start(
+        &mut self,
+        located: &AnthropicEvent<'_>,
+        event: RawEvent<'_>,
+        context: &mut EventContext<'_>,
+    ) {
         let index = located.index.unwrap_or_default();
         let is_call = located.block_type.as_deref() == Some("tool_use");
         if let Some(begun) = self.begun.iter_mut().find(|begun| begun.index == index) {
@@ -87,21 +92,21 @@ impl Anthropic {
             .blocks
             .iter_mut()
             .filter(|block| block.is_open_as(index, located.id.as_deref()));
-        let again = same.any(|block| !block.conclude(reading));
+        let again = same.any(|block| !block.conclude(context));
         let complete = |block: &Block| !matches!(block.stop, BlockEnd::Open) || block.index == index;
         let (complete, others) = std::mem::take(&mut self.blocks).into_iter().partition(complete);
         self.blocks = others;
         let complete: Vec<Block> = complete;
         for block in complete {
-            block.end(false, reading);
+            block.end(false, context);
         }
         if is_call {
             let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
             let name = owned(&located.name).unwrap_or_default();
-            let mut call = Call::new(reading.state, owned(&located.id), name);
-            call.report(None, reading);
+            let mut call = Call::new(context.state, owned(&located.id), name);
+            call.report_begin(None, context);
             if again {
-                call.pass(MORE_OF_ANOTHER, reading.state);
+                call.pass(MORE_OF_ANOTHER, context.state);
             }
             self.blocks.push(Block {
                 index: index.to_owned(),
@@ -109,27 +114,33 @@ impl Anthropic {
                 call,
                 stop: BlockEnd::Open,
             });
-            if self.blocks.len() > reading.state.limits.calls {
-                let reason = reading.state.too_many_calls();
-                self.give_up(&reason, reading);
-                reading.state.lose(reason);
+            if self.blocks.len() > context.state.limits.calls {
+                let reason = context.state.too_many_calls();
+                self.bail_out(&reason, context);
+                context.state.bail_out(reason);
             }
         }
         if !event.ended {
-            self.end(false, reading);
+            self.end(false, context);
         }
     }
 
-    fn delta(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
-        let kept = |block: &Block| matches!(block.stop, BlockEnd::Kept(_));
-        let is_kept = |block: &Block| kept(block) && located.index.is_some_and(|index| block.has(index));
+    fn on_block_delta(
+        &mut self,
+        located: &AnthropicEvent<'_>,
+        event: RawEvent<'_>,
+        context: &mut EventContext<'_>,
+    ) {
+        let held = |block: &Block| matches!(block.stop, BlockEnd::Held(_));
+        let is_held_block =
+            |block: &Block| held(block) && located.index.is_some_and(|index| block.has(index));
         let stray = located.partial_json.is_some() && self.open(located.index).is_none();
-        if stray || self.blocks.iter().any(is_kept) {
-            let (kept, others) = std::mem::take(&mut self.blocks).into_iter().partition(kept);
+        if stray || self.blocks.iter().any(is_held_block) {
+            let (held, others) = std::mem::take(&mut self.blocks).into_iter().partition(held);
             self.blocks = others;
-            let kept: Vec<Block> = kept;
-            for block in kept {
-                block.give_up(AFTER_END, reading);
+            let held: Vec<Block> = held;
+            for block in held {
+                block.bail_out(AFTER_END, context);
             }
             let is_other = |begun: &Begun| located.index == Some(&*begun.index) && !begun.is_call;
             let piece = located
@@ -137,7 +148,7 @@ impl Anthropic {
                 .as_ref()
                 .and_then(|value| Piece::from_value(value.text));
             if piece.is_some_and(|piece| !piece.is_blank()) && !self.begun.iter().any(is_other) {
-                reading.steps.push(Step::Stray);
+                context.steps.push(Step::Unattributed);
             }
         } else if let Some(value) = &located.partial_json
             && let Some(piece) = Piece::from_value(value.text)
@@ -148,93 +159,98 @@ impl Anthropic {
                 .index
                 .filter(|index| block.index != *index)
                 .map(str::to_owned);
-            let contents = block.call.push(piece, reading.state);
+            let contents = block.call.push(piece, context.state);
             let (call, span) = (block.call.serial, value.span.clone());
-            reading.steps.push(Step::Piece { call, span, contents });
-            block.call.keep_carrier(reading);
+            context.steps.push(Step::Piece { call, span, contents });
+            block.call.keep_carrier(context);
         }
         if !event.ended {
-            self.end(false, reading);
+            self.end(false, context);
         }
     }
 
-    fn stop(&mut self, located: &AnthropicEvent<'_>, event: Incoming<'_>, reading: &mut Reading<'_>) {
+    fn on_block_stop(
+        &mut self,
+        located: &AnthropicEvent<'_>,
+        event: RawEvent<'_>,
+        context: &mut EventContext<'_>,
+    ) {
         let Some(at) = self.position(located.index) else {
             if !event.ended {
-                return self.end(false, reading);
+                return self.end(false, context);
             }
-            return self.keep_after(|block| located.index == Some(&*block.index), reading);
+            return self.hold_after(|block| located.index == Some(&*block.index), context);
         };
         let mut block = self.blocks.remove(at);
         if !event.ended {
-            block.end(false, reading);
-            return self.end(false, reading);
+            block.end(false, context);
+            return self.end(false, context);
         }
         if block.call.is_repairing() {
-            if !reading.state.may_hold(reading.size) {
-                return block.give_up(HELD_TOO_MUCH, reading);
+            if !context.state.may_hold(context.size) {
+                return block.bail_out(HELD_TOO_MUCH, context);
             }
-            reading.state.held += reading.size;
+            context.state.held += context.size;
             let call = block.call.serial;
-            reading.steps.push(Step::Keep { call });
-            block.stop = BlockEnd::Kept(reading.size);
+            context.steps.push(Step::HoldEvent { call });
+            block.stop = BlockEnd::Held(context.size);
             return self.blocks.insert(at, block);
         }
-        match block.call.end(false, reading.state) {
+        match block.call.end(false, context.state) {
             Some(mut outcome) => {
                 let rest = std::mem::take(&mut outcome.rest);
-                block.release(rest, reading);
-                block.call.drop_carrier(reading);
-                block.stop = BlockEnd::Left(Box::new(outcome));
+                block.release(rest, context);
+                block.call.drop_carrier(context);
+                block.stop = BlockEnd::Sent(Box::new(outcome));
                 self.blocks.insert(at, block);
             }
-            None => block.call.ended(Ending::default(), reading),
+            None => block.call.report_end(Ending::default(), context),
         }
     }
 
-    /// Handles the `stop_reason`, if the event has one, which shows whether the output was cut off.
-    fn message_delta(
+    /// Handles a `message_delta`. Its `stop_reason` shows whether the output was cut off.
+    fn on_message_delta(
         &mut self,
         located: &AnthropicEvent<'_>,
-        event: Incoming<'_>,
-        reading: &mut Reading<'_>,
+        event: RawEvent<'_>,
+        context: &mut EventContext<'_>,
     ) {
         if let Some(reason) = &located.stop_reason {
-            return self.end(is_cut_off(reason), reading);
+            return self.end(is_cut_off(reason), context);
         }
         if !event.ended {
-            return self.end(false, reading);
+            return self.end(false, context);
         }
-        self.keep_after(|_| true, reading);
+        self.hold_after(|_| true, context);
     }
 
-    /// Holds an event that must not overtake the held events and does not decide about them.
-    fn keep_after(&mut self, whose: impl Fn(&Block) -> bool, reading: &mut Reading<'_>) {
-        let kept = |block: &Block| matches!(block.stop, BlockEnd::Kept(_)) && whose(block);
-        let Some(at) = self.blocks.iter().rposition(kept) else {
+    /// Holds an event that must not overtake the held events of a block that `belongs` accepts.
+    fn hold_after(&mut self, belongs: impl Fn(&Block) -> bool, context: &mut EventContext<'_>) {
+        let held = |block: &Block| matches!(block.stop, BlockEnd::Held(_)) && belongs(block);
+        let Some(at) = self.blocks.iter().rposition(held) else {
             return;
         };
-        if !reading.state.may_hold(reading.size) {
-            return self.give_up(HELD_TOO_MUCH, reading);
+        if !context.state.may_hold(context.size) {
+            return self.bail_out(HELD_TOO_MUCH, context);
         }
         if let Some(Block {
-            stop: BlockEnd::Kept(size),
+            stop: BlockEnd::Held(size),
             call,
             ..
         }) = self.blocks.get_mut(at)
         {
-            *size += reading.size;
-            reading.state.held += reading.size;
-            reading.steps.push(Step::Keep { call: call.serial });
+            *size += context.size;
+            context.state.held += context.size;
+            context.steps.push(Step::HoldEvent { call: call.serial });
         }
     }
 
-    /// Returns the open block with an index. A piece with an unknown index continues the only open block.
+    /// Returns the open block with this index, or the only open block if the index is unknown.
     fn open(&mut self, index: Option<&str>) -> Option<&mut Block> {
         let open = |block: &&Block| matches!(block.stop, BlockEnd::Open);
         let only = self.blocks.iter().filter(open).count() == 1;
-        let goes_on = index.is_none_or(|index| only && !self.has_begun(index));
-        let last = || self.position(None).filter(|_| goes_on);
+        let continues_open = index.is_none_or(|index| only && !self.has_begun(index));
+        let last = || self.position(None).filter(|_| continues_open);
         let at = self.position(index).or_else(last)?;
         self.blocks.get_mut(at)
     }
@@ -251,6 +267,6 @@ impl Anthropic {
     }
 }
 
-/// Maximum number of kept indexes, more than a response has.
+/// Maximum number of kept indexes. No real response has more blocks.
 const INDEXES_KEPT: usize = 256;
 const HELD_TOO_MUCH: &str = "too many bytes are held before the stream reports whether the call is complete";

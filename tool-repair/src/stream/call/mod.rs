@@ -15,7 +15,7 @@ use self::piece::Piece;
 use self::record::RepairRecord;
 use self::repairing::Repairing;
 use self::state::StreamState;
-use self::step::{EndedCall, Reading, Step};
+use self::step::{EndedCall, EventContext, Step};
 use crate::fixes::Reason;
 use crate::repairer::{Repairer, Status};
 
@@ -45,7 +45,7 @@ enum Flow {
     /// The call is probably complete, and all its arguments were sent.
     Finalized(Box<Outcome>),
     /// The arguments pass unchanged from here on.
-    GivenUp {
+    BailedOut {
         reason: Reason,
         not_json: bool,
     },
@@ -60,7 +60,7 @@ pub(crate) enum Conclusion {
     /// The call is incomplete, and later pieces pass; these arguments were held.
     Incomplete(String),
     /// The outcome is known when the call ends.
-    Waits,
+    Pending,
 }
 
 /// Position of a call in its stream.
@@ -95,18 +95,18 @@ impl Call {
         !matches!(self.flow, Flow::Undecided)
     }
 
-    /// Returns whether the arguments stopped being JSON, so that they are repaired at the end.
+    /// Returns whether the arguments stopped being JSON, so that a repair is tried at the end of the call.
     pub(crate) fn is_repairing(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.repairer.is_repairing())
     }
 
-    /// Returns whether the original arguments were JSON, and are a complete object or list, also after they were sent
-    /// as such.
+    /// Returns whether the received arguments are a complete object or list: valid JSON, or arguments that were sent as
+    /// complete.
     pub(crate) fn is_whole(&self) -> bool {
         match &self.flow {
-            Flow::Repairing(repairing) => repairing.whole(),
+            Flow::Repairing(repairing) => repairing.is_whole(),
             Flow::Finalized(outcome) => outcome.closed,
-            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => false,
+            Flow::Undecided | Flow::Foreign | Flow::BailedOut { .. } | Flow::Ended => false,
         }
     }
 
@@ -115,26 +115,26 @@ impl Call {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.held > 0 || repairing.half.is_some())
     }
 
-    /// Keeps the event with the last piece while bytes are held, which may have to be sent in a similar event.
-    pub(crate) fn keep_carrier(&mut self, reading: &mut Reading<'_>) {
+    /// Keeps the event with the last piece while bytes are held: an additional event with these bytes is modelled on it.
+    pub(crate) fn keep_carrier(&mut self, context: &mut EventContext<'_>) {
         let holds = self.holds();
         if holds || self.carrier > 0 {
             let call = self.serial;
-            reading.steps.push(Step::Carrier { call, holds });
+            context.steps.push(Step::Carrier { call, holds });
         }
-        reading.state.held -= self.carrier;
-        self.carrier = if holds { reading.size } else { 0 };
-        reading.state.held += self.carrier;
+        context.state.held -= self.carrier;
+        self.carrier = if holds { context.size } else { 0 };
+        context.state.held += self.carrier;
     }
 
-    /// Drops the event with the last piece, since no more bytes need it.
-    pub(crate) fn drop_carrier(&mut self, reading: &mut Reading<'_>) {
+    /// Drops the event with the last piece, since no more bytes are held.
+    pub(crate) fn drop_carrier(&mut self, context: &mut EventContext<'_>) {
         let call = self.serial;
-        reading.steps.push(Step::Carrier { call, holds: false });
+        context.steps.push(Step::Carrier { call, holds: false });
         self.carrier = 0;
     }
 
-    /// Takes the next piece of the arguments. Returns the contents of the string that replaces it, unless the piece
+    /// Appends a piece of the arguments. Returns the contents of the string that replaces the piece, unless the piece
     /// is unchanged.
     pub(crate) fn push(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
         if matches!(self.flow, Flow::Undecided) && piece != Piece::Text("") {
@@ -147,12 +147,12 @@ impl Call {
             return None;
         };
         self.was_object |= matches!(piece, Piece::Object(_));
-        let Ok(mut contents) = repairing.take(piece, state) else {
-            return self.give_up_at_surrogate(piece, state);
+        let Ok(mut contents) = repairing.push(piece, state) else {
+            return self.bail_out_at_surrogate(piece, state);
         };
         if state.held > state.limits.held {
             let reason = format!("more than {} bytes are held in all", state.limits.held);
-            let rest = self.give_up(reason, state);
+            let rest = self.bail_out(reason, state);
             if !rest.is_empty() {
                 contents.get_or_insert_with(|| piece.contents()).push_str(&rest);
             }
@@ -162,15 +162,15 @@ impl Call {
 
     /// Releases the held arguments if they end like a complete object or list, and returns the part that was not sent
     /// yet.
-    pub(crate) fn finalize(&mut self, state: &mut StreamState) -> Option<String> {
+    pub(crate) fn finalize_if_closed(&mut self, state: &mut StreamState) -> Option<String> {
         let Flow::Repairing(repairing) = &mut self.flow else {
             return None;
         };
-        if repairing.held == 0 || !repairing.closed() || !repairing.may_ask() {
+        if repairing.held == 0 || !repairing.is_closed() || !repairing.may_check() {
             return None;
         }
         let is_repairing = repairing.repairer.is_repairing();
-        let finished = repairing.ended(Repairer::finish);
+        let finished = repairing.preview_end(Repairer::finish);
         let closed = finished.rest.trim_ascii_end().ends_with(['}', ']']);
         let mut outcome = Outcome::new(finished, repairing.received, is_repairing, true);
         let becomes_error = outcome.not_json && !state.fixing.fallback_on_error;
@@ -183,9 +183,9 @@ impl Call {
         Some(rest)
     }
 
-    /// Releases the held arguments if they are a complete object or list, after which nothing is expected. Returns
-    /// the part that was not sent yet.
-    pub(crate) fn leave_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
+    /// Releases the held arguments if the received arguments are a complete object or list, or can be repaired to one.
+    /// Returns the part that was not sent yet.
+    pub(crate) fn finalize_if_complete(&mut self, state: &mut StreamState) -> Option<String> {
         match &mut self.flow {
             Flow::Finalized(outcome) => outcome.closed.then(String::new),
             Flow::Repairing(repairing) => {
@@ -196,53 +196,53 @@ impl Call {
                 self.flow = Flow::Finalized(Box::new(outcome));
                 Some(rest)
             }
-            Flow::Undecided | Flow::Foreign | Flow::GivenUp { .. } | Flow::Ended => None,
+            Flow::Undecided | Flow::Foreign | Flow::BailedOut { .. } | Flow::Ended => None,
         }
     }
 
-    /// Restarts the arguments if the received arguments are complete JSON, since they were a copy. Returns whether they
-    /// were.
-    pub(crate) fn start_over(&mut self, reading: &mut Reading<'_>) -> bool {
+    /// Discards the received arguments if they are complete JSON, since they were a copy of the arguments that follow.
+    /// Returns whether they were discarded.
+    pub(crate) fn restart(&mut self, context: &mut EventContext<'_>) -> bool {
         let copy = matches!(&self.flow, Flow::Finalized(outcome) if outcome.closed && outcome.status == Status::Valid);
         if copy {
             self.flow = Flow::Undecided;
-            reading.steps.push(Step::Restart { call: self.serial });
+            context.steps.push(Step::Restart { call: self.serial });
         }
         copy
     }
 
-    /// Handles the beginning of another call that continues this one unless this one is complete. With `wait`, an
-    /// incomplete call that stopped being JSON is judged at its end.
+    /// Handles the beginning of another call, which continues this call if this call is incomplete. With `wait`, the
+    /// outcome of an incomplete call that stopped being JSON is decided at the end of the call.
     pub(crate) fn conclude(&mut self, wait: bool, state: &mut StreamState) -> Conclusion {
-        if let Some(rest) = self.leave_if_complete(state) {
+        if let Some(rest) = self.finalize_if_complete(state) {
             return Conclusion::Complete(rest);
         }
         match &self.flow {
             Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
             Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
-            Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Waits,
-            _ => Conclusion::Incomplete(self.give_up(ANOTHER_BEGAN, state)),
+            Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Pending,
+            _ => Conclusion::Incomplete(self.bail_out(ANOTHER_BEGAN, state)),
         }
     }
 
-    /// Handles the beginning of another call that replaces this one. Returns the arguments to send now, and whether
-    /// they are complete; otherwise later arguments pass unchanged.
-    pub(crate) fn leave_or_pass(&mut self, state: &mut StreamState) -> (String, bool) {
+    /// Handles the beginning of another call that replaces this one. Returns the held arguments, which are sent now,
+    /// and whether the call is complete. Later arguments of an incomplete call pass unchanged.
+    pub(crate) fn finalize_or_bail_out(&mut self, state: &mut StreamState) -> (String, bool) {
         match self.conclude(false, state) {
             Conclusion::Complete(rest) => (rest, true),
             Conclusion::Incomplete(rest) => (rest, false),
-            Conclusion::Waits => (String::new(), false),
+            Conclusion::Pending => (String::new(), false),
         }
     }
 
     /// Passes all of the arguments unchanged.
     pub(crate) fn pass(&mut self, reason: &'static str, state: &mut StreamState) {
         self.decide(state);
-        self.give_up(reason, state);
+        self.bail_out(reason, state);
     }
 
     /// Holds all of the arguments until their end.
-    pub(crate) fn wait(&mut self, state: &mut StreamState) {
+    pub(crate) fn withhold(&mut self, state: &mut StreamState) {
         self.decide(state);
         if let Flow::Repairing(repairing) = &mut self.flow {
             repairing.withheld = Some(String::new());
@@ -250,12 +250,12 @@ impl Call {
     }
 
     /// Returns whether all of the arguments are held.
-    pub(crate) fn waits(&self) -> bool {
+    pub(crate) fn is_withheld(&self) -> bool {
         matches!(&self.flow, Flow::Repairing(repairing) if repairing.withheld.is_some())
     }
 
     /// Stops reading the arguments, which pass unchanged from here on, and returns the held bytes.
-    pub(crate) fn give_up(
+    pub(crate) fn bail_out(
         &mut self,
         reason: impl Into<Cow<'static, str>>,
         state: &mut StreamState,
@@ -264,15 +264,15 @@ impl Call {
             return String::new();
         };
         let reason = Reason::new(repairing.received, reason);
-        // The call of such a piece is unknown, so this is not an error of the call.
+        // A piece that may continue another call has no known call, so the invalid JSON is not an error of this call.
         let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
         state.held -= repairing.held;
         let rest = repairing.take_unchanged();
-        self.flow = Flow::GivenUp { reason, not_json };
+        self.flow = Flow::BailedOut { reason, not_json };
         rest
     }
 
-    /// Ends the arguments, as complete or as cut off. Calls that are not repaired have no outcome.
+    /// Ends the arguments: as cut off with `cut`, otherwise as complete. Calls that are not repaired have no outcome.
     pub(crate) fn end(&mut self, cut: bool, state: &mut StreamState) -> Option<Outcome> {
         if !matches!(self.flow, Flow::Ended) {
             state.held -= self.carrier;
@@ -284,10 +284,10 @@ impl Call {
                 Some(Outcome::refused(String::new(), Reason::new(0, message), false))
             }
             Flow::Foreign => {
-                state.pass_by(&self.tool);
+                state.record_skipped(&self.tool);
                 None
             }
-            Flow::GivenUp { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
+            Flow::BailedOut { reason, not_json } => Some(Outcome::refused(String::new(), reason, not_json)),
             Flow::Finalized(outcome) => Some(*outcome),
             Flow::Repairing(mut repairing) => {
                 state.held -= repairing.held;
@@ -296,7 +296,7 @@ impl Call {
                     let reason = Reason::new(repairing.received, LONE_SURROGATE);
                     return Some(Outcome::refused(repairing.take_unchanged(), reason, not_json));
                 }
-                let closed = repairing.closed();
+                let closed = repairing.is_closed();
                 let end = if cut { Repairer::cut_off } else { Repairer::finish };
                 Some(Outcome::new(
                     repairing.take_end(end),
@@ -309,8 +309,8 @@ impl Call {
     }
 
     /// Reports that the call began.
-    pub(crate) fn report(&self, choice: Option<u64>, reading: &mut Reading<'_>) {
-        reading.steps.push(Step::Begun {
+    pub(crate) fn report_begin(&self, choice: Option<u64>, context: &mut EventContext<'_>) {
+        context.steps.push(Step::Begun {
             call: self.serial,
             choice,
             id: self.id.clone(),
@@ -319,8 +319,8 @@ impl Call {
     }
 
     /// Reports the end of the call.
-    pub(crate) fn ended(&self, ending: Ending, reading: &mut Reading<'_>) {
-        reading.steps.push(Step::Ended(Box::new(EndedCall {
+    pub(crate) fn report_end(&self, ending: Ending, context: &mut EventContext<'_>) {
+        context.steps.push(Step::Ended(Box::new(EndedCall {
             call: self.serial,
             id: self.id.clone(),
             tool: self.tool.clone(),
@@ -328,7 +328,7 @@ impl Call {
         })));
     }
 
-    /// Records the outcome of arguments that were not simply JSON. Returns an error message to send in place of
+    /// Records the outcome of arguments that were not a string with valid JSON. Returns an error message to send in place of
     /// arguments that must not be sent unchanged.
     pub(crate) fn record(
         &self,
@@ -337,7 +337,7 @@ impl Call {
         state: &mut StreamState,
     ) -> Option<String> {
         let message = (outcome.not_json && !state.fixing.fallback_on_error)
-            .then(|| self.complaint(outcome.reason.as_ref()));
+            .then(|| self.error_message(outcome.reason.as_ref()));
         if outcome.status != Status::Valid || self.was_object {
             let validated = outcome.status == Status::Valid
                 || (outcome.status == Status::Repaired && state.fixing.strict_validation);
@@ -356,7 +356,7 @@ impl Call {
         message
     }
 
-    fn complaint(&self, reason: Option<&Reason>) -> String {
+    fn error_message(&self, reason: Option<&Reason>) -> String {
         let call = self
             .id
             .as_deref()
@@ -386,14 +386,14 @@ impl Call {
             received: 0,
             held: 0,
             last: 0,
-            asked: 0,
+            checked_at: 0,
             withheld: None,
         }));
     }
 
     /// Handles a lone surrogate: held arguments are sent before the piece, which is unchanged.
-    fn give_up_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
-        let mut contents = self.give_up(LONE_SURROGATE, state);
+    fn bail_out_at_surrogate(&mut self, piece: Piece<'_>, state: &mut StreamState) -> Option<String> {
+        let mut contents = self.bail_out(LONE_SURROGATE, state);
         if contents.is_empty() && matches!(piece, Piece::Text(_)) {
             return None;
         }
@@ -405,5 +405,5 @@ impl Call {
 /// Reason to stop repairing calls before an event that clients may read differently.
 pub(crate) const UNREADABLE: &str = "an event that is not UTF-8 may have a piece of the call";
 const LONE_SURROGATE: &str = "a lone surrogate in the string of the arguments";
-/// Maximum length of a tool's name. The APIs allow 64 or 128 bytes, and a stream may send endless pieces of a name.
+/// Maximum length of a tool's name in bytes. The APIs allow 64 or 128 bytes, but a stream can have any number of pieces.
 const MAX_NAME_LENGTH: usize = 4096;

@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     pub(crate) status: Status,
     pub(crate) fixes: Fixes,
     pub(crate) reason: Option<Reason>,
-    /// Whether the sent arguments are invalid JSON, and not only truncated.
+    /// Whether the sent arguments are invalid JSON. Truncated JSON is not invalid.
     pub(crate) not_json: bool,
     /// Length of the arguments.
     pub(crate) received: usize,
@@ -34,7 +34,7 @@ impl Outcome {
         }
     }
 
-    /// Takes more text for complete arguments. Text other than white space makes the arguments invalid.
+    /// Handles a piece after complete arguments. Any text except white space makes the arguments invalid.
     pub(crate) fn push_after_end(&mut self, piece: Piece<'_>) {
         let (mut half, mut text) = (None, String::new());
         let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
@@ -57,8 +57,8 @@ impl Outcome {
         }
     }
 
-    /// Marks the arguments as cut off, after a late report of the stream. Only valid JSON was sent until then,
-    /// so nothing has to be revoked.
+    /// Marks the arguments as cut off, after a late report of the stream. The sent arguments are valid JSON in this
+    /// case, so they need no correction.
     pub(crate) fn cut_off(self) -> Self {
         let reason = || Reason::new(self.received, "the text was cut off here");
         Self {
@@ -72,7 +72,7 @@ impl Outcome {
 /// The end of a call.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ending {
-    /// Status of the arguments; `None` for a call that is not read, or has no arguments.
+    /// Status of the arguments; `None` for a call that is not repaired, or has no arguments.
     pub(crate) status: Option<Status>,
     /// Whether some pieces may belong to another call.
     pub(crate) ambiguous: bool,
@@ -88,7 +88,7 @@ impl From<Option<&Outcome>> for Ending {
     }
 }
 
-/// Reason to pass a call that may continue another one.
+/// Reason to send a call unchanged that may continue another call.
 pub(crate) const MORE_OF_ANOTHER: &str = "the previous call is not complete, and this may continue it";
 pub(crate) const ANOTHER_BEGAN: &str = "another call began that may continue this one";
 pub(crate) const NAMES_NO_CALL: &str = "a piece of arguments belongs to no call";

@@ -15,7 +15,7 @@ pub(crate) enum Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// Creates the piece of a value; `None` for `null` and other values.
+    /// Creates a piece from a string or an object; `None` for any other value.
     pub(crate) fn from_value(value: &'a str) -> Option<Self> {
         match value.as_bytes().first()? {
             b'"' => contents(value).map(Self::Text),

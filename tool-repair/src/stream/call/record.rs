@@ -1,5 +1,5 @@
-//! Report of a stream: a record for each call whose arguments were not simply JSON, also logged with the feature
-//! `tracing`.
+//! [`RepairRecord`]: outcome of a call whose arguments were not a string with valid JSON. The feature `tracing` also
+//! logs the records.
 
 #[cfg(feature = "tracing")]
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use crate::fixes::{Fixes, Reason};
 use crate::repairer::Status;
 
-/// Outcome of a call whose arguments were not simply JSON.
+/// Outcome of a call whose arguments were not a string with valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairRecord {
@@ -23,17 +23,17 @@ pub struct RepairRecord {
     pub status: Status,
     /// Changes; offsets are counted from the start of the call's arguments.
     pub fixes: Fixes,
-    /// Reason why nothing was changed.
+    /// Reason why the arguments were not changed.
     pub reason: Option<Reason>,
-    /// Whether the result was validated as JSON, which needs `strict_validation`.
+    /// Whether the result was validated as JSON. The validation needs `strict_validation`.
     pub validated: bool,
-    /// Whether the arguments were an object and not a string, and were sent as a string with its text.
+    /// Whether the arguments were an object, which was sent as a string with the text of the object.
     pub was_object: bool,
 }
 
 #[cfg(feature = "tracing")]
 impl RepairRecord {
-    /// Logs the outcome and the offsets; never the arguments themselves.
+    /// Logs the outcome and the offsets, but never the arguments.
     pub(crate) fn log(&self, each_fix: bool) {
         let (tool, call) = (self.tool.as_str(), self.call.as_deref().unwrap_or_default());
         let (choice, index) = (self.choice, self.index);
@@ -49,7 +49,7 @@ impl RepairRecord {
                 );
             }
             Status::Repaired => {
-                // Fixes are in the order in which they were made: a change before the object is last.
+                // Fixes are in the order of the repair, so the fix with the lowest offset may be the last one.
                 let offset = self.fixes.iter().map(|fix| fix.offset).min();
                 tracing::info!(
                     tool,

@@ -12,20 +12,21 @@ pub(crate) struct Repairing {
     pub(crate) repairer: Repairer,
     /// High surrogate at the end of the last piece.
     pub(crate) half: Option<u16>,
-    /// Numbers of received and of held bytes of the arguments.
+    /// Number of received bytes of the arguments.
     pub(crate) received: usize,
+    /// Number of held bytes of the arguments.
     pub(crate) held: usize,
     /// Last byte that is not white space.
     pub(crate) last: u8,
-    /// Number of received bytes at the last check for completeness.
-    pub(crate) asked: usize,
-    /// Bytes that could have been sent, if all bytes are held because they may have to follow an incomplete call.
+    /// Number of received bytes at the last check whether the arguments are complete.
+    pub(crate) checked_at: usize,
+    /// Bytes that the repairer has released, if all bytes of the call are held because an earlier call is incomplete.
     pub(crate) withheld: Option<String>,
 }
 
 impl Repairing {
-    /// Takes the next piece. Returns its replacement, unless the piece is unchanged.
-    pub(crate) fn take(
+    /// Appends a piece. Returns the piece's replacement, unless the piece is unchanged.
+    pub(crate) fn push(
         &mut self,
         piece: Piece<'_>,
         state: &mut StreamState,
@@ -53,23 +54,23 @@ impl Repairing {
         Ok((!same).then(|| encoded(passed)))
     }
 
-    /// Returns whether a check for completeness is allowed: only after the received bytes have doubled, so that the
-    /// total work is linear.
-    pub(crate) fn may_ask(&mut self) -> bool {
-        let may = self.received >= 2 * self.asked;
+    /// Returns whether the completeness may be checked again: only after the number of received bytes has doubled, so
+    /// that the total work is linear.
+    pub(crate) fn may_check(&mut self) -> bool {
+        let may = self.received >= 2 * self.checked_at;
         if may {
-            self.asked = self.received;
+            self.checked_at = self.received;
         }
         may
     }
 
     /// Returns whether the arguments end like an object or a list.
-    pub(crate) fn closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         matches!(self.last, b'}' | b']') && self.half.is_none()
     }
 
     /// Returns whether the arguments are JSON, and a complete object or list.
-    pub(crate) fn whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.half.is_none() && !self.repairer.is_repairing() && self.repairer.closed()
     }
 
@@ -77,20 +78,20 @@ impl Repairing {
     pub(crate) fn complete(&mut self) -> Option<Outcome> {
         let is_repairing = self.repairer.is_repairing();
         let plausible = if is_repairing {
-            self.closed() && self.may_ask()
+            self.is_closed() && self.may_check()
         } else {
-            self.whole()
+            self.is_whole()
         };
         if !plausible {
             return None;
         }
-        let finished = self.ended(Repairer::finish);
+        let finished = self.preview_end(Repairer::finish);
         let complete = finished.status != Status::Truncated;
         complete.then(|| Outcome::new(finished, self.received, is_repairing, true))
     }
 
-    /// Returns the end of the arguments as if they ended here.
-    pub(crate) fn ended(&self, end: fn(Repairer) -> Finished) -> Finished {
+    /// Returns the end of the arguments as if no more pieces followed.
+    pub(crate) fn preview_end(&self, end: fn(Repairer) -> Finished) -> Finished {
         let mut finished = end(self.repairer.clone());
         finished
             .rest

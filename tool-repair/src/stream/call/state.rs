@@ -5,8 +5,8 @@ use crate::format_fixing::FormatFixing;
 use crate::limits::Limits;
 
 /// Limits of a [`StreamRepairer`](crate::stream::StreamRepairer). Arguments and events over a limit pass unchanged.
-/// If the rest of a stream passes unchanged, [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) has
-/// the reason.
+/// [`bailout_reason`](crate::stream::StreamRepairer::bailout_reason) returns the reason why the rest of a stream passes
+/// unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Maximum size of an event. Defaults to 16 MiB. After a larger event, the rest of the stream passes unchanged,
@@ -46,8 +46,8 @@ pub(crate) struct StreamState {
     pub(crate) held: usize,
     /// Whether the stream ended with an error for a call that could not be repaired.
     pub(crate) failed: bool,
-    /// Reason why the stream cannot be read, so that all events pass.
-    lost: Option<String>,
+    /// Reason why the rest of the stream passes unchanged.
+    bailout_reason: Option<String>,
     serial: u64,
     /// Buffer for decoded text, reused for its capacity.
     pub(crate) scratch: String,
@@ -62,7 +62,7 @@ impl StreamState {
             skipped: Vec::new(),
             held: 0,
             failed: false,
-            lost: None,
+            bailout_reason: None,
             serial: 0,
             scratch: String::new(),
         }
@@ -85,17 +85,17 @@ impl StreamState {
     }
 
     /// Stops reading the rest of the stream, unless it has ended with an error.
-    pub(crate) fn lose(&mut self, reason: String) {
-        if !self.failed && self.lost.is_none() {
+    pub(crate) fn bail_out(&mut self, reason: String) {
+        if !self.failed && self.bailout_reason.is_none() {
             #[cfg(feature = "tracing")]
-            tracing::warn!(reason, "the rest of a stream passes untouched");
-            self.lost = Some(reason);
+            tracing::warn!(reason, "the rest of a stream passes unchanged");
+            self.bailout_reason = Some(reason);
         }
     }
 
     /// Returns the reason why the rest of the stream passes unchanged.
-    pub(crate) fn lost(&self) -> Option<&str> {
-        self.lost.as_deref()
+    pub(crate) fn bailout_reason(&self) -> Option<&str> {
+        self.bailout_reason.as_deref()
     }
 
     /// Returns whether `bytes` more bytes may be held.
@@ -115,7 +115,7 @@ impl StreamState {
         std::mem::take(&mut self.records)
     }
 
-    pub(crate) fn pass_by(&mut self, tool: &str) {
+    pub(crate) fn record_skipped(&mut self, tool: &str) {
         let known = self.skipped.iter().any(|name| name == tool);
         if !known && self.skipped.len() < NAMES_KEPT && tool.len() <= NAME_KEPT {
             self.skipped.push(tool.to_owned());
@@ -129,6 +129,7 @@ impl StreamState {
 
 /// Maximum number of records that are kept until the caller takes them. Later records are only logged.
 const RECORDS_KEPT: usize = 4096;
-/// Maximum number of kept names of other tools, and maximum length of a name.
+/// Maximum number of kept names of skipped tools.
 const NAMES_KEPT: usize = 64;
+/// Maximum length of a kept name of a skipped tool.
 const NAME_KEPT: usize = 256;

@@ -6,8 +6,7 @@ use super::outcome::Ending;
 use super::state::StreamState;
 use crate::repairer::Status;
 
-/// An effect of an event on a call, in the order of the effects. Texts of arguments are contents of JSON strings.
-/// Calls are numbered.
+/// Effect of an event on a call. Texts of arguments are contents of JSON strings. Calls are numbered in their stream.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A call began. The id and the name of the call may still be incomplete.
@@ -25,9 +24,9 @@ pub(crate) enum Step {
         /// Replacement for the text; `None` if the piece is sent unchanged.
         contents: Option<String>,
     },
-    /// The event has all arguments of a call without pieces.
+    /// The event has all arguments of a call whose arguments were not sent in pieces.
     Whole { call: u64, contents: String },
-    /// The received arguments were a copy, and begin again.
+    /// The received arguments were a copy of the arguments that follow.
     Restart { call: u64 },
     /// Held arguments are sent.
     Release {
@@ -35,17 +34,17 @@ pub(crate) enum Step {
         address: Address,
         rest: String,
     },
-    /// The event has the last piece of a call with held bytes, or no byte is held any more.
+    /// The event has the last piece of a call. With `holds`, bytes of the call are held, and the event is kept.
     Carrier { call: u64, holds: bool },
     /// The event repeats arguments that were changed.
     Copy { span: Range<usize>, contents: String },
     /// The event must not be sent before the outcome of this call is known.
-    Keep { call: u64 },
-    /// The outcome of the call is known: the held events are sent, and copies of the arguments in them have this
-    /// status.
-    LetGo { call: u64, copies: Option<Status> },
+    HoldEvent { call: u64 },
+    /// The outcome of the call is known, so its held events are sent. Copies of the arguments in these events have the
+    /// status `copies`.
+    SendHeldEvents { call: u64, copies: Option<Status> },
     /// A piece of arguments belongs to no call.
-    Stray,
+    Unattributed,
     /// A call could not be repaired, and the stream ends with this error.
     Fail { call: u64, message: String },
     /// A call ended.
@@ -61,7 +60,7 @@ pub(crate) struct EndedCall {
     pub(crate) ending: Ending,
 }
 
-/// Names of a call in an additional event with its arguments.
+/// Fields that identify a call in an additional event with its arguments.
 #[derive(Debug)]
 pub(crate) enum Address {
     Chat(ChatAddress),
@@ -72,7 +71,7 @@ pub(crate) enum Address {
     },
 }
 
-/// Names of a call of Chat Completions.
+/// Fields that identify a call of Chat Completions.
 #[derive(Debug)]
 pub(crate) struct ChatAddress {
     pub(crate) choice: String,
@@ -82,15 +81,15 @@ pub(crate) struct ChatAddress {
     pub(crate) legacy: bool,
 }
 
-/// State of a stream during an event.
-pub(crate) struct Reading<'a> {
+/// Context of an event: the state of the stream, and the effects of the event.
+pub(crate) struct EventContext<'a> {
     pub(crate) state: &'a mut StreamState,
     pub(crate) steps: &'a mut Vec<Step>,
-    /// Size of the event, if it is kept.
+    /// Size of the event in bytes, for the limit of held bytes.
     pub(crate) size: usize,
 }
 
-impl Reading<'_> {
+impl EventContext<'_> {
     /// Releases held arguments.
     pub(crate) fn release(&mut self, call: u64, address: impl FnOnce() -> Address, rest: String) {
         if !rest.is_empty() {
@@ -108,7 +107,7 @@ impl Reading<'_> {
 
 /// An event with JSON data.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct RawEvent<'a> {
     /// Value of the `event:` line.
     pub(crate) name: Option<&'a str>,
     pub(crate) text: &'a str,

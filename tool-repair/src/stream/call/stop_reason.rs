@@ -1,7 +1,7 @@
 //! Reasons why a model stops.
 
-/// Returns whether this `finish_reason` or `stop_reason` means that the output was cut off. Servers that translate
-/// from another API may keep that API's words in another case.
+/// Returns whether a `finish_reason` or `stop_reason` means that the output was cut off. Servers that translate
+/// from another API may keep the reasons of that API, in upper or lower case.
 pub(crate) fn is_cut_off(reason: &str) -> bool {
     CUT_OFF.iter().any(|word| word.eq_ignore_ascii_case(reason))
 }

@@ -1,11 +1,11 @@
-//! A call of a Chat Completions stream, and the names in its pieces.
+//! [`ChatCall`]: a call of a Chat Completions stream, with the `index` and the id of its pieces.
 
 use super::event::Delta;
 use super::history::ChoiceHistory;
 use crate::repairer::Status;
 use crate::stream::call::outcome::{Ending, MORE_OF_ANOTHER, Outcome};
 use crate::stream::call::piece::Piece;
-use crate::stream::call::step::{Address, ChatAddress, Reading};
+use crate::stream::call::step::{Address, ChatAddress, EventContext};
 use crate::stream::call::{Call, Position};
 
 #[derive(Debug)]
@@ -15,21 +15,22 @@ pub(crate) struct ChatCall {
     pub(crate) index: Option<String>,
     /// Whether the call is a `function_call`, the predecessor of `tool_calls`.
     pub(crate) legacy: bool,
-    pub(crate) named_by: NamedBy,
-    /// Whether the call has no `index`, or the `index` of an earlier call.
-    pub(crate) unsure: bool,
+    pub(crate) identifier: Identifier,
+    /// Whether the call may be a continuation of an earlier call: it has no `index` or the `index` of an earlier call,
+    /// or earlier calls of its choice have ended.
+    pub(crate) may_continue_earlier: bool,
     pub(crate) call: Call,
 }
 
-/// Names by which clients identify the pieces of a call.
+/// Field by which clients assign an additional event to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NamedBy {
-    /// Only the index: additional events must have no id, since some clients begin a call at an id.
+pub(crate) enum Identifier {
+    /// The `index`. Additional events must have no id, since some clients begin a call at an id.
     Index,
-    /// Possibly only the id: additional events must have the id.
+    /// The id, since another call has the `index`, or the call has no `index`.
     Id,
-    /// Delta without a name for the call: the previous call has equal names, or the call has neither `index` nor id.
-    Nothing,
+    /// No field: an earlier call has an equal `index` and id, or the call has neither.
+    Missing,
 }
 
 /// Output at the end of a call.
@@ -48,8 +49,8 @@ impl End {
 }
 
 impl ChatCall {
-    /// Returns whether a delta with this `index` begins another call: by another id, or by its name. Another id with
-    /// arguments and without a name is part of this call: some servers change ids.
+    /// Returns whether a delta with the `index` of this call begins another call. A delta with another id and with
+    /// arguments, but without a name, continues this call: some servers change ids.
     pub(crate) fn is_replaced_by(&self, delta: &Delta<'_>) -> bool {
         let another = match (&delta.id, &delta.name) {
             (Some(id), Some(_)) => self.call.id.as_deref().map_or(self.call.begun(), |own| own != id),
@@ -59,17 +60,17 @@ impl ChatCall {
         another || self.is_of_another_tool(delta) || self.follows_complete(delta)
     }
 
-    /// Returns whether a delta names another tool than this call, after the first arguments: before them, names are
-    /// sent in pieces.
+    /// Returns whether a delta has the name of another tool after the first arguments of this call. Before the first
+    /// arguments, the delta's name is a piece of this call's name.
     pub(crate) fn is_of_another_tool(&self, delta: &Delta<'_>) -> bool {
         let own = &self.call.tool;
         let another = |name: &str| !own.is_empty() && own != name;
         self.call.begun() && delta.name.as_deref().is_some_and(another)
     }
 
-    /// Returns whether a delta begins another call after this complete one: it repeats the name, and begins like
-    /// arguments. Some servers send complete calls with the same `index` and without ids. With this call's id the
-    /// delta is a repetition, as some servers send; an empty object is held, since it may precede the real one.
+    /// Returns whether a delta begins another call after this complete call: the delta repeats the name, begins like
+    /// arguments, and neither has an id. Some servers send several complete calls with one `index` and without ids. An
+    /// empty object is held, so it is not a complete call here: some servers send `{}` before the real arguments.
     pub(crate) fn follows_complete(&self, delta: &Delta<'_>) -> bool {
         delta.name.as_deref() == Some(&self.call.tool)
             && delta.id.is_none()
@@ -79,7 +80,7 @@ impl ChatCall {
             && !self.call.holds()
     }
 
-    /// Merges the names in a delta.
+    /// Merges the `index`, the id and the name of a delta.
     pub(crate) fn merge(&mut self, delta: &Delta<'_>) {
         if let Some(index) = delta.index
             && self.index.as_deref() != Some(index)
@@ -99,69 +100,74 @@ impl ChatCall {
         }
     }
 
-    /// Records that the `index` does not identify the call after this point.
+    /// Records that additional events need the id, since the `index` does not identify the call any more.
     pub(crate) fn needs_id(&mut self) {
-        if self.named_by == NamedBy::Index {
-            self.named_by = NamedBy::Id;
+        if self.identifier == Identifier::Index {
+            self.identifier = Identifier::Id;
         }
     }
 
     /// Ends the call, and sends held arguments.
-    pub(crate) fn end(mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) {
-        let end = self.stop(cut, history, reading);
-        self.leave(end, reading);
+    pub(crate) fn end(mut self, cut: bool, history: &mut ChoiceHistory, context: &mut EventContext<'_>) {
+        let end = self.stop(cut, history, context);
+        self.send_end(end, context);
     }
 
-    /// Ends the call, and records its outcome. Held arguments have to be sent next.
-    pub(crate) fn stop(&mut self, cut: bool, history: &mut ChoiceHistory, reading: &mut Reading<'_>) -> End {
+    /// Ends the call, and records its outcome. The caller sends the returned end with [`send_end`](Self::send_end).
+    pub(crate) fn stop(
+        &mut self,
+        cut: bool,
+        history: &mut ChoiceHistory,
+        context: &mut EventContext<'_>,
+    ) -> End {
         let mut end = End::default();
-        history.note(self.index.as_deref());
-        if self.call.waits() && history.doubtful {
-            end.rest = self.call.give_up(MORE_OF_ANOTHER, reading.state);
+        history.record_end(self.index.as_deref());
+        if self.call.is_withheld() && history.has_incomplete {
+            end.rest = self.call.bail_out(MORE_OF_ANOTHER, context.state);
         }
-        let Some(outcome) = self.call.end(cut, reading.state) else {
+        let Some(outcome) = self.call.end(cut, context.state) else {
             return end;
         };
-        history.doubtful |= match outcome.status {
+        history.has_incomplete |= match outcome.status {
             Status::Truncated => true,
             Status::Refused => !outcome.closed,
             _ => false,
         };
         end.ending = Ending::from(Some(&outcome));
         end.rest.push_str(&outcome.rest);
-        end.error = self.record(outcome, reading);
+        end.error = self.record(outcome, context);
         end
     }
 
-    /// Sends the end of the call.
-    pub(crate) fn leave(&self, end: End, reading: &mut Reading<'_>) {
+    /// Sends the held arguments at the end of the call, or the error.
+    pub(crate) fn send_end(&self, end: End, context: &mut EventContext<'_>) {
         if let Some(message) = end.error {
-            return reading.fail(self.call.serial, message);
+            return context.fail(self.call.serial, message);
         }
-        self.release(end.rest, reading);
-        self.call.ended(end.ending, reading);
+        self.release(end.rest, context);
+        self.call.report_end(end.ending, context);
     }
 
     /// Sends held arguments.
-    pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
-        reading.release(self.call.serial, || self.address(), rest);
+    pub(crate) fn release(&self, rest: String, context: &mut EventContext<'_>) {
+        context.release(self.call.serial, || self.address(), rest);
     }
 
-    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, context: &mut EventContext<'_>) -> Option<String> {
         let position = Position {
             choice: self.choice.parse().ok(),
             index: self.index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, reading.state)
+        self.call.record(outcome, position, context.state)
     }
 
-    /// Returns the names by which clients assign an additional event to this call.
+    /// Returns the fields by which clients assign an additional event to this call.
     fn address(&self) -> Address {
         let id = self.call.id.clone();
         Address::Chat(ChatAddress {
             choice: self.choice.clone(),
             index: self.index.clone(),
-            id: id.filter(|_| self.named_by != NamedBy::Index),
+            id: id.filter(|_| self.identifier != Identifier::Index),
             legacy: self.legacy,
         })
     }

@@ -24,9 +24,9 @@ pub(crate) struct Delta<'a> {
     pub(crate) index: Option<&'a str>,
     pub(crate) id: Option<Cow<'a, str>>,
     pub(crate) name: Option<Cow<'a, str>>,
-    /// Position of the value of `arguments`, with its quotes.
+    /// Position of the value of `arguments`, including its quotes.
     pub(crate) arguments: Option<Range<usize>>,
-    /// Piece of arguments in that value.
+    /// Piece of the arguments in the value of `arguments`.
     pub(crate) piece: Option<Piece<'a>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> ChatEvent<'a> {
                     reason = text.filter(|reason| !matches!(*reason, "" | "null")); // some servers have it in every event
                 }
                 "delta" => {
-                    self.deltas.truncate(first); // the last of duplicate keys counts
+                    self.deltas.truncate(first); // the last of several `delta` keys is used
                     self.message(cursor)?;
                 }
                 _ => {}

@@ -4,18 +4,19 @@ use super::call::ChatCall;
 use super::event::Delta;
 use super::history::ChoiceHistories;
 
+/// Position of the call that a delta belongs to.
 pub(crate) enum Found {
     Same(usize),
     /// The call at this position, if it is not complete.
     IfIncomplete(usize),
-    /// Delta of one of several calls.
-    Unclear,
+    /// Several calls may have the delta.
+    Ambiguous,
     /// A new call, which replaces the complete call at this position.
     New(Option<usize>),
 }
 
-/// Finds the call of a delta: the last one with its `index`, or, without an `index`, the call with its id. A delta
-/// with neither continues the call with the last piece.
+/// Finds the call of a delta: the last call with its `index`, or the call with its id if it has no `index`. A delta
+/// without `index` and id continues the call with the last piece.
 pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delta<'_>) -> Found {
     let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     if delta.legacy {
@@ -40,7 +41,7 @@ pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delt
     }
     let known_index = delta
         .index
-        .is_some_and(|index| histories.knows(delta.choice, index));
+        .is_some_and(|index| histories.has_ended(delta.choice, index));
     if let Some(at) = by_id() {
         let has_other_index =
             delta.index.is_some() && calls.get(at).is_some_and(|entry| entry.index.is_some());
@@ -50,7 +51,7 @@ pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delt
             (true, _) => Found::New(None),
         };
     }
-    // Later deltas cannot identify that call, so it ends before the call with the id.
+    // Later deltas with this id belong to the new call, so the earlier call with this id ends now.
     if delta.index.is_none()
         && let Some(at) = position(&same_id)
         && calls.get(at).is_some_and(|entry| entry.index.is_none())
@@ -60,7 +61,7 @@ pub(crate) fn find(calls: &[ChatCall], histories: &ChoiceHistories, delta: &Delt
     if let Some(found) = continued_call(calls, delta, known_index) {
         return found;
     }
-    // A call without names cannot be continued after another call.
+    // No later delta can identify a call without `index` and id, so it ends before the new call.
     Found::New(position(&|entry| {
         entry.index.is_none() && entry.call.id.is_none()
     }))
@@ -71,11 +72,11 @@ fn continued_call(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> O
     let position = |wanted: &dyn Fn(&ChatCall) -> bool| position(calls, delta, wanted);
     let at = position(&|_| true)?;
     let entry = calls.get(at)?;
-    let nameless = delta.index.is_none() && delta.id.is_none();
-    let same = if nameless {
+    let has_no_identifier = delta.index.is_none() && delta.id.is_none();
+    let same = if has_no_identifier {
         delta.name.is_none() || !entry.call.begun()
     } else {
-        // The index, the id or both have changed, if the delta cannot belong to another call.
+        // If no other call is open, the server may have changed the index or the id of this call.
         let only = position(&|other| other.call.serial != entry.call.serial).is_none();
         only && delta.name.is_none() && delta.has_text() && !known_index
     };
@@ -84,15 +85,15 @@ fn continued_call(calls: &[ChatCall], delta: &Delta<'_>, known_index: bool) -> O
         return None;
     }
     Some(if later {
-        Found::Unclear // clients would choose the call that began last, or the call with the last piece
-    } else if nameless {
+        Found::Ambiguous // some clients choose the call that began last, others the call with the last piece
+    } else if has_no_identifier {
         Found::Same(at)
     } else {
         Found::IfIncomplete(at)
     })
 }
 
-/// Finds the last call with a delta's choice and kind that is `wanted`.
+/// Finds the last call with a delta's choice and kind that `wanted` accepts.
 fn position(calls: &[ChatCall], delta: &Delta<'_>, wanted: &dyn Fn(&ChatCall) -> bool) -> Option<usize> {
     let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
     calls.iter().rposition(|entry| own(entry) && wanted(entry))

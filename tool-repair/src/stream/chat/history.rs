@@ -1,13 +1,13 @@
-//! History of each choice of a chat, except for its open calls.
+//! [`ChoiceHistories`]: records of the ended calls of each choice.
 
-/// Outcomes of the calls of a choice.
+/// Record of the ended calls of a choice.
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceHistory {
     choice: String,
     /// Whether a call was incomplete when it ended, or when another call began. A later call without a unique `index`
-    /// may continue it, in a stream that repeats names and changes ids with every piece.
-    pub(crate) doubtful: bool,
-    /// Whether calls have ended, whose `index` may be repeated.
+    /// may continue the incomplete call: some servers repeat the name and change the id with every piece.
+    pub(crate) has_incomplete: bool,
+    /// Whether calls have ended. Later calls may repeat their `index`.
     pub(crate) ended: bool,
     /// Indexes of calls that ended.
     indexes: Vec<String>,
@@ -36,7 +36,7 @@ impl ChoiceHistories {
     }
 
     /// Returns whether a call of this choice with this index has ended.
-    pub(crate) fn knows(&self, choice: &str, index: &str) -> bool {
+    pub(crate) fn has_ended(&self, choice: &str, index: &str) -> bool {
         let mut histories = self.kept.iter();
         histories
             .any(|history| history.choice == choice && history.indexes.iter().any(|known| known == index))
@@ -45,7 +45,7 @@ impl ChoiceHistories {
 
 impl ChoiceHistory {
     /// Records the end of a call with this index.
-    pub(crate) fn note(&mut self, index: Option<&str>) {
+    pub(crate) fn record_end(&mut self, index: Option<&str>) {
         if let Some(index) = index
             && self.indexes.len() < KEPT
             && !self.indexes.iter().any(|known| known == index)
@@ -55,5 +55,5 @@ impl ChoiceHistory {
     }
 }
 
-/// Maximum number of kept choices, and of indexes of each, more than a stream has.
+/// Maximum number of kept choices, and of kept indexes of a choice. No real stream has more.
 const KEPT: usize = 256;

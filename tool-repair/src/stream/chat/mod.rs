@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use self::call::{ChatCall, NamedBy};
+use self::call::{ChatCall, Identifier};
 use self::event::{ChatEvent, Delta};
 use self::find::{Found, find};
 use self::history::ChoiceHistories;
 use crate::stream::call::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
 use crate::stream::call::piece::Piece;
-use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::call::step::{EventContext, RawEvent, Step};
 use crate::stream::call::stop_reason::is_cut_off;
 use crate::stream::call::{Call, Conclusion};
 
@@ -37,179 +37,182 @@ impl Chat {
         !self.calls.is_empty() || CALL.find(raw).is_some()
     }
 
-    /// Reads an event, and returns whether it belongs to this dialect.
-    pub(crate) fn event(&mut self, event: Incoming<'_>, reading: &mut Reading<'_>) -> bool {
+    /// Handles an event. Returns whether it belongs to this dialect.
+    pub(crate) fn on_event(&mut self, event: RawEvent<'_>, context: &mut EventContext<'_>) -> bool {
         let Some(located) = ChatEvent::parse(event.text) else {
             return false;
         };
-        let limit = reading.state.limits.calls;
+        let limit = context.state.limits.calls;
         if self.calls.len() > limit || located.deltas.len() > limit {
-            let reason = reading.state.too_many_calls();
-            self.give_up(&reason, reading);
-            reading.state.lose(reason);
+            let reason = context.state.too_many_calls();
+            self.bail_out(&reason, context);
+            context.state.bail_out(reason);
             return true;
         }
         if located.error {
-            self.end(true, reading);
+            self.end(true, context);
         }
         for delta in &located.deltas {
-            self.delta(delta, reading);
+            self.on_delta(delta, context);
         }
         for (choice, reason) in &located.finished {
-            self.end_where(|entry| entry.choice == *choice, is_cut_off(reason), reading);
+            self.end_where(|entry| entry.choice == *choice, is_cut_off(reason), context);
         }
         if !event.ended {
-            self.end(false, reading);
+            self.end(false, context);
         }
         true
     }
 
-    /// Ends every call, when the stream ends or breaks off.
-    pub(crate) fn end(&mut self, cut: bool, reading: &mut Reading<'_>) {
-        self.end_where(|_| true, cut, reading);
+    /// Ends every call at the end of the stream: as cut off with `cut`, otherwise as complete.
+    pub(crate) fn end(&mut self, cut: bool, context: &mut EventContext<'_>) {
+        self.end_where(|_| true, cut, context);
     }
 
-    /// Stops following the stream; held arguments are sent unchanged.
-    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
+    /// Stops repairing the open calls of the stream. Held arguments are sent unchanged.
+    pub(crate) fn bail_out(&mut self, reason: &str, context: &mut EventContext<'_>) {
         for mut entry in std::mem::take(&mut self.calls) {
-            let rest = entry.call.give_up(reason.to_owned(), reading.state);
-            entry.release(rest, reading);
+            let rest = entry.call.bail_out(reason.to_owned(), context.state);
+            entry.release(rest, context);
             let history = self.histories.get_mut(&entry.choice);
             history.ended = true;
-            entry.end(false, history, reading);
+            entry.end(false, history, context);
         }
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+    fn on_delta(&mut self, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let found = match find(&self.calls, &self.histories, delta) {
-            Found::IfIncomplete(at) => self.continue_if_incomplete(at, delta, reading),
+            Found::IfIncomplete(at) => self.continue_if_incomplete(at, delta, context),
             found => found,
         };
-        self.finalize_last(&found, delta, reading);
+        self.finalize_last(&found, delta, context);
         let at = match found {
             Found::Same(at) | Found::IfIncomplete(at) => at,
-            Found::Unclear => {
+            Found::Ambiguous => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
-                    let rest = entry.call.give_up(NAMES_NO_CALL, reading.state);
-                    entry.release(rest, reading);
+                    let rest = entry.call.bail_out(NAMES_NO_CALL, context.state);
+                    entry.release(rest, context);
                 }
-                reading.steps.push(Step::Stray);
+                context.steps.push(Step::Unattributed);
                 return;
             }
             Found::New(replaced) => {
-                let named_by = self.named_by(delta, replaced.is_some());
+                let identifier = self.identifier(delta, replaced.is_some());
                 if let Some(at) = replaced {
-                    self.replace(at, delta, reading);
+                    self.replace(at, delta, context);
                 }
-                self.begin(delta, replaced.is_some(), named_by, reading);
+                self.begin(delta, replaced.is_some(), identifier, context);
                 self.calls.len() - 1
             }
         };
         let mut entry = self.calls.remove(at);
         entry.merge(delta);
         if matches!(found, Found::New(_)) {
-            entry.call.report(entry.choice.parse().ok(), reading);
+            entry.call.report_begin(entry.choice.parse().ok(), context);
         }
         if let Some(span) = &delta.arguments
             && let Some(piece) = delta.piece
         {
-            if entry.unsure && !entry.call.begun() && piece != Piece::Text("") {
-                self.conclude_earlier(&mut entry, piece, reading);
+            if entry.may_continue_earlier && !entry.call.begun() && piece != Piece::Text("") {
+                self.conclude_earlier(&mut entry, piece, context);
             }
             let first = !entry.call.begun();
-            let contents = entry.call.push(piece, reading.state);
+            let contents = entry.call.push(piece, context.state);
             let (call, span) = (entry.call.serial, span.clone());
-            reading.steps.push(Step::Piece { call, span, contents });
-            // Arguments that are not JSON may continue; a nameless rest is better than a partly repaired one.
+            context.steps.push(Step::Piece { call, span, contents });
+            // Later pieces cannot identify this call, so its arguments are sent with their first piece if they are
+            // complete JSON. Arguments that are not JSON may continue, so they are held and repaired as a whole; the
+            // additional event with them then has neither `index` nor id.
             if first
-                && entry.named_by == NamedBy::Nothing
+                && entry.identifier == Identifier::Missing
                 && !entry.call.is_repairing()
-                && let Some(rest) = entry.call.leave_if_complete(reading.state)
+                && let Some(rest) = entry.call.finalize_if_complete(context.state)
             {
-                entry.release(rest, reading);
+                entry.release(rest, context);
             }
-            entry.call.keep_carrier(reading);
+            entry.call.keep_carrier(context);
         }
         self.calls.push(entry);
     }
 
-    /// Finalizes the call of the last piece. Clients treat a call as complete when a piece of another call arrives,
-    /// so all its arguments must have been sent.
-    fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+    /// Finalizes the call of the last piece when a piece of another call arrives. Clients treat the call as complete
+    /// at this time, so all its arguments must have been sent.
+    fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
         let last = self.calls.iter().rposition(own);
-        let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Unclear);
+        let same = matches!(found, Found::Same(at) if last == Some(*at)) || matches!(found, Found::Ambiguous);
         if let Some(entry) = last.and_then(|at| self.calls.get_mut(at))
-            && !(same || entry.call.waits() || entry.index.is_none() || delta.index.is_none())
-            && let Some(rest) = entry.call.finalize(reading.state)
+            && !(same || entry.call.is_withheld() || entry.index.is_none() || delta.index.is_none())
+            && let Some(rest) = entry.call.finalize_if_closed(context.state)
         {
-            entry.release(rest, reading);
+            entry.release(rest, context);
         }
     }
 
-    /// Handles the first arguments of a call that may continue an open one. While the open call is incomplete, only a
-    /// piece that begins like arguments may be another call; this is decided when the open call ends.
-    fn conclude_earlier(&mut self, next: &mut ChatCall, piece: Piece<'_>, reading: &mut Reading<'_>) {
+    /// Handles the first arguments of a call that may continue an open call. If an open call is incomplete, the new
+    /// call passes unchanged. Instead, the new call is held until the end of the open call if its arguments begin like
+    /// an object or a list, and the open call is under repair.
+    fn conclude_earlier(&mut self, next: &mut ChatCall, piece: Piece<'_>, context: &mut EventContext<'_>) {
         let own = |entry: &&mut ChatCall| entry.choice == next.choice && entry.legacy == next.legacy;
         let mut before: Vec<&mut ChatCall> = self.calls.iter_mut().filter(own).collect();
         before.sort_by_key(|entry| entry.call.serial);
-        let (mut incomplete, mut waits) = (false, false);
-        let may_wait = piece.begins_arguments() && next.named_by != NamedBy::Nothing;
+        let (mut incomplete, mut is_pending) = (false, false);
+        let may_wait = piece.begins_arguments() && next.identifier != Identifier::Missing;
         for entry in before {
             let rest = if incomplete {
-                entry.call.give_up(MORE_OF_ANOTHER, reading.state)
+                entry.call.bail_out(MORE_OF_ANOTHER, context.state)
             } else {
-                match entry.call.conclude(may_wait, reading.state) {
+                match entry.call.conclude(may_wait, context.state) {
                     Conclusion::Complete(rest) => rest,
                     Conclusion::Incomplete(rest) => {
                         incomplete = true;
                         rest
                     }
-                    Conclusion::Waits => {
-                        waits = true;
+                    Conclusion::Pending => {
+                        is_pending = true;
                         break;
                     }
                 }
             };
-            entry.release(rest, reading);
+            entry.release(rest, context);
         }
         let history = self.histories.get_mut(&next.choice);
-        history.doubtful |= incomplete;
-        if history.doubtful {
-            next.call.pass(MORE_OF_ANOTHER, reading.state);
-        } else if waits {
-            next.call.wait(reading.state);
+        history.has_incomplete |= incomplete;
+        if history.has_incomplete {
+            next.call.pass(MORE_OF_ANOTHER, context.state);
+        } else if is_pending {
+            next.call.withhold(context.state);
         }
     }
 
-    /// Returns whether no open call has any of the names in a delta.
+    /// Returns whether a delta with an `index` and a tool name begins a call whose id no open call has.
     fn is_identified(&self, delta: &Delta<'_>) -> bool {
         let known =
             |entry: &ChatCall| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Replaces a call by another one and ends it, unless it has to end after an earlier call, and its own id still
-    /// identifies it then.
-    fn replace(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) {
+    /// Ends a call that the call of a delta replaces. A call whose arguments are all held has to end after an earlier
+    /// call, so it stays open if its id differs from the id of the delta.
+    fn replace(&mut self, at: usize, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let Some(entry) = self.calls.get_mut(at) else {
             return;
         };
         let both = entry.call.id.as_deref().zip(delta.id.as_deref());
-        if entry.call.waits() && both.is_some_and(|(own, received)| own != received) {
+        if entry.call.is_withheld() && both.is_some_and(|(own, received)| own != received) {
             return entry.needs_id();
         }
         let mut old = self.calls.remove(at);
-        if old.call.waits() {
-            let rest = old.call.give_up(MORE_OF_ANOTHER, reading.state);
-            old.release(rest, reading);
+        if old.call.is_withheld() {
+            let rest = old.call.bail_out(MORE_OF_ANOTHER, context.state);
+            old.release(rest, context);
         }
         let history = self.histories.get_mut(&old.choice);
-        old.end(false, history, reading);
+        old.end(false, history, context);
     }
 
-    /// Returns the names by which clients will identify the pieces of the call that a delta begins.
-    fn named_by(&self, delta: &Delta<'_>, replaces: bool) -> NamedBy {
+    /// Returns the field by which clients will identify the pieces of the call that a delta begins.
+    fn identifier(&self, delta: &Delta<'_>, replaces: bool) -> Identifier {
         let same_key = |entry: &ChatCall| {
             let own = entry.choice == delta.choice && entry.index.as_deref() == delta.index;
             let same_id = delta.index.is_none()
@@ -217,37 +220,49 @@ impl Chat {
                 && entry.call.id.as_deref() == delta.id.as_deref();
             own && !entry.legacy && (same_id || entry.follows_complete(delta))
         };
-        let nameless = delta.index.is_none() && delta.id.is_none();
-        let reused = |index| self.histories.knows(delta.choice, index);
-        if !delta.legacy && (nameless || self.calls.iter().any(same_key)) {
-            NamedBy::Nothing
+        let has_no_identifier = delta.index.is_none() && delta.id.is_none();
+        let reused = |index| self.histories.has_ended(delta.choice, index);
+        if !delta.legacy && (has_no_identifier || self.calls.iter().any(same_key)) {
+            Identifier::Missing
         } else if replaces || delta.index.is_none_or(reused) {
-            NamedBy::Id
+            Identifier::Id
         } else {
-            NamedBy::Index
+            Identifier::Index
         }
     }
 
-    fn begin(&mut self, delta: &Delta<'_>, replaces: bool, named_by: NamedBy, reading: &mut Reading<'_>) {
+    fn begin(
+        &mut self,
+        delta: &Delta<'_>,
+        replaces: bool,
+        identifier: Identifier,
+        context: &mut EventContext<'_>,
+    ) {
         let ended = self.histories.get_mut(delta.choice).ended;
         self.calls.push(ChatCall {
             choice: delta.choice.to_owned(),
             index: None,
             legacy: delta.legacy,
-            named_by,
-            unsure: replaces || ended || !self.is_identified(delta),
-            call: Call::new(reading.state, None, String::new()),
+            identifier,
+            may_continue_earlier: replaces || ended || !self.is_identified(delta),
+            call: Call::new(context.state, None, String::new()),
         });
     }
 
-    /// Handles a piece with another index or id than the call that it seems to continue. The piece begins another
-    /// call if that call is complete, or if both names differ and the piece begins like arguments.
-    fn continue_if_incomplete(&mut self, at: usize, delta: &Delta<'_>, reading: &mut Reading<'_>) -> Found {
+    /// Handles a piece with another `index` or id than the call at `at`, which it seems to continue. The piece begins
+    /// another call if the call at `at` is complete and the piece is not blank, or if `index` and id differ and the
+    /// piece begins like arguments.
+    fn continue_if_incomplete(
+        &mut self,
+        at: usize,
+        delta: &Delta<'_>,
+        context: &mut EventContext<'_>,
+    ) -> Found {
         let Some(entry) = self.calls.get_mut(at) else {
             return Found::New(None);
         };
-        if let Some(rest) = entry.call.leave_if_complete(reading.state) {
-            entry.release(rest, reading);
+        if let Some(rest) = entry.call.finalize_if_complete(context.state) {
+            entry.release(rest, context);
             return if delta.piece.is_some_and(Piece::is_blank) {
                 Found::Same(at)
             } else {
@@ -262,38 +277,38 @@ impl Chat {
         }
     }
 
-    /// Ends calls in the order in which they began, since the outcome of a call may depend on earlier ones. An error
-    /// is sent after everything else that can be sent.
-    fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, reading: &mut Reading<'_>) {
+    /// Ends the calls that `ended` accepts, in the order in which they began, since the outcome of a call may depend on
+    /// earlier calls. An error is sent last.
+    fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, context: &mut EventContext<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
         let ended: Vec<ChatCall> = ended;
-        let last = leaves_first(&ended);
+        let last = sends_rest_first(&ended);
         let mut ends = Vec::with_capacity(ended.len());
         let mut ended: Vec<(ChatCall, bool)> = ended.into_iter().zip(last).collect();
         ended.sort_by_key(|(entry, _)| entry.call.serial);
         for (mut entry, last) in ended {
             let history = self.histories.get_mut(&entry.choice);
             history.ended = true;
-            let end = entry.stop(cut, history, reading);
+            let end = entry.stop(cut, history, context);
             ends.push((entry, last, end));
         }
         ends.sort_by_key(|(_, last, end)| (end.is_error(), !last && !end.is_error()));
         for (entry, _, end) in ends {
-            entry.leave(end, reading);
+            entry.send_end(end, context);
         }
     }
 }
 
-/// Returns for each call whether its rest is sent first. The call with the last piece of its choice is first, since
-/// clients treat a call as complete when a piece of another call arrives. After a waiting call, all calls are sent in
-/// the order in which they began.
-fn leaves_first(ended: &[ChatCall]) -> Vec<bool> {
-    // The last call of each choice, or `None` if one of its calls waits.
+/// Returns for each call whether its held arguments are sent first. In each choice this is the call with the last
+/// piece, since clients treat a call as complete when a piece of another call arrives. If all arguments of any call of
+/// the choice are held, no call is first: the calls are sent in the order in which they began.
+fn sends_rest_first(ended: &[ChatCall]) -> Vec<bool> {
+    // The last call of each choice, or `None` if all arguments of one of its calls are held.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();
     for ChatCall { choice, call, .. } in ended {
         let last = last.entry(choice).or_insert(Some(call.serial));
-        *last = last.filter(|_| !call.waits()).and(Some(call.serial));
+        *last = last.filter(|_| !call.is_withheld()).and(Some(call.serial));
     }
     let is_last = |entry: &ChatCall| last.get(&*entry.choice) == Some(&Some(entry.call.serial));
     ended.iter().map(is_last).collect()

@@ -1,4 +1,4 @@
-//! A stream of bytes that is repaired while it is polled.
+//! [`RepairedStream`]: a `Stream` of bytes that is repaired while it is polled.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,12 +12,12 @@ use super::repairer::StreamRepairer;
 use crate::stream::call::record::RepairRecord;
 
 pin_project! {
-    /// A stream of bytes whose tool calls are repaired while it is polled: for example the body of an upstream's
+    /// A stream of bytes whose tool calls are repaired while it is polled, such as the body of an upstream's
     /// response.
     ///
-    /// Errors of the inner stream are passed on at their position. An error with no bytes after it
-    /// [aborts](StreamRepairer::abort) the repair. Held bytes are returned at the end of the inner stream, so poll to
-    /// the end. Dropping the stream earlier drops the inner stream and the held bytes.
+    /// Errors of the inner stream are returned at their position. If no bytes follow an error, the repair is
+    /// [aborted](StreamRepairer::abort). Held bytes are returned at the end of the inner stream. If the stream is dropped
+    /// before its end, the inner stream and the held bytes are dropped.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -54,8 +54,8 @@ impl<S> RepairedStream<S> {
         }
     }
 
-    /// Takes the records, as [`StreamRepairer::take_records`] does.
-    #[must_use = "the records are given out once"]
+    /// Returns the records, as [`StreamRepairer::take_records`] does.
+    #[must_use = "each record is returned once"]
     pub fn take_records(self: Pin<&mut Self>) -> Vec<RepairRecord> {
         self.project().repairer.take_records()
     }
@@ -114,7 +114,7 @@ where
                     *this.ended = true;
                 }
             }
-            // After an error that ends the stream nothing is sent, so nothing more is read.
+            // After an error that ends the stream no bytes are sent, so the inner stream is not read further.
             *this.ended |= this.repairer.failed();
             if !this.out.is_empty() {
                 return Poll::Ready(Some(Ok(Bytes::from(std::mem::take(this.out)))));

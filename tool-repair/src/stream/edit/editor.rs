@@ -4,29 +4,29 @@ use std::collections::HashMap;
 
 use crate::sse::Event;
 use crate::stream::call::UNREADABLE;
-use crate::stream::call::step::{Address, Incoming, Step};
+use crate::stream::call::step::{Address, RawEvent, Step};
 use crate::stream::json::payload::{Edit, Payload, may_be_read_by_others};
 use crate::stream::read::reader::Reader;
 
-/// Output of a stream: events are sent unchanged, except for strings with arguments.
+/// Writes the output of a stream: events are sent unchanged, except for strings with arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Editor {
     steps: Vec<Step>,
-    /// Event with the last piece of a call, by call, while arguments are held.
+    /// Events with the last piece of each call whose arguments are held, by call.
     carriers: HashMap<u64, Vec<u8>>,
-    /// Events that must not be sent before the outcome of a call is known, by call.
-    kept: HashMap<u64, Vec<Vec<u8>>>,
+    /// Held events, by the call whose outcome decides about them.
+    held_events: HashMap<u64, Vec<Vec<u8>>>,
     /// Whether the stream ended with an error, after which nothing is sent.
     failed: bool,
 }
 
 /// The current event.
-struct Present<'a> {
+struct CurrentEvent<'a> {
     event: &'a Event<'a>,
     payload: Option<Payload<'a>>,
     edits: Vec<Edit>,
     /// Whether the event is sent later.
-    is_kept: bool,
+    is_held: bool,
 }
 
 impl Editor {
@@ -37,7 +37,7 @@ impl Editor {
         }
     }
 
-    /// Reads an event, and sends the bytes that can be sent.
+    /// Handles an event, and sends the bytes that can be sent.
     pub(crate) fn event(&mut self, event: &Event<'_>, reader: &mut Reader, out: &mut Vec<u8>) {
         let raw = event.raw();
         if !reader.concerns(raw) {
@@ -48,32 +48,32 @@ impl Editor {
             && event.data().is_some_and(|data| data.trim_ascii() == b"[DONE]");
         let payload = if is_done { None } else { Payload::parse(event) };
         let is_read = payload.as_ref().is_some_and(|payload| {
-            let incoming = Incoming {
+            let raw_event = RawEvent {
                 name: event.name(),
                 text: payload.text(),
                 ended: event.ended(),
             };
-            reader.read(incoming, raw.len(), &mut self.steps)
+            reader.read(raw_event, raw.len(), &mut self.steps)
         });
         if !is_read {
             if is_done || !event.ended() {
                 reader.end(false, &mut self.steps);
             } else if payload.is_none() && may_be_read_by_others(event, reader.key()) {
-                reader.give_up(UNREADABLE, &mut self.steps);
+                reader.bail_out(UNREADABLE, &mut self.steps);
             }
         }
-        let mut present = Present {
+        let mut current = CurrentEvent {
             event,
             payload,
             edits: Vec::new(),
-            is_kept: false,
+            is_held: false,
         };
-        self.take_steps(Some(&mut present), reader, out);
-        if self.failed || present.is_kept {
+        self.take_steps(Some(&mut current), reader, out);
+        if self.failed || current.is_held {
             return;
         }
-        match &present.payload {
-            Some(payload) => payload.write(&mut present.edits, out),
+        match &current.payload {
+            Some(payload) => payload.write(&mut current.edits, out),
             None => out.extend_from_slice(raw),
         }
     }
@@ -85,49 +85,55 @@ impl Editor {
     }
 
     /// Ends all calls of a stream that cannot be read. Held arguments are sent unchanged.
-    pub(crate) fn give_up(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
-        reader.give_up(reason, &mut self.steps);
+    pub(crate) fn bail_out(&mut self, reason: &str, reader: &mut Reader, out: &mut Vec<u8>) {
+        reader.bail_out(reason, &mut self.steps);
         self.take_steps(None, reader, out);
     }
 
-    fn take_steps(&mut self, mut present: Option<&mut Present<'_>>, reader: &Reader, out: &mut Vec<u8>) {
+    fn take_steps(&mut self, mut current: Option<&mut CurrentEvent<'_>>, reader: &Reader, out: &mut Vec<u8>) {
         let mut steps = std::mem::take(&mut self.steps);
         for step in steps.drain(..) {
-            self.step(step, present.as_deref_mut(), reader, out);
+            self.step(step, current.as_deref_mut(), reader, out);
         }
         self.steps = steps;
     }
 
-    fn step(&mut self, step: Step, present: Option<&mut Present<'_>>, reader: &Reader, out: &mut Vec<u8>) {
-        match (step, present) {
-            (Step::Piece { call, span, contents }, Some(present)) => {
-                present.edits.push(Edit { call, span, contents });
+    fn step(
+        &mut self,
+        step: Step,
+        current: Option<&mut CurrentEvent<'_>>,
+        reader: &Reader,
+        out: &mut Vec<u8>,
+    ) {
+        match (step, current) {
+            (Step::Piece { call, span, contents }, Some(current)) => {
+                current.edits.push(Edit { call, span, contents });
             }
-            (Step::Copy { span, contents }, Some(present)) => present.edits.push(Edit {
+            (Step::Copy { span, contents }, Some(current)) => current.edits.push(Edit {
                 call: 0,
                 span,
                 contents: Some(contents),
             }),
-            (Step::Release { call, address, rest }, present) => {
-                self.release(call, &address, &rest, present, out);
+            (Step::Release { call, address, rest }, current) => {
+                self.release(call, &address, &rest, current, out);
             }
-            (Step::Carrier { call, holds: true }, Some(present)) => {
+            (Step::Carrier { call, holds: true }, Some(current)) => {
                 let carrier = self.carriers.entry(call).or_default();
                 carrier.clear();
-                carrier.extend_from_slice(present.event.raw());
+                carrier.extend_from_slice(current.event.raw());
             }
             (Step::Carrier { call, .. }, _) => {
                 self.carriers.remove(&call);
             }
-            (Step::Keep { call }, Some(present)) => {
-                present.is_kept = true;
-                let kept = self.kept.entry(call).or_default();
-                kept.push(present.event.raw().to_vec());
+            (Step::HoldEvent { call }, Some(current)) => {
+                current.is_held = true;
+                let kept = self.held_events.entry(call).or_default();
+                kept.push(current.event.raw().to_vec());
             }
-            (Step::LetGo { call, copies }, _) => {
-                for raw in self.kept.remove(&call).unwrap_or_default() {
+            (Step::SendHeldEvents { call, copies }, _) => {
+                for raw in self.held_events.remove(&call).unwrap_or_default() {
                     if !self.failed {
-                        reader.dialect().encode_kept(&raw, copies, &reader.state, out);
+                        reader.dialect().encode_held(&raw, copies, &reader.state, out);
                     }
                 }
             }
@@ -139,19 +145,19 @@ impl Editor {
         }
     }
 
-    /// Sends held arguments: in the call's piece of the current event, or in an event like the event with the call's
-    /// last piece.
+    /// Sends held arguments in the call's piece of the current event. If the current event has no such piece, an
+    /// additional event is modelled on the event with the call's last piece.
     fn release(
         &self,
         call: u64,
         address: &Address,
         rest: &str,
-        present: Option<&mut Present<'_>>,
+        current: Option<&mut CurrentEvent<'_>>,
         out: &mut Vec<u8>,
     ) {
-        if let Some(present) = present
-            && let Some(payload) = &present.payload
-            && let Some(edit) = present.edits.iter_mut().rfind(|edit| edit.call == call)
+        if let Some(current) = current
+            && let Some(payload) = &current.payload
+            && let Some(edit) = current.edits.iter_mut().rfind(|edit| edit.call == call)
         {
             return edit.append(rest, payload);
         }
@@ -161,7 +167,7 @@ impl Editor {
         address.encode_rest(rest, self.carrier(call), out);
     }
 
-    /// Sends an error in the stream's own form, as its last event.
+    /// Sends an error in the form of the stream's API, as the last event.
     fn fail(&mut self, call: u64, message: &str, reader: &Reader, out: &mut Vec<u8>) {
         let error = reader.dialect().encode_error(message, self.carrier(call));
         self.send(error.as_bytes(), out);

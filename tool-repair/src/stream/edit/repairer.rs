@@ -1,4 +1,4 @@
-//! Repair of a stream that is pushed: bytes in, bytes out.
+//! [`StreamRepairer`]: repairs the bytes of a stream.
 
 use super::editor::Editor;
 use crate::format_fixing::FormatFixing;
@@ -10,7 +10,7 @@ use crate::stream::read::reader::Reader;
 
 /// Repairs the tool calls of a stream of server-sent events, received in pieces of any size.
 ///
-/// Call [`finish`](Self::finish) or [`abort`](Self::abort) at the end of the stream: held bytes are lost otherwise.
+/// [`finish`](Self::finish) or [`abort`](Self::abort) must be called at the end of the stream: both return held bytes.
 /// Bytes that are pushed afterwards pass unchanged.
 ///
 /// ```
@@ -27,10 +27,10 @@ use crate::stream::read::reader::Reader;
 /// ```
 #[derive(Debug)]
 pub struct StreamRepairer {
-    framer: SseDecoder,
+    decoder: SseDecoder,
     reader: Reader,
     editor: Editor,
-    /// Whether the stream passes unread.
+    /// Whether the rest of the stream passes unchanged.
     passing: bool,
 }
 
@@ -43,19 +43,19 @@ impl StreamRepairer {
     /// Creates a repairer with other limits.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
         Self {
-            framer: SseDecoder::with_limit(limits.event),
+            decoder: SseDecoder::with_limit(limits.event),
             passing: !fixing.enabled,
             reader: Reader::new(dialect, fixing, limits),
             editor: Editor::default(),
         }
     }
 
-    /// Takes the next bytes of the stream and appends the bytes that can be sent to `out`.
+    /// Handles the next bytes of the stream, and appends the bytes that can be sent to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.passing {
             return self.editor.send(bytes, out);
         }
-        self.framer.push(bytes);
+        self.decoder.push(bytes);
         self.take_frames(false, out);
     }
 
@@ -65,7 +65,7 @@ impl StreamRepairer {
         if self.passing {
             return;
         }
-        self.framer.finish();
+        self.decoder.finish();
         self.take_frames(true, out);
         if !self.passing {
             self.editor.end(false, &mut self.reader, out);
@@ -80,18 +80,18 @@ impl StreamRepairer {
             return;
         }
         self.editor.end(true, &mut self.reader, out);
-        self.editor.send(self.framer.rest(), out);
+        self.editor.send(self.decoder.rest(), out);
         self.passing = true;
     }
 
-    /// Takes the records of calls that ended since the last call of this method, if their arguments were not simply
-    /// JSON. Up to 4,096 records are kept. Later records are only logged with `tracing`.
-    #[must_use = "the records are given out once"]
+    /// Returns the records of calls that ended since the last call of this method. A call has a record if its arguments
+    /// were not a string with valid JSON. Up to 4,096 records are kept. Later records are only logged with `tracing`.
+    #[must_use = "each record is returned once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
-    /// Returns the names of the first 64 tools whose calls passed unchanged, since they are not
+    /// Returns the names of the first 64 tools whose calls passed unchanged because the tools are not among the
     /// [`target_tools`](FormatFixing::target_tools). A call without a name is listed as `""`.
     pub fn skipped(&self) -> &[String] {
         self.reader.state.skipped()
@@ -116,11 +116,11 @@ impl StreamRepairer {
     /// assert_eq!(repairer.bailout_reason(), Some("an event of more than 1000 bytes"));
     /// ```
     pub fn bailout_reason(&self) -> Option<&str> {
-        self.reader.state.lost()
+        self.reader.state.bailout_reason()
     }
 
     /// Returns whether the stream ended with an error for a call that could not be repaired, since
-    /// [`fallback_on_error`](FormatFixing::fallback_on_error) is off. Nothing is sent after the error.
+    /// [`fallback_on_error`](FormatFixing::fallback_on_error) is off. No bytes are sent after the error.
     pub fn failed(&self) -> bool {
         self.reader.state.failed
     }
@@ -128,29 +128,29 @@ impl StreamRepairer {
     fn take_frames(&mut self, ended: bool, out: &mut Vec<u8>) {
         let (reader, editor) = (&mut self.reader, &mut self.editor);
         loop {
-            let goes_on = self.framer.line_left();
-            let Some(frame) = self.framer.next_frame() else {
+            let continues_line = self.decoder.is_line_continued();
+            let Some(frame) = self.decoder.next_frame() else {
                 return;
             };
             match frame {
                 Frame::Event(event) => editor.event(&event, reader, out),
                 Frame::Oversized { raw, .. } => {
                     let message = format!("an event of more than {} bytes", reader.state.limits.event);
-                    editor.give_up(&message, reader, out);
+                    editor.bail_out(&message, reader, out);
                     editor.send(raw, out);
-                    reader.state.lose(message);
+                    reader.state.bail_out(message);
                 }
                 Frame::Ignored(raw) => {
-                    let comment = raw.starts_with(b":") && !goes_on;
+                    let comment = raw.starts_with(b":") && !continues_line;
                     if ended && comment && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
-                        editor.end(false, reader, out); // the stream ends inside the event: nothing can follow
+                        editor.end(false, reader, out); // the stream ends inside this comment, so no event can follow
                     }
                     editor.send(raw, out);
                 }
             }
-            if reader.state.lost().is_some() || reader.state.failed {
+            if reader.state.bailout_reason().is_some() || reader.state.failed {
                 self.passing = true;
-                return editor.send(self.framer.rest(), out);
+                return editor.send(self.decoder.rest(), out);
             }
         }
     }

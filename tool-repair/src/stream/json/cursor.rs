@@ -8,7 +8,7 @@ use memchr::memchr2;
 
 use super::escapes;
 
-/// Walks a JSON text. On any other text it stops or finds nothing, but never fails.
+/// Cursor in a JSON text. In a text that is not JSON, its methods return `None` or wrong values, but never panic.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,

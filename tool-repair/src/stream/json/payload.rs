@@ -52,22 +52,22 @@ impl<'a> Payload<'a> {
         let mut lines = event.fields().filter(|field| field.name == b"data");
         let first = lines.next()?;
         let mut text = Cow::Borrowed(std::str::from_utf8(first.value).ok()?);
-        let mut places = Lines::One(first.span.start);
+        let mut lines_read = Lines::One(first.span.start);
         for line in lines {
-            if let Lines::One(first) = places {
-                places = Lines::Several(vec![(0, first)]);
+            if let Lines::One(first) = lines_read {
+                lines_read = Lines::Several(vec![(0, first)]);
             }
             let text = text.to_mut();
             text.push('\n');
-            if let Lines::Several(places) = &mut places {
-                places.push((text.len(), line.span.start));
+            if let Lines::Several(lines_read) = &mut lines_read {
+                lines_read.push((text.len(), line.span.start));
             }
             text.push_str(std::str::from_utf8(line.value).ok()?);
         }
         is_json(&text).then(|| Self {
             raw: event.raw(),
             text,
-            lines: places,
+            lines: lines_read,
         })
     }
 
@@ -85,7 +85,7 @@ impl<'a> Payload<'a> {
         let mut written = 0;
         for edit in edits.iter() {
             let Some(contents) = &edit.contents else { continue };
-            let place = self.place(&edit.span);
+            let place = self.raw_span(&edit.span);
             out.extend_from_slice(self.raw.get(written..place.start).unwrap_or_default());
             out.push(b'"');
             out.extend_from_slice(contents.as_bytes());
@@ -109,7 +109,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns the span in the raw bytes for a non-empty span in the JSON.
-    fn place(&self, span: &Range<usize>) -> Range<usize> {
+    fn raw_span(&self, span: &Range<usize>) -> Range<usize> {
         let of = |at: usize| match &self.lines {
             Lines::One(start) => start + at,
             Lines::Several(lines) => {
@@ -122,8 +122,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Returns whether an event without a payload may contain a piece of arguments for clients that replace invalid
-/// UTF-8.
+/// Returns whether an event that is not UTF-8 may contain a piece of arguments for clients that replace invalid UTF-8.
 pub(crate) fn may_be_read_by_others(event: &Event<'_>, key: &str) -> bool {
     let raw = event.raw();
     std::str::from_utf8(raw).is_err() && memmem::find(raw, key.as_bytes()).is_some()

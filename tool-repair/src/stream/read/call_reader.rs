@@ -9,13 +9,13 @@ use crate::repairer::Status;
 use crate::stream::call::piece::encoded;
 use crate::stream::call::record::RepairRecord;
 use crate::stream::call::state::StreamLimits;
-use crate::stream::call::step::{EndedCall, Incoming, Step};
+use crate::stream::call::step::{EndedCall, RawEvent, Step};
 use crate::stream::json::cursor::contents;
 use crate::stream::json::escapes;
 
-/// Reads the calls of a stream from its events, in order to build a message or a stream of another API. The rules are
-/// the same as in a [`StreamRepairer`](crate::stream::StreamRepairer): the arguments of a call equal the joined
-/// pieces of a repaired stream.
+/// Reads the calls of a stream from its events, for example to build a message or a stream of another API. A
+/// [`StreamRepairer`](crate::stream::StreamRepairer) has the same rules: the arguments of a call equal the joined pieces
+/// of the repaired stream.
 ///
 /// ```
 /// use tool_repair::{FormatFixing, Status};
@@ -54,7 +54,7 @@ pub enum CallEvent {
         /// Name of the tool, or the part that is known.
         tool: String,
     },
-    /// Next arguments of a call. The received arguments are JSON, or the call has failed.
+    /// The next arguments of a call. All arguments so far are a beginning of JSON, or the call is refused or truncated.
     Arguments {
         /// Number of the call.
         call: u64,
@@ -82,13 +82,13 @@ pub struct ReadCall {
     pub id: Option<String>,
     /// Name of the tool; empty if the stream has no name.
     pub tool: String,
-    /// Arguments: JSON, unless the status differs; empty without arguments in the stream.
+    /// Arguments; JSON if the status is `Valid` or `Repaired`, and empty if the stream has no arguments.
     pub arguments: String,
     /// Outcome of the arguments. Calls of tools outside the [targets](FormatFixing::target_tools) are
     /// [`Valid`](Status::Valid), also with invalid arguments.
     pub status: Status,
-    /// Whether pieces may belong to another call, or the call may be a piece of another one. Such a call must not
-    /// run, even if it is JSON. The status is [`Refused`](Status::Refused).
+    /// Whether pieces of the call may belong to another call, or the call may be a piece of another call. Such a call
+    /// must not run, even if its arguments are JSON. The status is [`Refused`](Status::Refused).
     pub ambiguous: bool,
 }
 
@@ -106,7 +106,7 @@ impl CallReader {
         Self::with(dialect, fixing, StreamLimits::default())
     }
 
-    /// Creates a reader with other limits. The caller limits the size of an event.
+    /// Creates a reader with other limits. The caller must limit the size of events, since `event` has no effect here.
     pub fn with(dialect: Dialect, fixing: FormatFixing, limits: StreamLimits) -> Self {
         Self {
             reader: Reader::new(dialect, fixing, limits),
@@ -115,15 +115,15 @@ impl CallReader {
         }
     }
 
-    /// Reads an event: its `event:` line and its data, JSON or `[DONE]`. Other data are ignored.
+    /// Reads an event: the value of its `event:` line, and its data. Data other than JSON and `[DONE]` are ignored.
     pub fn read(&mut self, name: Option<&str>, data: &str) -> Vec<CallEvent> {
-        if self.reader.state.lost().is_some() {
+        if self.reader.state.bailout_reason().is_some() {
             return Vec::new();
         }
         if self.reader.has_done() && data.trim_ascii() == "[DONE]" {
             return self.finish();
         }
-        let event = Incoming {
+        let event = RawEvent {
             name,
             text: data,
             ended: true,
@@ -138,21 +138,21 @@ impl CallReader {
         self.take_events(None)
     }
 
-    /// Ends a stream that broke off; open calls were cut off.
+    /// Ends a stream that broke off. Its open calls are truncated.
     pub fn abort(&mut self) -> Vec<CallEvent> {
         self.reader.end(true, &mut self.steps);
         self.take_events(None)
     }
 
-    /// Takes the records, as [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records) does.
-    #[must_use = "the records are given out once"]
+    /// Returns the records, as [`StreamRepairer::take_records`](crate::stream::StreamRepairer::take_records) does.
+    #[must_use = "each record is returned once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.reader.state.take_records()
     }
 
     /// Returns the reason why no more calls are read: there were more calls than the [limits](StreamLimits) allow.
     pub fn bailout_reason(&self) -> Option<&str> {
-        self.reader.state.lost()
+        self.reader.state.bailout_reason()
     }
 
     fn take_events(&mut self, data: Option<&str>) -> Vec<CallEvent> {
@@ -205,8 +205,11 @@ impl CallReader {
                 self.arguments.remove(&call);
                 None
             }
-            Step::Stray => Some(CallEvent::Unattributed),
-            Step::Carrier { .. } | Step::Copy { .. } | Step::Keep { .. } | Step::LetGo { .. } => None,
+            Step::Unattributed => Some(CallEvent::Unattributed),
+            Step::Carrier { .. }
+            | Step::Copy { .. }
+            | Step::HoldEvent { .. }
+            | Step::SendHeldEvents { .. } => None,
         }
     }
 

@@ -78,7 +78,7 @@ impl fmt::Display for UnknownDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no stream is called {:?}; write `chat`, `responses` or `anthropic`",
+            "unknown dialect {:?}; expected `chat`, `responses` or `anthropic`",
             self.0
         )
     }
@@ -100,7 +100,7 @@ mod tests {
             let written = serde_json::to_string(dialect).unwrap();
             assert_eq!(serde_json::from_str::<Dialect>(&written).unwrap(), *dialect);
         }
-        let message = "no stream is called \"Chat\"; write `chat`, `responses` or `anthropic`";
+        let message = "unknown dialect \"Chat\"; expected `chat`, `responses` or `anthropic`";
         assert_eq!("Chat".parse::<Dialect>().unwrap_err().to_string(), message);
         let wrong = serde_json::from_str::<Dialect>("\"Chat\"").unwrap_err();
         assert!(wrong.to_string().starts_with(message), "{wrong}");

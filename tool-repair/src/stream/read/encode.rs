@@ -16,7 +16,7 @@ impl Address {
                 }
             }
             Self::Anthropic => anthropic::encode::rest(rest, last, out),
-            // Clients take these arguments from an event that contains all of them.
+            // Clients read these arguments from an event that contains all of them.
             Self::Responses { in_pieces: false } => {}
             Self::Responses { in_pieces: true } => responses::encode::rest(rest, last, out),
         }
@@ -34,7 +34,7 @@ impl Dialect {
     }
 
     /// Appends an event that was held until the status of its call was known.
-    pub(crate) fn encode_kept(
+    pub(crate) fn encode_held(
         self,
         raw: &[u8],
         status: Option<Status>,
@@ -42,7 +42,7 @@ impl Dialect {
         out: &mut Vec<u8>,
     ) {
         match self {
-            Self::Responses => responses::encode::kept(raw, status, state, out),
+            Self::Responses => responses::encode::held(raw, status, state, out),
             // These streams have no copies of arguments.
             Self::ChatCompletions | Self::Anthropic => out.extend_from_slice(raw),
         }

@@ -1,14 +1,14 @@
-//! [`Reader`]: the calls of a stream of any dialect.
+//! [`Reader`]: reads the calls of a stream of any dialect.
 
 use super::dialect::Dialect;
 use crate::format_fixing::FormatFixing;
 use crate::stream::anthropic::Anthropic;
 use crate::stream::call::state::{StreamLimits, StreamState};
-use crate::stream::call::step::{Incoming, Reading, Step};
+use crate::stream::call::step::{EventContext, RawEvent, Step};
 use crate::stream::chat::Chat;
 use crate::stream::responses::Responses;
 
-/// Assigns each piece of a stream to its call, and decides which of its arguments can be sent.
+/// Assigns each piece of a stream to its call, and decides which arguments can be sent.
 #[derive(Debug)]
 pub(crate) struct Reader {
     calls: Calls,
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether an event may concern calls; no other event has to be read.
+    /// Returns whether an event may concern calls. Other events need not be read.
     pub(crate) fn concerns(&self, raw: &[u8]) -> bool {
         match &self.calls {
             Calls::Chat(calls) => calls.concerns(raw),
@@ -57,7 +57,7 @@ impl Reader {
         matches!(self.calls, Calls::Chat(_))
     }
 
-    /// Returns the key of a piece of arguments.
+    /// Returns the JSON key of a piece of arguments.
     pub(crate) fn key(&self) -> &'static str {
         match self.calls {
             Calls::Chat(_) | Calls::Responses(_) => "arguments",
@@ -65,45 +65,45 @@ impl Reader {
         }
     }
 
-    /// Reads an event of this size, and returns whether it belongs to the dialect.
-    pub(crate) fn read(&mut self, event: Incoming<'_>, size: usize, steps: &mut Vec<Step>) -> bool {
-        let mut reading = Reading {
+    /// Reads an event of `size` bytes. Returns whether the event belongs to the dialect.
+    pub(crate) fn read(&mut self, event: RawEvent<'_>, size: usize, steps: &mut Vec<Step>) -> bool {
+        let mut context = EventContext {
             state: &mut self.state,
             steps,
             size,
         };
         match &mut self.calls {
-            Calls::Chat(calls) => calls.event(event, &mut reading),
-            Calls::Responses(calls) => calls.event(event, &mut reading),
-            Calls::Anthropic(calls) => calls.event(event, &mut reading),
+            Calls::Chat(calls) => calls.on_event(event, &mut context),
+            Calls::Responses(calls) => calls.on_event(event, &mut context),
+            Calls::Anthropic(calls) => calls.on_event(event, &mut context),
         }
     }
 
-    /// Ends all calls, as complete or as cut off.
+    /// Ends all calls: as cut off with `cut`, otherwise as complete.
     pub(crate) fn end(&mut self, cut: bool, steps: &mut Vec<Step>) {
-        let mut reading = Reading {
+        let mut context = EventContext {
             state: &mut self.state,
             steps,
             size: 0,
         };
         match &mut self.calls {
-            Calls::Chat(calls) => calls.end(cut, &mut reading),
-            Calls::Responses(calls) => calls.end(cut, &mut reading),
-            Calls::Anthropic(calls) => calls.end(cut, &mut reading),
+            Calls::Chat(calls) => calls.end(cut, &mut context),
+            Calls::Responses(calls) => calls.end(cut, &mut context),
+            Calls::Anthropic(calls) => calls.end(cut, &mut context),
         }
     }
 
     /// Ends all calls of a stream that cannot be read.
-    pub(crate) fn give_up(&mut self, reason: &str, steps: &mut Vec<Step>) {
-        let mut reading = Reading {
+    pub(crate) fn bail_out(&mut self, reason: &str, steps: &mut Vec<Step>) {
+        let mut context = EventContext {
             state: &mut self.state,
             steps,
             size: 0,
         };
         match &mut self.calls {
-            Calls::Chat(calls) => calls.give_up(reason, &mut reading),
-            Calls::Responses(calls) => calls.give_up(reason, &mut reading),
-            Calls::Anthropic(calls) => calls.give_up(reason, &mut reading),
+            Calls::Chat(calls) => calls.bail_out(reason, &mut context),
+            Calls::Responses(calls) => calls.bail_out(reason, &mut context),
+            Calls::Anthropic(calls) => calls.bail_out(reason, &mut context),
         }
     }
 }

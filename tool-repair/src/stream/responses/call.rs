@@ -1,24 +1,24 @@
-//! A call of a Responses stream, from its first piece to the last copy of its arguments.
+//! [`ResponsesCall`]: a call of a Responses stream, from its first piece to the last copy of its arguments.
 
 use super::event::Item;
 use crate::repairer::Status;
 use crate::stream::call::outcome::{Ending, Outcome};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::state::StreamState;
-use crate::stream::call::step::{Address, Reading, Step};
+use crate::stream::call::step::{Address, EventContext, Step};
 use crate::stream::call::{Call, Position};
 use crate::stream::json::cursor::Spanned;
 
 #[derive(Debug)]
 pub(crate) struct ResponsesCall {
-    /// Id of the item; `call.id` is the id for the result.
+    /// Id of the item. The result of the call has `call.id` instead.
     pub(crate) id: Option<String>,
     pub(crate) output_index: Option<String>,
     pub(crate) call: Call,
     /// Whether pieces of the arguments were sent, which clients join.
     in_pieces: bool,
     /// Whether a piece had an id or a position.
-    pub(crate) named: bool,
+    pub(crate) is_identified: bool,
     /// Whether the announcement of the item had all arguments, as complete JSON.
     announced: bool,
     pub(crate) stop: CallEnd,
@@ -29,40 +29,42 @@ pub(crate) struct ResponsesCall {
 pub(crate) enum CallEnd {
     /// The arguments are not done.
     Open,
-    /// The arguments are done and were sent. The outcome is known, unless the stream reports that they were cut off.
-    Left(Box<Outcome>),
+    /// The arguments are done and were sent. Only a report of the stream that the arguments were cut off can change the
+    /// outcome.
+    Sent(Box<Outcome>),
     /// The arguments are done, and the events with their end are held: the next events decide whether the arguments
     /// are repaired.
-    Kept(Kept),
+    Held(HeldEvents),
     /// The outcome is known; `None` for a call that is not repaired.
     Finalized(Option<Status>),
 }
 
 /// Held events of a call.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct HeldEvents {
     events: usize,
     size: usize,
 }
 
 impl ResponsesCall {
-    pub(crate) fn new(item: &Item<'_>, reading: &mut Reading<'_>) -> Self {
+    pub(crate) fn new(item: &Item<'_>, context: &mut EventContext<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let tool = item.name.as_deref().unwrap_or_default().to_owned();
-        let call = Call::new(reading.state, owned(item.call_id.as_deref()), tool);
-        call.report(None, reading);
+        let call = Call::new(context.state, owned(item.call_id.as_deref()), tool);
+        call.report_begin(None, context);
         Self {
             id: owned(item.id.as_deref()),
             output_index: owned(item.output_index),
             call,
             in_pieces: false,
-            named: false,
+            is_identified: false,
             announced: false,
             stop: CallEnd::Open,
         }
     }
 
-    /// Returns whether an item has one of the names of this call, and not another call's `call_id`.
+    /// Returns whether an item has the item id, the `call_id` or the `output_index` of this call. After the arguments
+    /// are done, an item with another `call_id` does not match.
     pub(crate) fn matches_item(&self, item: &Item<'_>) -> bool {
         let same = |own: Option<&str>, received: Option<&str>| own.is_some() && own == received;
         let both = self.call.id.as_deref().zip(item.call_id.as_deref());
@@ -74,42 +76,42 @@ impl ResponsesCall {
             || same(self.output_index.as_deref(), item.output_index)
     }
 
-    /// Takes a piece of the arguments.
-    pub(crate) fn push(&mut self, value: Option<&Spanned<'_>>, reading: &mut Reading<'_>) {
+    /// Appends a piece of the arguments.
+    pub(crate) fn push(&mut self, value: Option<&Spanned<'_>>, context: &mut EventContext<'_>) {
         if let Some(value) = value
             && let Some(piece) = Piece::from_value(value.text)
         {
             if self.announced && !piece.is_blank() {
                 self.announced = false;
-                let _ = piece.begins_arguments() && self.call.start_over(reading);
+                let _ = piece.begins_arguments() && self.call.restart(context);
             }
-            let contents = self.call.push(piece, reading.state);
+            let contents = self.call.push(piece, context.state);
             let (call, span) = (self.call.serial, value.span.clone());
-            reading.steps.push(Step::Piece { call, span, contents });
+            context.steps.push(Step::Piece { call, span, contents });
             self.in_pieces |= self.call.begun();
-            self.call.keep_carrier(reading);
+            self.call.keep_carrier(context);
         }
     }
 
-    /// Handles the announcement of the item. Arguments in it that are complete JSON are sent with it: they may be
-    /// repeated.
-    pub(crate) fn announce(&mut self, reading: &mut Reading<'_>) {
+    /// Handles the announcement of the item. If its arguments are complete JSON, they are sent at once; later pieces
+    /// may repeat them.
+    pub(crate) fn announce(&mut self, context: &mut EventContext<'_>) {
         self.announced = self.call.is_whole();
         if self.announced
-            && let Some(rest) = self.call.leave_if_complete(reading.state)
+            && let Some(rest) = self.call.finalize_if_complete(context.state)
         {
-            self.release(rest, reading);
-            self.call.keep_carrier(reading);
+            self.release(rest, context);
+            self.call.keep_carrier(context);
         }
     }
 
-    /// Takes all of the arguments, if no pieces were sent.
-    pub(crate) fn take_whole(&mut self, item: &Item<'_>, reading: &mut Reading<'_>) {
+    /// Handles an item with all arguments. They are used if no pieces were sent.
+    pub(crate) fn push_whole(&mut self, item: &Item<'_>, context: &mut EventContext<'_>) {
         if !matches!(self.stop, CallEnd::Open) {
             return;
         }
         if self.announced && item.arguments.is_some() {
-            self.in_pieces &= !self.call.start_over(reading);
+            self.in_pieces &= !self.call.restart(context);
         }
         if self.call.begun() {
             return;
@@ -122,132 +124,132 @@ impl ResponsesCall {
         if let Some(value) = &item.arguments
             && let Some(piece) = Piece::from_value(value.text)
         {
-            let contents = self.call.push(piece, reading.state);
+            let contents = self.call.push(piece, context.state);
             let contents = contents.unwrap_or_else(|| piece.contents());
             let call = self.call.serial;
-            reading.steps.push(Step::Whole { call, contents });
+            context.steps.push(Step::Whole { call, contents });
         }
     }
 
     /// Handles the end of the arguments, before the stream reports whether they were cut off. Returns whether the
-    /// event is held; otherwise the outcome is known.
-    pub(crate) fn keep(&mut self, reading: &mut Reading<'_>) -> bool {
+    /// event is held. If the event is not held, the outcome is known.
+    pub(crate) fn hold_end(&mut self, context: &mut EventContext<'_>) -> bool {
         match &mut self.stop {
             CallEnd::Open if !self.call.is_repairing() => {
-                self.stop = match self.call.end(false, reading.state) {
+                self.stop = match self.call.end(false, context.state) {
                     None => {
-                        self.call.ended(Ending::default(), reading);
+                        self.call.report_end(Ending::default(), context);
                         CallEnd::Finalized(None)
                     }
                     Some(mut outcome) => {
                         let rest = std::mem::take(&mut outcome.rest);
-                        self.release(rest, reading);
-                        self.call.drop_carrier(reading);
-                        CallEnd::Left(Box::new(outcome))
+                        self.release(rest, context);
+                        self.call.drop_carrier(context);
+                        CallEnd::Sent(Box::new(outcome))
                     }
                 };
                 return false;
             }
-            CallEnd::Open => self.stop = CallEnd::Kept(Kept::default()),
-            CallEnd::Kept(_) => {}
-            CallEnd::Left(_) | CallEnd::Finalized(_) => return false,
+            CallEnd::Open => self.stop = CallEnd::Held(HeldEvents::default()),
+            CallEnd::Held(_) => {}
+            CallEnd::Sent(_) | CallEnd::Finalized(_) => return false,
         }
         match &mut self.stop {
-            CallEnd::Kept(kept) if kept.events < EVENTS_KEPT && reading.state.may_hold(reading.size) => {
-                kept.events += 1;
-                kept.size += reading.size;
-                reading.state.held += reading.size;
+            CallEnd::Held(held) if held.events < MAX_HELD_EVENTS && context.state.may_hold(context.size) => {
+                held.events += 1;
+                held.size += context.size;
+                context.state.held += context.size;
                 let call = self.call.serial;
-                reading.steps.push(Step::Keep { call });
+                context.steps.push(Step::HoldEvent { call });
                 true
             }
             _ => {
                 let reason = "too many bytes are held before the stream reports whether the call is complete";
-                self.give_up(reason, reading);
-                self.finalize(false, reading);
+                self.bail_out(reason, context);
+                self.finalize(false, context);
                 false
             }
         }
     }
 
     /// Handles the beginning of another call that may continue this one. Returns whether it may be a separate call.
-    pub(crate) fn conclude(&mut self, reading: &mut Reading<'_>) -> bool {
+    pub(crate) fn conclude(&mut self, context: &mut EventContext<'_>) -> bool {
         match &self.stop {
-            CallEnd::Open | CallEnd::Kept(_) => {
-                let (rest, complete) = self.call.leave_or_pass(reading.state);
-                self.release(rest, reading);
+            CallEnd::Open | CallEnd::Held(_) => {
+                let (rest, complete) = self.call.finalize_or_bail_out(context.state);
+                self.release(rest, context);
                 complete
             }
-            CallEnd::Left(outcome) => outcome.status == Status::Valid,
+            CallEnd::Sent(outcome) => outcome.status == Status::Valid,
             CallEnd::Finalized(status) => !matches!(status, Some(Status::Truncated | Status::Refused)),
         }
     }
 
     /// Stops reading the arguments, and sends held bytes unchanged.
-    pub(crate) fn give_up(&mut self, reason: &str, reading: &mut Reading<'_>) {
-        let rest = self.call.give_up(reason.to_owned(), reading.state);
-        self.release(rest, reading);
+    pub(crate) fn bail_out(&mut self, reason: &str, context: &mut EventContext<'_>) {
+        let rest = self.call.bail_out(reason.to_owned(), context.state);
+        self.release(rest, context);
     }
 
-    /// Finalizes the call after it is known whether the arguments were cut off: sends held arguments, then the held
-    /// events.
-    pub(crate) fn finalize(&mut self, cut: bool, reading: &mut Reading<'_>) {
-        let kept = match std::mem::replace(&mut self.stop, CallEnd::Finalized(None)) {
+    /// Finalizes the call: sends the held arguments, then the held events. The arguments are cut off with `cut`, and
+    /// complete otherwise.
+    pub(crate) fn finalize(&mut self, cut: bool, context: &mut EventContext<'_>) {
+        let held = match std::mem::replace(&mut self.stop, CallEnd::Finalized(None)) {
             CallEnd::Finalized(status) => {
                 self.stop = CallEnd::Finalized(status);
                 return;
             }
-            CallEnd::Left(outcome) => {
+            CallEnd::Sent(outcome) => {
                 let outcome = if cut { outcome.cut_off() } else { *outcome };
                 let ending = Ending::from(Some(&outcome));
                 self.stop = CallEnd::Finalized(ending.status);
-                self.record(outcome, reading);
-                return self.call.ended(ending, reading);
+                self.record(outcome, context);
+                return self.call.report_end(ending, context);
             }
             CallEnd::Open => None,
-            CallEnd::Kept(kept) => Some(kept),
+            CallEnd::Held(held) => Some(held),
         };
-        reading.state.held -= kept.as_ref().map_or(0, |kept| kept.size);
+        context.state.held -= held.as_ref().map_or(0, |held| held.size);
         let mut ending = Ending::default();
-        if let Some(mut outcome) = self.call.end(cut, reading.state) {
+        if let Some(mut outcome) = self.call.end(cut, context.state) {
             ending = Ending::from(Some(&outcome));
             self.stop = CallEnd::Finalized(ending.status);
             let rest = std::mem::take(&mut outcome.rest);
-            if let Some(message) = self.record(outcome, reading) {
-                return reading.fail(self.call.serial, message);
+            if let Some(message) = self.record(outcome, context) {
+                return context.fail(self.call.serial, message);
             }
-            self.release(rest, reading);
+            self.release(rest, context);
         }
-        self.call.drop_carrier(reading);
-        if kept.is_some() {
+        self.call.drop_carrier(context);
+        if held.is_some() {
             let (call, copies) = (self.call.serial, ending.status);
-            reading.steps.push(Step::LetGo { call, copies });
+            context.steps.push(Step::SendHeldEvents { call, copies });
         }
-        self.call.ended(ending, reading);
+        self.call.report_end(ending, context);
     }
 
     /// Replaces a copy of the arguments in the event.
-    pub(crate) fn copy(&self, item: &Item<'_>, reading: &mut Reading<'_>) {
+    pub(crate) fn copy(&self, item: &Item<'_>, context: &mut EventContext<'_>) {
         let status = match &self.stop {
             CallEnd::Finalized(status) => *status,
-            CallEnd::Left(outcome) => Some(outcome.status),
-            CallEnd::Open | CallEnd::Kept(_) => None,
+            CallEnd::Sent(outcome) => Some(outcome.status),
+            CallEnd::Open | CallEnd::Held(_) => None,
         };
-        reading.steps.extend(item.copy(status, reading.state));
+        context.steps.extend(item.copy(status, context.state));
     }
 
     /// Sends held arguments.
-    pub(crate) fn release(&self, rest: String, reading: &mut Reading<'_>) {
+    pub(crate) fn release(&self, rest: String, context: &mut EventContext<'_>) {
         let in_pieces = self.in_pieces;
-        reading.release(self.call.serial, || Address::Responses { in_pieces }, rest);
+        context.release(self.call.serial, || Address::Responses { in_pieces }, rest);
     }
 
-    fn record(&self, outcome: Outcome, reading: &mut Reading<'_>) -> Option<String> {
+    fn record(&self, outcome: Outcome, context: &mut EventContext<'_>) -> Option<String> {
         let position = Position {
             choice: None,
             index: self.output_index.as_deref().and_then(|index| index.parse().ok()),
         };
-        self.call.record(outcome, position, reading.state)
+        self.call.record(outcome, position, context.state)
     }
 }
 
@@ -265,5 +267,5 @@ impl Item<'_> {
     }
 }
 
-/// Maximum number of held events of a call, more than a stream has.
-const EVENTS_KEPT: usize = 4;
+/// Maximum number of held events of a call. No real stream has more.
+const MAX_HELD_EVENTS: usize = 4;

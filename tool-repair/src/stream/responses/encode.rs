@@ -27,9 +27,9 @@ pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an event that was held until its call had this status; a copy of repaired arguments in it is repaired,
-/// too.
-pub(crate) fn kept(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
+/// Appends an event that was held until the status of its call was known. A copy of repaired arguments in the event is
+/// repaired, too.
+pub(crate) fn held(raw: &[u8], status: Option<Status>, state: &StreamState, out: &mut Vec<u8>) {
     let event = Event::whole(raw);
     let payload = status.and_then(|_| Payload::parse(&event));
     let located = payload

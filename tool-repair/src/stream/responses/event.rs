@@ -9,9 +9,9 @@ use crate::stream::json::cursor::{Cursor, Spanned};
 pub(crate) struct ResponsesEvent<'a> {
     pub(crate) kind: Option<Cow<'a, str>>,
     pub(crate) sequence_number: Option<&'a str>,
-    /// Fields of a call, at the top level or in its `item`.
+    /// Fields of a call, at the top level of the event or in its `item`.
     pub(crate) item: Item<'a>,
-    /// Calls of a whole response.
+    /// Calls in the `output` of a whole response.
     pub(crate) output: Vec<Item<'a>>,
 }
 
