@@ -15,7 +15,7 @@ impl<'de> Deserialize<'de> for FormatFixing {
     }
 }
 
-/// Deserializes the keys. A derive on the type itself would also accept a list, and would name the Rust type in
+/// Deserializes the keys. A derive on `FormatFixing` would also accept a list, and would name the Rust type in
 /// errors.
 #[derive(Deserialize)]
 #[serde(
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for Names {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<TargetTools, A::Error> {
         let mut names: Vec<String> = Vec::new();
         while let Some(name) = list.next_element::<String>()? {
-            if let Some(wrong) = no_name(&name) {
+            if let Some(wrong) = name_error(&name) {
                 let place = names.len() + 1;
                 return Err(de::Error::custom(format!("name {place} of the list{wrong}")));
             }
@@ -101,8 +101,8 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// Returns why a name cannot be the name of a tool, and advice.
-fn no_name(name: &str) -> Option<String> {
+/// Returns the reason why a name is not a valid tool name, with advice; `None` for a valid name.
+fn name_error(name: &str) -> Option<String> {
     let trimmed = name.trim();
     if trimmed.is_empty() {
         return Some(" is empty; write a tool's name, or \"*\" for every tool".to_owned());

@@ -1,24 +1,24 @@
-//! Equality of JSON texts by value: numbers by their amount, strings by their characters, objects in any order of
-//! their keys.
+//! Equality of JSON texts by value: `1.50` equals `1.5`, `"\u0061"` equals `"a"`, and the order of an object's keys is
+//! ignored.
 //!
-//! Equal values get equal numbers, innermost first. The comparison is not recursive, and takes linear time except for
-//! the sorting of keys. A hash of each value would be shorter, but different values can have equal hashes.
+//! Values are interned, innermost first: equal values get the same id. The comparison is not recursive, and takes linear
+//! time except for the sorting of keys. A hash of each value would be simpler, but different values can have equal hashes.
 
 use std::collections::HashMap;
 
-/// A JSON text that copies are compared with.
+/// A JSON text to which copies are compared.
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// Numbers of all earlier values and of the text itself; computed for the first copy with another spelling.
-    numbered: Option<(Values, usize)>,
+    /// Interned values, and the id of the text's value. Computed for the first copy with another spelling.
+    interned: Option<(Interner, usize)>,
 }
 
 impl Original {
     pub(crate) fn new(text: &str) -> Self {
         Self {
             text: text.trim().to_owned(),
-            numbered: None,
+            interned: None,
         }
     }
 
@@ -27,27 +27,27 @@ impl Original {
         self.text.chars().next()
     }
 
-    /// Returns whether `copy`, a JSON text, has the same value. If the text is longer than `most`, the spelling must
-    /// be equal, too.
-    pub(crate) fn equals(&mut self, copy: &str, most: usize) -> bool {
+    /// Returns whether `copy`, a JSON text, has the same value. Texts of more than `max_len` bytes are compared byte for
+    /// byte.
+    pub(crate) fn equals(&mut self, copy: &str, max_len: usize) -> bool {
         let copy = copy.trim();
-        if self.text == copy || self.text.len().max(copy.len()) > most {
+        if self.text == copy || self.text.len().max(copy.len()) > max_len {
             return self.text == copy;
         }
-        let (values, original) = self.numbered.get_or_insert_with(|| {
-            let mut values = Values::default();
-            let original = values.number(&self.text);
-            (values, original)
+        let (interner, original) = self.interned.get_or_insert_with(|| {
+            let mut interner = Interner::default();
+            let original = interner.intern(&self.text);
+            (interner, original)
         });
-        values.number(copy) == *original
+        interner.intern(copy) == *original
     }
 }
 
-/// Earlier values, with their numbers.
+/// Interned values, with their ids.
 #[derive(Debug, Default)]
-struct Values(HashMap<Value, usize>);
+struct Interner(HashMap<Value, usize>);
 
-/// A value whose parts are represented by their numbers.
+/// A value whose parts are represented by their ids.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Value {
     /// A literal, or a number in its canonical form.
@@ -55,13 +55,13 @@ enum Value {
     /// A string in UTF-16, which can represent a lone surrogate.
     Text(Vec<u16>),
     Array(Vec<usize>),
-    /// Keys and values, alternating, in the order of the keys' numbers; duplicate keys keep their order.
+    /// Ids of keys and values, alternating, sorted by the ids of the keys. Duplicate keys keep their order.
     Object(Vec<usize>),
 }
 
-impl Values {
-    /// Returns the number of the value of a JSON text.
-    fn number(&mut self, text: &str) -> usize {
+impl Interner {
+    /// Interns the value of a JSON text and all its parts, and returns the id of the value.
+    fn intern(&mut self, text: &str) -> usize {
         let mut open: Vec<Vec<usize>> = vec![Vec::new()];
         let mut rest = text;
         while let Some(first) = rest.bytes().next() {
@@ -84,12 +84,12 @@ impl Values {
                 b'}' => Value::Object(sorted(&open.pop().unwrap_or_default())),
                 b'"' => Value::Text(units(token.get(1..len - 1).unwrap_or_default())),
                 b't' | b'f' | b'n' => Value::Scalar(token.to_owned()),
-                _ => Value::Scalar(canonical(token)),
+                _ => Value::Scalar(canonical_number(token)),
             };
             let next = self.0.len();
-            let number = *self.0.entry(value).or_insert(next);
+            let id = *self.0.entry(value).or_insert(next);
             if let Some(parts) = open.last_mut() {
-                parts.push(number);
+                parts.push(id);
             }
         }
         open.into_iter().flatten().next().unwrap_or_default()
@@ -110,7 +110,7 @@ fn string_len(text: &str) -> usize {
         .map_or(text.len(), |at| at + 2)
 }
 
-/// Sorts alternating keys and values by the keys.
+/// Sorts the members of an object, alternating keys and values, by their keys.
 fn sorted(members: &[usize]) -> Vec<usize> {
     let (members, _) = members.as_chunks::<2>();
     let mut members = members.to_vec();
@@ -148,7 +148,7 @@ fn units(contents: &str) -> Vec<u16> {
 
 /// Returns the canonical form of a JSON number: its digits without surrounding zeros, and a power of ten. `1.50`
 /// becomes `15e-1`.
-fn canonical(number: &str) -> String {
+fn canonical_number(number: &str) -> String {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let sign = if mantissa.starts_with('-') { "-" } else { "" };
     let mantissa = mantissa.trim_start_matches('-');

@@ -5,16 +5,16 @@ use std::{error, fmt, slice};
 
 use crate::limits::TOO_DEEP;
 
-/// Change with its kind, its offset and a message.
+/// A change of a repair: its kind, its offset and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fix {
-    /// Kind of the change; stable, part of the API.
+    /// Kind of the change. Its text is stable.
     pub code: FixCode,
     /// Offset of the change, in bytes from the start of the original text.
     pub offset: usize,
-    /// Description of the original and the replacement; lower case, no full stop.
+    /// Description of the original and the replacement, in lower case without a full stop.
     pub message: Cow<'static, str>,
 }
 
@@ -55,7 +55,7 @@ impl Fixes {
         self.first.iter()
     }
 
-    /// Returns the number of changes of each kind; all changes are counted.
+    /// Returns the number of changes of each kind, including the changes after the first 64.
     pub fn counts(&self) -> impl Iterator<Item = (FixCode, usize)> + '_ {
         let counts = FixCode::ALL.iter().copied().zip(self.counts);
         counts.filter(|(_, count)| *count > 0)
@@ -125,7 +125,7 @@ impl fmt::Debug for Fixes {
     }
 }
 
-/// Kinds of changes with their counts.
+/// Debug output of the counts by kind.
 struct Counts<'a>(&'a Fixes);
 
 impl fmt::Debug for Counts<'_> {
@@ -149,7 +149,7 @@ impl fmt::Debug for Counts<'_> {
 pub struct Reason {
     /// Offset of the first unexpected byte, from the start of the original text.
     pub offset: usize,
-    /// Expected or unexpected input at the offset; lower case, no full stop.
+    /// Expected or unexpected input at the offset, in lower case without a full stop.
     pub message: Cow<'static, str>,
 }
 
@@ -185,7 +185,7 @@ impl error::Error for Reason {}
 /// Declares [`FixCode`] with the text and the message of each code.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $message:literal;)+) => {
-        /// Kinds of changes. The texts of codes are API.
+        /// Kind of a change. The [texts](Self::as_str) of the codes are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum FixCode {
@@ -268,7 +268,7 @@ codes! {
     MissingBracket = "missing_bracket", "a bracket was inserted";
     /// Doubled braces around the whole text.
     DoubledBraces = "doubled_braces", "the second of two braces was removed";
-    /// An empty object before the real one was removed.
+    /// An empty object before an object with members was removed.
     EmptyPrefix = "empty_prefix", "an empty object before the real one was removed";
     /// A repetition of the value was removed.
     Doubled = "doubled", "a repeated value was removed";

@@ -1,7 +1,7 @@
 //! Repairs text that is almost JSON, if no guess is needed: a whole text, or the pieces of a model's stream.
 //!
-//! Some models answer with a Python dict instead of JSON. [`repair`] takes a whole text; a [`Repairer`] takes pieces of any size and passes
-//! valid JSON on at once. The repair has no knowledge of tools.
+//! Some models write a Python dict instead of JSON. [`repair`] repairs a whole text. A [`Repairer`] receives pieces of any size and returns
+//! valid JSON at once. The repair has no knowledge of tools.
 //!
 //! `tool-runtime` re-exports this crate as `tool_runtime::repair`, and [`sse`] as `tool_runtime::sse`.
 //!
@@ -31,7 +31,7 @@
 //!   reading. Every other text is returned unchanged, with the [`Reason`].
 //! * **Values keep their text.** Numbers of JSON keep their digits; Python's numbers (`0x1F`, `5.`) become their
 //!   JSON equivalents. Objects keep the order of their keys, and duplicate keys.
-//! * **A truncated text is never completed.** Half a call must not be executed.
+//! * **A truncated text is never completed.** A truncated call must not be executed.
 //! * **A repaired text is JSON.** The result is validated; if it is not JSON, the original is returned.
 //! * **Time is linear and memory is bounded** for any input, without recursion or panics.
 //!
@@ -41,7 +41,7 @@
 //! |---|---|---|
 //! | `Valid` | is JSON | the text |
 //! | `Repaired` | was not JSON | JSON; the [`Fixes`] list the changes and their offsets |
-//! | `Truncated` | ended before its value, without an error so far | the text, and the [`Reason`] |
+//! | `Truncated` | ended inside the value or before it, without an error so far | the text, and the [`Reason`] |
 //! | `Refused` | could not be read without guessing | the text, and the [`Reason`] |
 //!
 //! # Repairs
@@ -131,7 +131,7 @@
 //!
 //! # In pieces
 //!
-//! A [`Repairer`] passes valid JSON on as it arrives, except for the few bytes that a later slip could still change:
+//! A [`Repairer`] returns valid JSON as it arrives, except for the few bytes that a later slip could still change:
 //!
 //! * a closing quote or a comma, until its successor is known (after a digit and a quote, the successor of the
 //!   comma);
@@ -139,7 +139,7 @@
 //! * the opening bracket of a list that is the whole text, until the next byte;
 //! * a number or a literal that is the whole text.
 //!
-//! From the first byte that is not JSON, everything is held until [`Repairer::finish`], which repairs it.
+//! From the first byte that is not JSON, all bytes are held until [`Repairer::finish`], which repairs them.
 //!
 //! ```
 //! use tool_repair::{Repairer, Status};

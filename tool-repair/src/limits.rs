@@ -1,9 +1,9 @@
-//! Limits for the bytes that a repair keeps and reads. A whole text and a text in pieces have the same limits, so
-//! both give the same result.
+//! Limits of the bytes that a repair keeps and reads. A whole text and a text in pieces have the same limits, so
+//! they give the same result.
 
 /// Limits of a repair.
 ///
-/// A text that exceeds a limit is returned unchanged. For valid JSON only [`depth`](Self::depth) matters: the other
+/// A text that exceeds a limit is returned unchanged. Only [`depth`](Self::depth) applies to valid JSON: the other
 /// limits apply to bytes that a repair must still be able to change.
 ///
 /// ```
@@ -19,7 +19,7 @@ pub struct Limits {
     pub depth: usize,
     /// Maximum number of bytes from the first byte that is not JSON to the end. Defaults to 64 MiB.
     pub held: usize,
-    /// Maximum number of passed bytes that are kept, to recognize a repeated object, and to judge unescaped quotes,
+    /// Maximum number of passed bytes that are kept, to recognize a repeated object, and to interpret unescaped quotes,
     /// backslashes and control characters. A longer text is refused if its repair depends on dropped bytes. Defaults
     /// to 1 MiB.
     pub sent: usize,

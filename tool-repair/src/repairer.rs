@@ -1,5 +1,5 @@
-//! Repair of one text, whole or in pieces: the scanner passes valid JSON on, and the rest is held and repaired once,
-//! at the end. [`repair`] treats the whole text as a single piece.
+//! Repair of one text, whole or in pieces: the scanner returns valid JSON, and the rest is held and repaired once,
+//! at the end. [`repair`] handles a whole text as a single piece.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,11 +21,11 @@ use super::scan::{Deviation, Scanner};
 pub enum Status {
     /// The text is JSON; nothing was changed.
     Valid,
-    /// The text was not JSON, and the result is.
+    /// The text was not JSON. The result is JSON.
     Repaired,
-    /// The text ended before its value, without an earlier error. The result is unchanged: half a call must not be executed.
+    /// The text ended before the end of its value, without an earlier error. The text is unchanged: a truncated call must not be executed.
     Truncated,
-    /// The text could not be read without guessing. The result is unchanged.
+    /// The text could not be read without guessing. The text is unchanged.
     Refused,
 }
 
@@ -56,7 +56,7 @@ impl serde::Serialize for Status {
 
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "the text that was given is unchanged; the result is in `text`"]
+#[must_use = "the input is unchanged; the result is in `text`"]
 #[non_exhaustive]
 pub struct Repaired<'a> {
     /// Resulting text: the original, borrowed, unless the status is [`Repaired`](Status::Repaired).
@@ -67,8 +67,8 @@ pub struct Repaired<'a> {
     pub fixes: Fixes,
     /// Reason why the text is unchanged, for [`Truncated`](Status::Truncated) and [`Refused`](Status::Refused).
     pub reason: Option<Reason>,
-    /// Name of the tool in the removed packaging; `None` if the packaging has no name. Arguments for another tool
-    /// must not be used for the called one.
+    /// Name of the tool in the removed packaging; `None` if the packaging has no name. Arguments for one tool must not
+    /// be passed to another tool.
     ///
     /// ```
     /// use tool_repair::repair;
@@ -115,13 +115,13 @@ fn is_other_tool(name: Option<&str>, tool: &str) -> bool {
 /// let valid = repair(r#"{"pattern": "*.rs"}"#);
 /// assert_eq!((valid.status, &*valid.text), (Status::Valid, r#"{"pattern": "*.rs"}"#));
 /// ```
-#[must_use = "the text that was given is unchanged; the result is returned"]
+#[must_use = "the input is unchanged; the result is returned"]
 pub fn repair(text: &str) -> Repaired<'_> {
     repair_with(text, Limits::default())
 }
 
 /// Repairs a whole text with other limits than [`repair`].
-#[must_use = "the text that was given is unchanged; the result is returned"]
+#[must_use = "the input is unchanged; the result is returned"]
 pub fn repair_with(text: &str, limits: Limits) -> Repaired<'_> {
     repair_by(text, limits, parser::repair)
 }
@@ -197,16 +197,16 @@ pub struct Repairer {
     dropped: usize,
     /// Number of passed bytes.
     sent: usize,
-    /// Number of bytes that can be added before anything else happens: they are only kept.
+    /// Number of bytes that can be appended without any other work, since all bytes are held.
     room: usize,
 }
 
 #[derive(Debug, Clone)]
 enum RepairState {
     Scanning(Scanner),
-    /// The text stopped being JSON; everything from the deviation on is held.
+    /// The text stopped being JSON. All bytes from the deviation on are held.
     Deviated(Box<Deviation>),
-    /// A limit was exceeded; everything passes unchanged.
+    /// A limit was exceeded. All bytes pass unchanged.
     GivenUp(Reason),
 }
 
@@ -215,7 +215,7 @@ enum RepairState {
 #[must_use = "`rest` is the end of the text, and is lost otherwise"]
 #[non_exhaustive]
 pub struct Finished {
-    /// Text that was not passed on yet.
+    /// Text that no earlier call has returned.
     pub rest: String,
     /// Outcome of the repair.
     pub status: Status,
@@ -247,7 +247,7 @@ impl Repairer {
         }
     }
 
-    /// Sets whether the result of a repair is validated, and rejected if it is not JSON; on by default.
+    /// Sets whether the result of a repair is validated, and rejected if it is not JSON. Validation is on by default.
     #[must_use]
     pub fn validate(mut self, validate: bool) -> Self {
         self.validate = validate;
@@ -272,7 +272,7 @@ impl Repairer {
         self
     }
 
-    /// Takes the next piece and returns the text that can be passed on: no repair will change it.
+    /// Appends a piece, and returns the text that no repair will change.
     #[must_use = "the returned text is lost otherwise"]
     #[inline]
     pub fn push(&mut self, piece: &str) -> &str {
@@ -303,7 +303,7 @@ impl Repairer {
                     self.state = RepairState::GivenUp(reason);
                     received
                 } else {
-                    // After `forget` has dropped all unnecessary bytes.
+                    // `forget` has dropped all unnecessary bytes before this check.
                     if deviation.at <= self.limits.sent || deviation.at == self.dropped {
                         self.room = self.limits.held - (received - deviation.at);
                     }
@@ -398,7 +398,7 @@ impl Repairer {
     fn forget(&mut self) {
         let given_up = matches!(self.state, RepairState::GivenUp(_));
         if given_up || self.sent > self.limits.sent {
-            // While the text is JSON, only a gap or a number is held, so few bytes are moved.
+            // Only white space or a number is held while the text is JSON, so few bytes are moved.
             self.text.drain(..self.sent - self.dropped);
             self.dropped = self.sent;
         }
@@ -408,7 +408,7 @@ impl Repairer {
     }
 }
 
-/// More bytes than most calls have.
+/// Size in bytes that most calls do not exceed.
 const USUAL_CALL_SIZE: usize = 1024;
 
 impl Default for Repairer {
@@ -417,7 +417,7 @@ impl Default for Repairer {
     }
 }
 
-/// A repair of the rest of a text: [`parser::repair`], or a faulty one in tests of the final check.
+/// Function that repairs the rest of a text: [`parser::repair`], or a faulty function in tests of the final validation.
 trait Parse: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure> {}
 
 impl<F: FnOnce(&str, Option<&str>, &Deviation, Limits) -> Result<Repair, Failure>> Parse for F {}
@@ -436,14 +436,14 @@ fn finalize(
     }
     let repaired = parse(rest, sent, deviation, limits)?;
     if validate && let Err(found) = continues_as_json(&repaired.text, deviation, limits) {
-        let message = format!("the repair was no JSON at byte {found} of its result");
+        let message = format!("the result of the repair is not JSON at byte {found}");
         return Err(Failure::Refused(Reason::new(deviation.found, message)));
     }
     Ok(repaired)
 }
 
-/// Returns whether the text is JSON after replacing the rest, otherwise the offset of the fault. No repair is known
-/// to fail this check, which keeps a faulty result from being sent.
+/// Validates the text with the replaced rest. The error is the offset of the first byte that is not JSON. No repair is
+/// known to fail this validation, which prevents sending a faulty result.
 fn continues_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Result<(), usize> {
     let mut scanner = Scanner::resumed(limits, deviation);
     scanner.scan(text).map_err(|wrong| wrong.found)?;
@@ -451,7 +451,7 @@ fn continues_as_json(text: &str, deviation: &Deviation, limits: Limits) -> Resul
 }
 
 impl Deviation {
-    /// Returns the exceeded limit as the reason why a text cannot be repaired.
+    /// Returns the reason why a text over a limit cannot be repaired; `None` within the limits.
     fn too_late(&self, received: usize, limits: Limits) -> Option<Reason> {
         if let Some(limit) = self.over_limit {
             return Some(Reason::new(self.found, limit));
@@ -498,7 +498,7 @@ mod tests {
         let reason = whole.reason.unwrap();
         assert_eq!(
             reason.to_string(),
-            "byte 1: the repair was no JSON at byte 7 of its result"
+            "byte 1: the result of the repair is not JSON at byte 7"
         );
 
         let mut repairer = Repairer::new();

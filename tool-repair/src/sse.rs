@@ -1,7 +1,7 @@
 //! Decodes server-sent events from bytes: pieces of any size become whole events with their raw bytes.
 //!
-//! An [`SseDecoder`] needs no runtime and no connection. The raw bytes of all frames, joined, are the pushed bytes,
-//! so a proxy that passes unknown frames on changes nothing.
+//! An [`SseDecoder`] needs no runtime and no connection. The joined raw bytes of all frames are the pushed bytes,
+//! so a proxy can forward unknown frames unchanged.
 //!
 //! ```
 //! use tool_repair::sse::{Frame, SseDecoder};
@@ -27,7 +27,7 @@ use memchr::memchr2;
 
 /// Splits a stream of bytes into frames.
 ///
-/// [`push`](Self::push) received bytes, then take frames until there are no more; at the end, call
+/// [`push`](Self::push) received bytes, then take frames until none is left. At the end, call
 /// [`finish`](Self::finish) and take the remaining frames. Takes time linear in the bytes, and keeps at most one
 /// event of the [`limit`](Self::with_limit)'s size, and the last pushed piece.
 #[derive(Debug)]
@@ -42,14 +42,14 @@ pub struct SseDecoder {
     start: usize,
     /// Start of the frame's current line.
     line: usize,
-    /// Position up to which the line was searched.
+    /// Position up to which the current line was searched for its end.
     at: usize,
-    /// Whether a part of the line was already returned.
-    line_left: bool,
+    /// Whether a part of the current line was already returned.
+    is_line_continued: bool,
     kind: FrameKind,
     /// Whether the previous line ended in a carriage return only.
     bare_return: bool,
-    /// Whether the current frame exceeds the limit, and a part of the frame was already returned.
+    /// Whether the current frame exceeds the limit, so that a part of it was already returned.
     oversized: bool,
     begun: bool,
     finished: bool,
@@ -64,7 +64,7 @@ enum FrameKind {
     Event,
 }
 
-/// An event, a part of one, or bytes between events.
+/// An event, a part of an oversized event, or bytes between events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frame<'a> {
@@ -109,7 +109,7 @@ impl SseDecoder {
             start: 0,
             line: 0,
             at: 0,
-            line_left: false,
+            is_line_continued: false,
             kind: FrameKind::Unknown,
             bare_return: false,
             oversized: false,
@@ -118,7 +118,7 @@ impl SseDecoder {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Appends the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -134,48 +134,48 @@ impl SseDecoder {
         self.finished = true;
     }
 
-    /// Returns the bytes that no frame has contained yet, for a caller that needs no more frames.
+    /// Returns the bytes after the last returned frame, for a caller that reads no more frames.
     pub fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
     /// Returns whether a part of the next line was already returned.
-    pub(crate) fn line_left(&self) -> bool {
-        self.line_left
+    pub(crate) fn is_line_continued(&self) -> bool {
+        self.is_line_continued
     }
 
-    /// Returns the next frame, or `None` if more bytes are needed or none are left.
+    /// Returns the next frame; `None` until more bytes arrive, and at the end of the stream.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.begun {
             match self.buffer.get(..BYTE_ORDER_MARK.len()) {
                 Some(bytes) if bytes == BYTE_ORDER_MARK => {
                     self.begun = true;
                     self.kind = FrameKind::Ignored;
-                    return Some(self.leave(BYTE_ORDER_MARK.len(), true));
+                    return Some(self.take_frame(BYTE_ORDER_MARK.len(), true));
                 }
                 None if BYTE_ORDER_MARK.starts_with(&self.buffer) && !self.finished => return None,
                 _ => self.begun = true,
             }
         }
         while let Some((content_end, end)) = self.line_end() {
-            let blank = content_end == self.line && !self.line_left;
+            let blank = content_end == self.line && !self.is_line_continued;
             if self.kind == FrameKind::Unknown {
                 self.kind = self.kind_of_line();
             }
             if blank || self.kind == FrameKind::Ignored {
-                return Some(self.leave(end, true));
+                return Some(self.take_frame(end, true));
             }
             self.line = end;
             self.at = end;
-            self.line_left = false;
+            self.is_line_continued = false;
             self.bare_return = end == content_end + 1 && self.buffer.get(content_end) == Some(&b'\r');
         }
         if self.finished {
             let end = self.buffer.len();
-            return (end > self.start || self.oversized).then(|| self.leave_unended(end));
+            return (end > self.start || self.oversized).then(|| self.take_unended_frame(end));
         }
         (self.buffer.len() - self.start > self.limit && self.at > self.start)
-            .then(|| self.leave(self.at, false))
+            .then(|| self.take_frame(self.at, false))
     }
 
     /// Returns the end of the contents of the current line, and the start of the next line.
@@ -190,9 +190,9 @@ impl SseDecoder {
         if self.buffer.get(self.at) == Some(&b'\n') {
             return Some((self.at, end));
         }
-        // A blank line after a bare return ends in a bare return, too: its event is returned at once. Otherwise a
-        // line feed may follow, which belongs to the line.
-        let blank = self.at == self.line && !self.line_left;
+        // A blank line after a bare carriage return also ends in a bare one, so its event is returned at once. After any
+        // other line, a line feed that belongs to this line may follow.
+        let blank = self.at == self.line && !self.is_line_continued;
         if blank && self.bare_return {
             return Some((self.at, end));
         }
@@ -212,7 +212,7 @@ impl SseDecoder {
     }
 
     /// Returns the current frame up to `end`: the complete frame, its last part, or an earlier part.
-    fn leave(&mut self, end: usize, last: bool) -> Frame<'_> {
+    fn take_frame(&mut self, end: usize, last: bool) -> Frame<'_> {
         let complete = last && !self.oversized && end - self.start <= self.limit;
         if self.kind == FrameKind::Unknown {
             self.kind = self.kind_of_line();
@@ -221,7 +221,7 @@ impl SseDecoder {
         let span = self.start..end;
         self.start = end;
         self.oversized = !last;
-        self.line_left = !last && (self.line_left || end > self.line);
+        self.is_line_continued = !last && (self.is_line_continued || end > self.line);
         self.line = end;
         self.at = end;
         if last {
@@ -236,9 +236,9 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the remaining bytes if the stream ends inside a frame.
-    fn leave_unended(&mut self, end: usize) -> Frame<'_> {
-        match self.leave(end, true) {
+    /// Returns the remaining bytes as a frame if the stream ends inside a frame.
+    fn take_unended_frame(&mut self, end: usize) -> Frame<'_> {
+        match self.take_frame(end, true) {
             Frame::Event(event) => Frame::Event(Event {
                 ended: false,
                 ..event
@@ -281,12 +281,12 @@ impl<'a> Event<'a> {
         self.raw
     }
 
-    /// Returns whether the event has its blank line; only the last event of a stream can lack it.
+    /// Returns whether the event ends with its blank line. Only the last event of a stream can lack the blank line.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns the value of the last `event:` line; `None` without one, or if it is not UTF-8.
+    /// Returns the value of the last `event:` line; `None` without such a line, or if the value is not UTF-8.
     pub fn name(&self) -> Option<&'a str> {
         self.last(b"event")
     }
@@ -327,7 +327,7 @@ impl<'a> Event<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field<'a> {
-    /// Name of the field, before the colon; a line without a colon is only a name.
+    /// Name of the field before the colon. A line without a colon is a name without a value.
     pub name: &'a [u8],
     /// Value after the colon, without an optional leading space.
     pub value: &'a [u8],

@@ -11,9 +11,9 @@ pub(super) enum Container {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stack {
     depth: usize,
-    /// Inner levels, up to 64: one bit each, set for an object; the innermost is the lowest.
+    /// Innermost 64 levels, one bit each. The bit of an object is set; the lowest bit is the innermost level.
     word: u64,
-    /// Outer levels, 64 in each word.
+    /// Levels outside of `word`, 64 in each item.
     outer: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Explains a repair: each fix with its position, or the reason of a refusal.
+//! [`Explainer`]: describes each fix of a repair with its position, or the reason why the text is unchanged.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::repair::excerpt::Excerpt;
 use crate::repair::line_column::{LineColumn, LineColumns};
 use crate::terminal::{Palette, counted, visible};
 
-/// A parsed text with the name of its input.
+/// A repaired text, with the name of its input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Explainer<'a> {
     pub(crate) name: &'a str,
@@ -56,7 +56,7 @@ impl Explainer<'_> {
                 rest = later;
             }
         }
-        // Groups are drawn separately, so that they are separated by blank lines.
+        // A renderer draws several groups without blank lines between them, so each group is drawn separately.
         let drawn: Vec<String> = groups.iter().map(|group| self.draw(group)).collect();
         output.push_str(&drawn.concat());
         if fixes.total() > fixes.first().len() {
@@ -140,20 +140,19 @@ fn note(text: String) -> Message<'static> {
     Level::NOTE.no_name().message(text)
 }
 
-/// Returns the limit in a reason, if the reason is a limit.
+/// Returns the exceeded limit that a reason describes; `None` for other reasons.
 fn limit(reason: &str) -> Option<String> {
     let limits = Limits::default();
     let limits = [
         ("nested too deeply", limits.depth, "levels of nesting"),
-        ("a number longer", limits.number, "bytes of a number"),
-        ("more white space", limits.space, "bytes of white space"),
+        ("the number exceeds", limits.number, "bytes of a number"),
+        ("the white space exceeds", limits.space, "bytes of white space"),
         (
             "not JSON, and more",
             limits.held,
             "bytes from the first one that is not JSON",
         ),
         ("the text before is too long", limits.sent, BYTES_BEFORE),
-        ("something follows a value too long", limits.sent, BYTES_BEFORE),
     ];
     let (_, maximum, unit) = limits.iter().find(|(begins, ..)| reason.starts_with(begins))?;
     Some(format!("the limit is {maximum} {unit}"))

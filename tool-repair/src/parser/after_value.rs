@@ -27,7 +27,7 @@ impl Parser<'_> {
         if byte == inside.closer() {
             return self.close_container();
         }
-        // Only white space can follow a value that was passed on.
+        // If the value was passed on, the text before the rest ends with the value and white space.
         let sent = self.sent.unwrap_or_default();
         let value = self.text.get(..ended).filter(|_| ended > 0).unwrap_or(sent);
         let (value, space) = value.split_at(value.trim_end_matches(SPACE).len());
@@ -38,7 +38,7 @@ impl Parser<'_> {
                 gap != ["", ""] && key::follows(self.from(at)).ok_or_else(|| self.ends())?
             }
             _ if inside == Kind::Parentheses => false,
-            // On one line, two numbers may be one number; before a sign they may be a difference: `[1 -2]`.
+            // Two numbers on one line may be a single number, or a difference: `[1 -2]`.
             Some(b'0'..=b'9') => has_line_break(gap) && byte.is_ascii_digit(),
             Some(closer @ (b'}' | b']')) => {
                 matches!(byte, b'{' | b'[') && gap != ["", ""] || closer == b'}' && byte == b'{'
@@ -61,8 +61,6 @@ impl Parser<'_> {
         if let Some(at) = self.frames.last().and_then(|object| object.lacks_colon) {
             return Err(self.refuse(at, "expected a colon"));
         }
-        // Contents are parsed only for the first frames; parsing parts of a text again for every frame would take too
-        // long.
         let parentheses = self.inside() == Some(Kind::Parentheses);
         let Some(frame) = self.frames.pop().filter(|_| parentheses) else {
             self.copy(1);
@@ -82,8 +80,8 @@ impl Parser<'_> {
         Ok(self.state_after())
     }
 
-    /// Returns the positions of the quotes that are text in the string that `ended` before a comma, if the last of
-    /// them is an inch mark, `5", 6"`, since no key follows.
+    /// Returns the positions of the quotes that are text in the string that `ended` before a comma, if the last of these
+    /// quotes is an inch mark: no key follows in `5", 6"`.
     fn inch_mark(&self, ended: usize, inside: Kind) -> Option<Vec<usize>> {
         let is_last = inside == Kind::Object && self.at == ended && self.string.end + 1 == ended;
         let key = self.from(ended + 1).trim_start_matches(SPACE);
@@ -101,13 +99,13 @@ impl Parser<'_> {
         self.after_comma(Some((at, written)))
     }
 
-    /// Parses the text after a comma: another value, or a closing bracket. A closing bracket makes the comma
-    /// redundant if the comma's positions in the text and in the output are known.
+    /// Parses the text after a comma: another value, or a closing bracket. A comma before a closing bracket is removed
+    /// if its positions in the text and in the output are known.
     pub(super) fn after_comma(&mut self, comma: Option<(usize, usize)>) -> Result<State, Failure> {
         self.parse_gap()?;
         let inside = self.inside();
         while comma.is_some() && inside == Some(Kind::Object) && self.byte() == Some(b',') {
-            // Several commas may be missing.
+            // Double commas and missing commas are one kind of slip, so a text may have several of each.
             self.note_slip(FixCode::MissingComma, self.at)?;
             self.fix(FixCode::DoubleComma, self.at);
             self.at += 1;
@@ -155,8 +153,8 @@ impl Parser<'_> {
             if key && self.is_key_after_value(form) {
                 return self.missing_comma(self.string.closed + 1);
             }
-            // A list is excluded, since a comma may be missing there, and so is a single line, where the quotes may be
-            // text: `'cut -d ' ' -f 2'`.
+            // Adjacent strings are joined neither in a list, where a comma may be missing, nor on one line, where the
+            // quotes may be text: `'cut -d ' ' -f 2'`.
             let in_list = match inside {
                 Kind::Array => true,
                 Kind::Object => false,
@@ -170,8 +168,8 @@ impl Parser<'_> {
         self.reread_as_text(inside)
     }
 
-    /// Returns whether the last string ends, and a key of this form begins, in the usual way. Otherwise quotes and
-    /// commas may be transposed, `'a,' 'b': 1`, or the whole may be one string, `'x = ' '.split(':')'`.
+    /// Returns whether the end of the last string and the beginning of a key of this form have the usual form. In other
+    /// forms, quotes and commas may be transposed, `'a,' 'b': 1`, or both may be one string, `'x = ' '.split(':')'`.
     fn is_key_after_value(&self, form: Form) -> bool {
         let ends =
             |last: char| last.is_ascii_alphanumeric() || !last.is_ascii() || ")]}.!?;%/>*".contains(last);

@@ -11,15 +11,15 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Scanner};
 
-/// Maximum number of tokens: trying every position takes time quadratic in the tokens.
+/// Maximum number of tokens. The repair tries every position, in time quadratic in the number of tokens.
 const MAX_TOKENS: usize = 1_000;
 
-/// Repairs the rest of a text if exactly one bracket is missing or redundant; `None` otherwise, or if several repairs
-/// are possible.
+/// Repairs the rest of a text if exactly one bracket is missing or redundant. Returns `None` for any other text, or if
+/// several repairs are possible.
 pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limits) -> Option<Repair> {
     let text = [sent, rest].concat();
     let edit = only_edit(&tokens(&text)?)?;
-    // An unmatched closing bracket at the beginning, or after `[1]` or `{}` at the end, means that the beginning is missing.
+    // With an unmatched closing bracket at the beginning, or after `[1]` or `{}` at the end, the text has lost its beginning.
     let is_first = edit.inserts && text.get(..edit.at)?.trim_matches(SPACE).is_empty();
     let is_last = !edit.inserts && text.get(edit.at + 1..)?.trim_matches(SPACE).is_empty();
     if is_first || is_last && !begins_with_member(&text) {
@@ -37,7 +37,7 @@ pub(super) fn repair(rest: &str, sent: &str, deviation: &Deviation, limits: Limi
     };
     let bracket_fix = Some((code, place));
     let mut repaired = machine::parse(&edited, Some(sent), deviation, limits, bracket_fix).ok()?;
-    // A string over several lines may also lack its closing quote.
+    // A string that spans several lines may also lack its closing quote.
     let over_lines = |(code, _)| code == FixCode::ControlCharacter;
     if repaired.fixes.counts().any(over_lines) {
         return None;
@@ -54,12 +54,12 @@ fn begins_with_member(text: &str) -> bool {
     contents.is_some_and(|contents| !contents.trim_start_matches(SPACE).starts_with('}'))
 }
 
-/// Kind of a token, written as the shortest JSON token of that kind, with the token's span.
+/// A token: its kind, represented by the shortest JSON token of that kind, and its span.
 struct Token<'t> {
     kind: &'t str,
     begin: usize,
     end: usize,
-    /// Whether the token is a string that begins or ends with a bracket, which may be transposed with its quote.
+    /// Whether the token is a string that begins or ends with a bracket. Such a bracket and the quote may be transposed.
     beside_bracket: bool,
 }
 
@@ -107,13 +107,13 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
 /// Returns the edit that turns the tokens into JSON, if all such edits give the same value.
 fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     let kinds: String = tokens.iter().map(|token| token.kind).collect();
-    let readable = length_of_json(&kinds);
+    let valid_prefix = length_of_json(&kinds);
     let doubtful = tokens.iter().any(|token| token.beside_bracket);
     let mut found: Option<(BracketEdit, String)> = None;
     let (mut at, mut last_end) = (0, 0);
     for token in tokens {
-        // An edit after a syntax error is useless.
-        if at > readable {
+        // An edit after the first syntax error cannot fix the error.
+        if at > valid_prefix {
             break;
         }
         let (before, after) = kinds.split_at(at);
@@ -135,7 +135,7 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
             if found.as_ref().is_some_and(|(_, other)| *other != text) {
                 return None;
             }
-            // The last of the equivalent edits, since bytes that were already emitted cannot change.
+            // The last of several equivalent edits is used, since bytes that were already emitted cannot change.
             found = Some((BracketEdit { at, bracket, inserts }, text));
         }
     }
@@ -143,8 +143,8 @@ fn only_edit(tokens: &[Token<'_>]) -> Option<BracketEdit> {
     (!edit.inserts || !doubtful).then_some(edit)
 }
 
-/// Returns the length of the longest prefix that is a prefix of JSON; more than the text's length if the text is
-/// JSON.
+/// Returns the length of the longest prefix that can continue as JSON. The result is greater than the length of the text
+/// if the whole text is JSON.
 fn length_of_json(text: &str) -> usize {
     let mut scanner = Scanner::new(Limits::default());
     match scanner.scan(text) {

@@ -1,5 +1,5 @@
-//! Parses the usual form of a Python dict, `'key': 'value', 'key': 'value'`, in a loop; the states handle every other
-//! form.
+//! Fast path for the usual form of a Python dict, `'key': 'value', 'key': 'value'`. The states of the parser handle all
+//! other forms.
 
 use super::frame::{Kind, State};
 use super::literal::{Form, Literal};
@@ -25,8 +25,8 @@ impl Parser<'_> {
         None
     }
 
-    /// Parses a string, in an array as many as follow. Returns whether a token other than a string must follow the
-    /// last one; otherwise another value begins here.
+    /// Parses a string in an object, or consecutive strings in an array. Returns whether a token other than a string
+    /// must follow the last string. If not, another value begins here.
     pub(super) fn plain_strings(&mut self) -> bool {
         let in_array = self.inside() == Some(Kind::Array);
         while self.plain_string() {
@@ -38,7 +38,7 @@ impl Parser<'_> {
         false
     }
 
-    /// Parses a string in single quotes, if it needs no escapes.
+    /// Parses a string in single quotes without characters that need escapes.
     #[inline]
     fn plain_string(&mut self) -> bool {
         let [b'\'', contents @ ..] = self.rest() else {

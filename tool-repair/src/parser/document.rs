@@ -56,7 +56,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Parses the text after the value, up to the end or to a value that must be a copy.
+    /// Parses the text after the value, up to the end or to another value, which must be a copy of the value.
     pub(super) fn parse_end(&mut self) -> Result<Option<State>, Failure> {
         if let Some(copies) = &mut self.copies {
             let copy = self.out.split_off(copies.written);

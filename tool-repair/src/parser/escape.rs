@@ -1,7 +1,7 @@
 //! Parses escapes, and writes them as JSON.
 //!
-//! In `"…"` escapes have their meaning in JSON; in `'…'` they have the common meaning of Python and JSON5, and
-//! Python's extensions if the text is Python.
+//! In `"…"` escapes have their meaning in JSON. In `'…'` escapes have the meaning that Python and JSON5 share, and the
+//! additional escapes of Python if the text is Python.
 
 use super::evidence::Level;
 use super::failure::Failure;
@@ -78,7 +78,7 @@ impl Parser<'_> {
             }
             b'\n' | b'\r' => self.line_continuation(),
             b'_' if self.string.key && !python => {
-                // Markdown escapes an underscore; a backslash in a name is never literal.
+                // Models escape an underscore as in Markdown. A backslash in a name is never literal.
                 self.fix_with_message(FixCode::UnknownEscape, at, "`\\_` in a key became `_`");
                 self.replace(2, "_");
             }
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Records that the escape at this position is not JSON.
+    /// Records that the escape at this position is valid only with evidence of this level.
     fn need_evidence(&mut self, level: Level) {
         let message = match level {
             Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
@@ -122,7 +122,7 @@ impl Parser<'_> {
         self.write_escaped(2 + wanted, value)
     }
 
-    /// Parses `\0`, `\033`. In `"…"` a number may refer to a group: `(a)\1`.
+    /// Parses an octal escape: `\0`, `\033`. In `"…"`, it may be a back reference in a pattern: `(a)\1`.
     fn octal(&mut self) -> Result<(), Failure> {
         let after = self.from(self.at + 1);
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
@@ -144,7 +144,7 @@ impl Parser<'_> {
         self.write_escaped(1 + digits.len(), value)
     }
 
-    /// Parses a backslash at the end of a line: the string contains neither.
+    /// Parses a line continuation: the string contains neither the backslash nor the line break.
     fn line_continuation(&mut self) {
         if !self.string.form.is_python() {
             self.need_evidence(Level::NotJson);
@@ -155,7 +155,7 @@ impl Parser<'_> {
         self.at += if wide { 3 } else { 2 };
     }
 
-    /// Parses a backslash that represents itself.
+    /// Parses a backslash that does not begin an escape, and is therefore literal.
     fn unknown_escape(&mut self) -> Result<(), Failure> {
         if !self.string.form.is_python() {
             self.refuse_if(self.string.key, self.at, "an unknown escape in a key")?;
@@ -181,8 +181,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Rejects a surrogate pair in Python's strings: there `'\ud83d\ude00'` is two invalid characters, but in JSON
-    /// and JSON5 a single valid one.
+    /// Rejects an escaped surrogate pair in single quotes: `'\ud83d\ude00'` is two invalid characters in Python, but a
+    /// single valid character in JSON and JSON5.
     fn refuse_split_pair(&self, value: u32) -> Result<(), Failure> {
         if !self.string.form.is_python() || !matches!(value, 0xDC00..=0xDFFF) {
             return Ok(());

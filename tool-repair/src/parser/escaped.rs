@@ -6,8 +6,7 @@ use crate::fixes::{FixCode, Fixes, Reason};
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place, Scanner};
 
-/// Removes one level of escapes, if the first token inside the opening brackets is an escaped quote. The result must
-/// be JSON.
+/// Removes one level of escapes if an escaped quote follows the opening brackets. The result must be JSON.
 pub(super) fn unescape_document(
     rest: &str,
     sent: Option<&str>,
@@ -42,21 +41,21 @@ pub(super) fn unescape_document(
     })
 }
 
-/// Returns whether the escapes may be unescaped backslashes, `{\"path\": \"C:\\temp\"}`: there is no escaped
-/// backslash, and an escape that is not a line break.
+/// Returns whether only the quotes may be escaped, so that a backslash may be literal, `{\"path\": \"C:\temp\"}`: the
+/// text has no escaped backslash, and an escape other than a line break.
 fn only_quotes_are_escaped(text: &str) -> bool {
     let escapes = || text.match_indices('\\').map(|(at, _)| text.split_at(at));
-    let is_doubtful = |(before, after): (&str, &str)| match after.as_bytes().get(1) {
+    let is_ambiguous = |(before, after): (&str, &str)| match after.as_bytes().get(1) {
         Some(b'n') => before.ends_with(':'),
         // Escapes in `https:\/\/`, and of letters beyond ASCII, are never literal backslashes.
         Some(b'/') => !before.ends_with([':', '/']),
         Some(b'u') => after.starts_with("\\u00"),
         _ => true,
     };
-    !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_doubtful)
+    !text.contains("\\\\") && !text.contains("\\\"") && escapes().any(is_ambiguous)
 }
 
-/// Unescapes the contents of a JSON string; `None` if they are invalid. A `\u` escape is left to the inner string.
+/// Unescapes the contents of a JSON string; `None` for invalid contents. A `\u` escape stays, for the inner string.
 fn unescape(contents: &str) -> Option<String> {
     let mut text = String::with_capacity(contents.len());
     let mut rest = contents;

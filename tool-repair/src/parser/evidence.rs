@@ -1,6 +1,6 @@
 //! Evidence for the language of a text, for tokens with two meanings.
 
-/// Level of evidence for a language other than JSON: the level of a text, or the level that a token needs.
+/// Level of evidence for a language other than JSON: found in a text, or needed by a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// Syntax of Python and JSON5: single quotes, a key without quotes.
@@ -11,13 +11,13 @@ pub(super) enum Level {
     Python,
 }
 
-/// Offset from the start of the rest, and the fault there.
+/// Offset of an error from the start of the rest, and the reason.
 pub(super) type Objection = (usize, &'static str);
 
-/// Evidence that was found.
+/// Evidence in a text, and the tokens whose meaning depends on evidence.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    /// Highest level.
+    /// Highest level of evidence that was found.
     seen: Option<Level>,
     /// First token for each level that is an error without evidence of that level or a higher one.
     needed: [Option<Objection>; 3],
@@ -32,14 +32,14 @@ impl Evidence {
         self.seen = self.seen.max(Some(level));
     }
 
-    /// Records a token at `at` that is an error for this reason, unless there is evidence anywhere in the text.
+    /// Records a token at `at` that is an error for this reason, unless the text has evidence of this level.
     pub(super) fn need(&mut self, level: Level, at: usize, reason: &'static str) {
         if let Some(needed) = self.needed.get_mut(level as usize) {
             needed.get_or_insert((at, reason));
         }
     }
 
-    /// Records a token at `at` that has another meaning outside of JSON.
+    /// Records a token at `at` that is an error for this reason if the text has any evidence.
     pub(super) fn need_none(&mut self, at: usize, reason: &'static str) {
         self.needs_none.get_or_insert((at, reason));
     }

@@ -13,7 +13,7 @@ pub(crate) struct Repair {
 
 /// Reason why the rest is unchanged.
 pub(crate) enum Failure {
-    /// The text ends before the value does, without an earlier error.
+    /// The text ends before the end of its value, without an earlier error.
     Truncated(Reason),
     Refused(Reason),
 }

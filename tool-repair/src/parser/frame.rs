@@ -30,7 +30,7 @@ pub(super) struct OpenContainer {
     pub(super) contents: usize,
     /// Whether the container has a comma: parentheses with a comma are a tuple.
     pub(super) comma: bool,
-    /// Position of a missing colon in the first pair, until another pair has a colon.
+    /// Position of a missing colon, until another pair of the object has a colon.
     pub(super) lacks_colon: Option<usize>,
 }
 

@@ -60,7 +60,7 @@ impl Parser<'_> {
         let len = if block {
             rest.find("*/").map(|end| end + 2)
         } else {
-            // A comment outside the value may end the text.
+            // A comment outside of the value may end at the end of the text.
             let end = self.frames.is_empty().then_some(rest.len());
             rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).or(end)
         };

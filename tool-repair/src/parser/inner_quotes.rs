@@ -1,8 +1,8 @@
-//! Judges unescaped quotes inside a string.
+//! Finds unescaped quotes inside a string.
 //!
-//! A string whose closing quote has an invalid successor continues up to the first quote with a valid one: a matching
-//! bracket, or the next key. The quotes before that are text if they form pairs that look like quotations, if each is
-//! between two letters, or if there is a single one, after a number.
+//! A string whose closing quote has an invalid successor continues up to the first quote with a valid successor: a
+//! matching bracket, or the next key. The quotes before this quote are text if they form pairs that look like quotations,
+//! if each quote is between two letters, or if a single quote follows a number.
 
 use super::escape;
 use super::failure::Failure;
@@ -12,9 +12,8 @@ use super::literal::{self, Form};
 use super::state::{Parser, SPACE};
 
 impl Parser<'_> {
-    /// Returns the positions of the quotes that are text in the parser's last string, from its closing quote on,
-    /// whose successor is invalid. `None` if there is another reading, or none. Takes time linear in the bytes that
-    /// it reads.
+    /// Returns the positions of the quotes that are text in the last string, from its closing quote on. `None` if the
+    /// quotes have another reading or no reading. Takes time linear in the bytes up to the end of the string.
     pub(super) fn inner_quotes(&self) -> Result<Option<Vec<usize>>, Failure> {
         let quote = self.string.form.quote();
         let mut inner = Vec::new();
@@ -38,20 +37,20 @@ impl Parser<'_> {
                     _ => opens_quotation(before, after),
                 };
                 between_letters &= is_letter(before) && is_letter(after);
-                let hopeless = !pairs && !between_letters && !inner.is_empty();
-                if hopeless || quote == b'\'' && self.is_beside_prefix(at) {
+                let has_no_reading = !pairs && !between_letters && !inner.is_empty();
+                if has_no_reading || quote == b'\'' && self.is_beside_prefix(at) {
                     return Ok(None);
                 }
                 inner.push(at);
             }
             at += if byte == b'\\' { 2 } else { 1 };
         }
-        let is_hopeless = !pairs && !between_letters;
-        is_hopeless.then_some(None).ok_or_else(|| self.ends())
+        let has_no_reading = !pairs && !between_letters;
+        has_no_reading.then_some(None).ok_or_else(|| self.ends())
     }
 
-    /// Returns whether the quote that ended the last string, the only one up to `end`, is text: an inch mark, or a
-    /// quote of a quotation whose other quote is escaped. A quote that opens a quotation may be redundant, except in
+    /// Returns whether the quote that ended the last string is text, if no other quote precedes `end`: an inch mark, or
+    /// a quote of a quotation whose other quote is escaped. A quote that opens a quotation may be redundant, except in
     /// `="a\"` and `("a\"`.
     fn is_certain_alone(&self, end: usize) -> bool {
         let at = self.string.end;
@@ -91,8 +90,8 @@ impl Parser<'_> {
             && begins.is_some_and(|before| before.is_whitespace() || "\"(".contains(before))
     }
 
-    /// Returns whether the quote at `at` certainly closes the string: a matching bracket with a valid successor
-    /// follows, or the next key of an object. A comma in an array is no proof.
+    /// Returns whether the quote at `at` certainly closes the string: its successor is a matching bracket with a valid
+    /// successor, or the next key of an object. A comma in an array is no proof.
     fn closes_string(&self, at: usize) -> Result<Option<bool>, Failure> {
         let mut at = self.end_of_space(at + 1)?;
         match self.byte_at(at) {

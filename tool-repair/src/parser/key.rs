@@ -15,7 +15,7 @@ impl Parser<'_> {
         }
         let rest = self.from(self.at);
         match literal::opening(rest) {
-            // Checked before prefixes: a name of one letter looks like a prefix.
+            // This arm precedes the arm of prefixes, since a name of one letter looks like a prefix.
             _ if lost_opening_quote(rest) => self.name_key()?,
             Some(form) => self.parse_string(form, true)?,
             None => match rest.bytes().next() {
@@ -65,7 +65,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether `text` begins with a string or a name, and a colon; `None` if the text ends before.
+/// Returns whether `text` begins with a string or a name, and a colon; `None` if the text ends before the colon.
 pub(super) fn follows(text: &str) -> Option<bool> {
     let end = match literal::opening(text) {
         Some(form) => literal::end(text, form)?,
@@ -85,13 +85,13 @@ fn name(text: &str) -> usize {
     text.find(|next| !part(next)).unwrap_or(text.len())
 }
 
-/// Returns whether a name, a quote and a colon begin here.
+/// Returns whether `text` begins with a name, a quote and a colon: `name": 1`.
 fn lost_opening_quote(text: &str) -> bool {
     let after = text.get(name(text)..).unwrap_or_default();
     after.len() < text.len() && after.strip_prefix('"').is_some_and(colon_follows)
 }
 
-/// Returns whether `text` begins with a colon, after white space.
+/// Returns whether `text` begins with optional white space and a colon.
 fn colon_follows(text: &str) -> bool {
     text.trim_start_matches(SPACE).starts_with(':')
 }

@@ -46,15 +46,15 @@ impl Form {
         matches!(self.closing, "'''" | "\"\"\"")
     }
 
-    /// Returns whether escapes have their meaning in Python and JSON5; otherwise they have their meaning in JSON.
+    /// Returns whether escapes have the meaning of Python and JSON5. If not, escapes have the meaning of JSON.
     pub(super) fn is_python(self) -> bool {
         self.prefix > 0 || self.closing == "'" || self.is_triple()
     }
 }
 
-/// The current or the last string.
+/// The current string, or the last string between strings.
 #[derive(Debug, Clone, Copy, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of a string")]
 pub(super) struct Literal {
     pub(super) form: Form,
     pub(super) key: bool,
@@ -83,7 +83,7 @@ impl Literal {
     }
 }
 
-/// Returns the form of the string at the start of `text`, if there is one. Bytes and f-strings are not supported.
+/// Returns the form of the string at the start of `text`; `None` without a string. Bytes and f-strings are not supported.
 pub(super) fn opening(text: &str) -> Option<Form> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
     let prefix = text.as_bytes().iter().take(1).take_while(is_letter).count();
@@ -106,7 +106,7 @@ pub(super) fn opening(text: &str) -> Option<Form> {
     Some(Form { prefix, closing, raw })
 }
 
-/// Returns the end of the string of this form at the start of `text`; `None` if the text ends before.
+/// Returns the end of the string of this form at the start of `text`; `None` if the text ends inside the string.
 pub(super) fn end(text: &str, form: Form) -> Option<usize> {
     let (text, quote) = (text.as_bytes(), form.quote());
     let mut at = form.len();

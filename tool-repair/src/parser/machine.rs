@@ -9,8 +9,8 @@ use crate::fixes::FixCode;
 use crate::limits::Limits;
 use crate::scan::{Deviation, Place};
 
-/// Parses `rest` from its initial state to its end. `slip` is a slip in it that was already fixed.
-// As a separate function the loop of states is a fifth faster than as a part of its caller.
+/// Parses `rest` from its initial state to its end. `slip` is a slip in `rest` that was already fixed.
+// The loop of states is a fifth faster as a separate function than inlined into its caller.
 #[inline(never)]
 pub(super) fn parse(
     rest: &str,
@@ -90,8 +90,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the colon after a key. The colon may be missing after a key in double quotes and white space, in an
-    /// object with more pairs.
+    /// Parses the colon after a key. A missing colon is inserted after a key in double quotes and white space, if the
+    /// object has more pairs.
     fn parse_colon(&mut self) -> Result<State, Failure> {
         self.parse_gap()?;
         let (at, key) = (self.at, self.string);
@@ -105,7 +105,7 @@ impl Parser<'_> {
         }
         let gap = self.text.get(key.end + 1..at).unwrap_or_default();
         let is_last = !gap.is_empty() && gap.trim_matches(SPACE).is_empty();
-        // Quote and colon may be transposed: `"a:" 1`, `"a" ":b"`.
+        // A quote and a colon may be transposed: `"a:" 1`, `"a" ":b"`.
         let ends = self.backwards(key.end).next() != Some(':') && !self.rest().starts_with(b"\":");
         let is_key = key.key && key.form == Form::DOUBLE && is_last && ends;
         let is_value = byte.is_ascii_digit() || b"\"{[tfnTFN".contains(&byte);

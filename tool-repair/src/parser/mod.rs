@@ -4,8 +4,8 @@
 //! its strings, JSON5, and the literals of Python. If a token has two meanings, evidence elsewhere in the text
 //! decides ([`evidence`]). If no grammar continues, one kind of slip is fixed.
 //!
-//! Each file has the methods of the [parser](state::Parser) for one part of the grammar, and calls methods of earlier
-//! files.
+//! Each file has the methods of the [parser](state::Parser) for one part of the grammar. The methods call only methods of
+//! earlier files.
 
 mod number;
 mod failure;

@@ -13,7 +13,7 @@ pub(super) struct Number<'t> {
 
 /// Parses the number at the start of `text`.
 ///
-/// A number that is infinite in Python is an error: infinity is allowed only in a text that is JSON without a repair.
+/// A number above the range of doubles is an error, since the number is infinite in Python. Valid JSON may have such a number.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<Number<'_>, Option<&'static str>> {
     let (token, after) = text.split_at(length(text));
     let ends = after.is_empty();
     match to_json(token) {
-        // A digit may follow a point, and more digits a number with a sign.
+        // The text may end inside the number: a digit may follow a point, and more digits may follow a sign.
         Some(Ok(_)) if ends && token.ends_with('.') => Err(None),
         Some(Ok(json)) => {
             let json = if json == token {
@@ -55,7 +55,7 @@ fn length(text: &str) -> usize {
     text.len() - unsigned.len() + unsigned.find(ends).unwrap_or(unsigned.len())
 }
 
-/// Converts a token to a JSON number; `None` if it is not a number, an error if JSON cannot represent it.
+/// Converts a token to a JSON number; `None` for another token. A number that JSON cannot represent is an error.
 fn to_json(token: &str) -> Option<Result<String, &'static str>> {
     let (sign, unsigned) = match token.split_at_checked(1) {
         Some((sign @ ("-" | "+"), unsigned)) => (sign, unsigned.trim_start_matches(' ')),
@@ -105,7 +105,7 @@ fn decimal(text: &str) -> Option<Result<String, &'static str>> {
         "" => "0".to_owned(),
         significant => significant.to_owned(),
     };
-    // Also `00`, which Python accepts: in `[1,000]` it is part of a number.
+    // Python accepts `00`, but in `[1,000]` the zeros may belong to the number before the comma.
     if json.len() < digits.len() && fraction.is_none() && exponent.is_none() {
         return Some(Err("an integer with leading zeros"));
     }

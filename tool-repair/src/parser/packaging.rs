@@ -1,7 +1,7 @@
 //! Removes the packaging of a value: a fence, tags, special tokens, labels, thoughts, and sentences.
 //!
-//! The structure of packaging decides. A sentence must not have a bracket, quote or assignment, since these may be
-//! arguments beside the value.
+//! The structure of the packaging decides, not its words. A sentence with a bracket, a quote or an assignment is refused,
+//! since these may be arguments.
 
 use std::mem;
 
@@ -14,7 +14,7 @@ pub(super) type Unclear = (usize, &'static str);
 /// The text before the first `{` or `[`.
 pub(super) struct Before<'t> {
     pub(super) len: usize,
-    /// Code of the removal.
+    /// Code of the change that removes the text.
     pub(super) code: FixCode,
     /// Name of the tool in the text.
     pub(super) tool: Option<&'t str>,
@@ -33,13 +33,13 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
             return name.map_or(Ok(Before { len: at, code, tool }), |at| Err((at, message)));
         }
         let label_text = if len > 0 {
-            // Thoughts do not describe the value, and neither does the name of a tool, `<function=report_error>`.
+            // Thoughts and the name of a tool do not describe the value: `<function=report_error>`.
             let tag = rest.split_at(len).0.split('>').next().unwrap_or_default();
             let is_name = |(tag, _): &(&str, &str)| !tag.contains(' ') || tag.ends_with(" name");
             let (tag, named) = tag.split_once('=').filter(is_name).unwrap_or((tag, ""));
             tool = tool_name(named).or(tool);
             names_tool = has_word(tag, "tool call function") && !has_word(tag, "input arg param");
-            // The whole rest of a fence's line describes the value, not only the language.
+            // All text in the line of a fence describes the value, not only the language.
             let info = rest.strip_prefix("```");
             info.map_or(tag, |info| line(info, &['\n', '\r', '{', '[']))
         } else {
@@ -68,7 +68,7 @@ pub(super) fn before(text: &str) -> Result<Before<'_>, Unclear> {
     }
 }
 
-/// Parses the text after the value and the white space `space`, up to the end. Returns the code of its removal.
+/// Parses the text after the value and the white space `space`. Returns the code of the change that removes the text.
 pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     let is_line_break = |text: &str| text.contains(['\n', '\r']);
     let (mut rest, mut code, mut fence) = (text, FixCode::Packaging, false);
@@ -110,7 +110,7 @@ pub(super) fn text_after(text: &str, space: &str) -> Result<FixCode, Unclear> {
     }
 }
 
-/// Returns the text up to one of the characters in `ends`, or to a fence.
+/// Returns the text up to the first of the characters in `ends`, or up to a fence.
 fn line<'t>(text: &'t str, ends: &[char]) -> &'t str {
     let line = text.split(ends).next().unwrap_or_default();
     line.split("```").next().unwrap_or_default()
@@ -147,7 +147,7 @@ fn mark(text: &str, fence: &mut bool) -> Result<usize, &'static str> {
     Ok(name.len() + 2)
 }
 
-/// Beginnings and ends of thoughts and special tokens, including Mistral's and `DeepSeek`'s, with wide bars.
+/// Beginnings and ends of thoughts and special tokens, including the tokens of Mistral, and of `DeepSeek` with wide bars.
 const PAIRS: [(&str, &str); 8] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -159,7 +159,7 @@ const PAIRS: [(&str, &str); 8] = [
     ("[ARGS]", "]"),
 ];
 
-/// Beginning of a call of Mistral's: `[TOOL_CALLS]name[ARGS]{…}`.
+/// Beginning of a call in Mistral's format: `[TOOL_CALLS]name[ARGS]{…}`.
 pub(super) const TOOL_CALLS: &str = "[TOOL_CALLS]";
 
 /// Words in a tag, a special token, a fence or a label that mark the value as wrong.
@@ -171,7 +171,7 @@ fn has_word(tag: &str, words: &str) -> bool {
     words.split(' ').any(|word| tag.contains(word))
 }
 
-/// Returns the name of a tool, if the text is one: `functions.search:0` and `default_api.search` name `search`.
+/// Returns the name of the tool in a reference to a tool: `search` in `functions.search:0` and `default_api.search`.
 fn tool_name(text: &str) -> Option<&str> {
     let name = text.trim_matches([' ', '"', '\'']);
     let name = name.split(':').next().unwrap_or_default();
@@ -192,7 +192,7 @@ fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
 }
 
-/// Returns whether a line may be before a value: it ends like prose, and does not touch the value.
+/// Returns whether a line may precede a value: the line ends like prose, and does not touch the value.
 fn may_precede(line: &str, touches: bool) -> bool {
     let text = line.trim_end();
     let ends =
@@ -201,21 +201,21 @@ fn may_precede(line: &str, touches: bool) -> bool {
     ends && apart && is_sentence(text)
 }
 
-/// Returns whether a line may be after a value: it begins like prose.
+/// Returns whether a line may follow a value: the line begins like prose.
 fn may_follow(line: &str, new_line: bool) -> bool {
     let begins = |first: char| first.is_alphabetic() || first >= '\u{1f000}';
     let marked = new_line && line.starts_with(['*', '#', '>', '-', '(']);
     (line.starts_with(begins) || marked) && is_sentence(line)
 }
 
-/// Returns whether a line has no bracket, quote or assignment, and is not only a literal.
+/// Returns whether a line has no bracket, quote or assignment, and is not a literal.
 fn is_sentence(line: &str) -> bool {
     let literal = matches!(line.trim(), "true" | "false" | "null" | "True" | "False" | "None");
     !literal && !line.contains(['{', '}', '[', ']']) && !has_quote(line) && !has_assignment(line)
 }
 
-/// Returns whether a line has `path=a.txt` or `x = 1`; the recipient of a call is not an assignment:
-/// `to=functions.edit`.
+/// Returns whether a line has an assignment: `path=a.txt`, `x = 1`. The recipient of a call, `to=functions.edit`, is not
+/// an assignment.
 fn has_assignment(line: &str) -> bool {
     let mut assignments = line.split('=').rev().skip(1);
     assignments.any(|before| !before.ends_with("to"))
@@ -226,7 +226,7 @@ fn unmarked(line: &str) -> &str {
     line.trim_matches(['*', '#', '>', '_', '-', ' ', '\t'])
 }
 
-/// Returns whether a line only names the text after it: `Arguments:`, `**Final Answer:**`, `json`.
+/// Returns whether a line is a label of the text after it: `Arguments:`, `**Final Answer:**`, `json`.
 fn is_label(line: &str) -> bool {
     let words = unmarked(line).trim_end_matches([':', '\u{ff1a}', '*', ' ']);
     let last = words.split_whitespace().next_back().unwrap_or_default();
@@ -234,8 +234,8 @@ fn is_label(line: &str) -> bool {
     words.is_empty() || known && words.split_whitespace().count() <= 2
 }
 
-/// Returns whether a line ends in a word that is not a label, and a colon: `path: a.txt, options: {` may be an
-/// object.
+/// Returns whether a line ends with a colon after a word that is not a label. Such a line may be part of an object:
+/// `path: a.txt, options: {`.
 fn is_name(line: &str) -> bool {
     let last = unmarked(line.rsplit([',', ';']).next().unwrap_or_default());
     last.ends_with(':') && !last.contains(char::is_whitespace) && !is_label(last)

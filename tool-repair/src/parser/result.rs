@@ -1,4 +1,4 @@
-//! Checks the whole result of a text with a slip, which it may contradict.
+//! Checks whether the result of a repair contradicts the reading of the slip in the text.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::escape;
 use super::literal::{self, Form};
 use crate::fixes::FixCode;
 
-/// Returns the contradiction between the result, a JSON text, and a kind of slip.
+/// Returns the reason why the result, a JSON text, contradicts a repaired slip; `None` without a contradiction.
 pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
     let contents = |token: &'_ str| is_drive_path(token.get(1..).unwrap_or_default());
     match slip {
@@ -19,8 +19,8 @@ pub(super) fn contradiction(text: &str, slip: FixCode) -> Option<&'static str> {
 
 pub(super) const DRIVE_PATH: &str = "a path of a drive, whose backslashes may be escapes";
 
-/// Returns whether a string with these contents begins like a path with a drive and has an escape that may be two
-/// characters: `C:\new`.
+/// Returns whether a string with these contents begins like a path with a drive, and has an escape that may be a literal
+/// backslash and a letter: `C:\new`.
 pub(super) fn is_drive_path(contents: &str) -> bool {
     let [letter, b':', b'\\', next, after, ..] = contents.as_bytes() else {
         return false;

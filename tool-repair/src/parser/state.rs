@@ -16,7 +16,7 @@ use crate::stack::Container;
 /// White space of JSON.
 pub(super) const SPACE: [char; 4] = [' ', '\n', '\r', '\t'];
 
-/// Message for an earlier text that must be read again and was dropped.
+/// Message for a text whose repair depends on dropped text.
 pub(super) const NOT_KEPT: &str = "the text before is too long and was not kept";
 
 /// State of the parser. Positions in the text are counted from the start of the rest.
@@ -31,22 +31,22 @@ pub(super) struct Parser<'t> {
     pub(super) out: String,
     pub(super) fixes: Fixes,
     pub(super) evidence: Evidence,
-    /// Code and position of the first slip. A text has only one kind of slip, since two kinds explain almost every
-    /// text in more than one way.
+    /// Code and position of the first slip. Only one kind of slip is repaired in a text, since two kinds explain almost
+    /// every text in more than one way.
     pub(super) slip: Option<(FixCode, usize)>,
-    /// A reading that is certain only in a text without a slip.
+    /// Position and message of the first token whose reading is certain only in a text without a slip.
     pub(super) needs_no_slip: Option<Objection>,
     pub(super) frames: Vec<OpenContainer>,
     pub(super) limits: Limits,
-    /// The last string.
+    /// The current string, or the last string.
     pub(super) string: Literal,
-    /// Value of the complete text, while copies of the value follow.
+    /// State of the comparison with copies, while copies of the text's value follow.
     pub(super) copies: Option<Copies>,
     /// Name of the tool in the packaging.
     pub(super) tool: Option<&'t str>,
 }
 
-/// Value of the complete text, while the rest is parsed as copies of the value.
+/// The value of the text, to which the copies in the rest are compared.
 pub(super) struct Copies {
     pub(super) original: Original,
     /// Fixes of the value.
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Returns the text from `at` on; empty inside a character.
+    /// Returns the text from `at` on; an empty text if `at` is inside a character.
     pub(super) fn from(&self, at: usize) -> &'t str {
         self.text.get(at..).unwrap_or_default()
     }
@@ -176,7 +176,7 @@ impl<'t> Parser<'t> {
         self.frames.last().map(|frame| frame.kind)
     }
 
-    /// Returns the error for a position without a certain reading.
+    /// Returns the error for a text that has no certain reading at `at`.
     pub(super) fn refuse(&self, at: usize, message: impl Into<Cow<'static, str>>) -> Failure {
         Failure::Refused(Reason::new(self.base + at, message))
     }
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the error for a text that ends before its value.
+    /// Returns the error for a text that ends before the end of its value.
     pub(super) fn ends(&self) -> Failure {
         self.ends_with("the text ends before the value does")
     }

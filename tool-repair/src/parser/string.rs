@@ -29,7 +29,7 @@ impl Parser<'_> {
         self.parse_contents(&[])
     }
 
-    /// Parses a string as the continuation of the last one.
+    /// Parses a string, and appends its contents to the last string.
     pub(super) fn join_string(&mut self, form: Form) -> Result<(), Failure> {
         let (at, closed) = (self.at, self.string.closed);
         // `'x = '⏎'.join(y)'` is a text with a line break between quotes; formatted code is indented.

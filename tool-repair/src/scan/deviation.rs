@@ -14,7 +14,7 @@ pub(crate) struct Deviation {
     pub(crate) stack: Stack,
     /// Opening quote of the string that is open at `at`, or whose closing quote is at `at`.
     pub(crate) opening_quote: usize,
-    /// Exceeded limit: bytes that are needed again were dropped, so the text cannot be repaired.
+    /// Exceeded limit, if bytes that a repair needs were passed on or dropped. The text is then refused.
     pub(crate) over_limit: Option<&'static str>,
 }
 

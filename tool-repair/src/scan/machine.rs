@@ -6,14 +6,14 @@ use crate::stack::{Container, Stack};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScannerState {
-    // States without held bytes and without held white space.
+    // In these states, neither bytes nor white space are held.
     String,
     Value,
     FirstItem,
     FirstKey,
     After,
     Done,
-    // States in which bytes may be held.
+    // In these states, bytes may be held.
     Root,
     /// After the bracket that opens an array that is the whole text.
     RootArray,
@@ -54,9 +54,9 @@ pub(crate) struct Machine {
     pub(crate) held: Option<usize>,
     /// State to return to, if a held byte is unexpected.
     pub(crate) resume: Place,
-    /// Start of the white space that counts towards the limit.
+    /// Start of the white space to which the limit applies.
     gap: usize,
-    /// Limit because of which bytes were passed on that should be held.
+    /// Exceeded limit, if bytes that should be held were passed on.
     pub(crate) over_limit: Option<&'static str>,
     /// Whether the string is a key.
     pub(crate) key: bool,
@@ -71,7 +71,8 @@ pub(crate) struct Machine {
     word: &'static [u8],
 }
 
-/// The error is the state of the machine at an unexpected byte. Held bytes precede this byte: see [`Machine::resume`].
+/// Result of a step. The error is the state of the machine at an unexpected byte. If bytes are held, the repair begins at
+/// the first held byte in the state [`Machine::resume`].
 type StepResult = Result<(), Place>;
 
 impl Machine {
@@ -94,7 +95,7 @@ impl Machine {
         }
     }
 
-    /// Takes the next byte.
+    /// Handles the next byte.
     pub(crate) fn step(&mut self, byte: u8) -> StepResult {
         match self.state {
             // The bracket may be the first byte of a tag, `[TOOL_CALLS]`.
@@ -125,7 +126,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Handles the byte after the opening bracket of an array that is the whole text; the bracket was held.
+    /// Handles the byte after the opening bracket of an array that is the whole text. The bracket is held until this byte.
     fn root_array(&mut self, byte: u8) -> StepResult {
         if byte == b'T' {
             return Err(self.resume);
@@ -209,7 +210,7 @@ impl Machine {
         match (byte, self.stack.top()) {
             (b' ' | b'\n' | b'\r' | b'\t', _) => self.space(),
             (b':', _) if self.key => self.release(ScannerState::Value),
-            // The quote may be an inch mark, unless a key follows.
+            // After a digit, the quote may be an inch mark if no key follows, so the comma is held, too.
             (b',', Some(Container::Object)) if !self.key && self.after_digit => {
                 self.gap = self.at + 1;
                 self.go(ScannerState::Key)
@@ -283,7 +284,7 @@ impl Machine {
         };
         if self.held.is_some_and(|held| self.at - held >= self.limits.number) {
             self.held = None;
-            self.over_limit = Some("a number longer than is held");
+            self.over_limit = Some("the number exceeds the limit of held bytes");
         }
         self.go(next)
     }
@@ -303,12 +304,12 @@ impl Machine {
         }
     }
 
-    /// Handles white space after a held byte, whose amount is limited.
-    #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
+    /// Handles white space after a held byte. The amount of held white space is limited.
+    #[allow(clippy::unnecessary_wraps, reason = "a tail call of steps that may fail")]
     fn space(&mut self) -> StepResult {
         if self.held.is_some() && self.at + 1 - self.gap > self.limits.space {
             self.held = None;
-            self.over_limit = Some("more white space than is held");
+            self.over_limit = Some("the white space exceeds the limit of held bytes");
         }
         Ok(())
     }
@@ -345,13 +346,13 @@ impl Machine {
         self.token(ScannerState::Literal, place)
     }
 
-    /// Begins a number or a literal: a comma before it can be passed on, the token is held.
+    /// Begins a number or a literal. A comma before the token is passed on, and the token is held.
     fn token(&mut self, state: ScannerState, place: Place) -> StepResult {
         self.hold(place);
         self.go(state)
     }
 
-    /// Holds all bytes from this one on.
+    /// Holds all bytes from the current byte on.
     fn hold(&mut self, resume: Place) {
         self.held = Some(self.at);
         self.gap = self.at + 1;
@@ -365,7 +366,7 @@ impl Machine {
         self.go(state)
     }
 
-    #[allow(clippy::unnecessary_wraps, reason = "the last move of steps that may fail")]
+    #[allow(clippy::unnecessary_wraps, reason = "a tail call of steps that may fail")]
     fn go(&mut self, state: ScannerState) -> StepResult {
         self.state = state;
         Ok(())

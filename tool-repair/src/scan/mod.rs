@@ -1,4 +1,4 @@
-//! A strict and resumable JSON scanner: determines which bytes can be passed on, and where the text stops being JSON.
+//! A strict and resumable JSON scanner. It determines the bytes that can be passed on, and the position at which the text stops being JSON.
 
 mod deviation;
 mod machine;
@@ -23,7 +23,7 @@ impl Scanner {
         Self(Machine::new(limits))
     }
 
-    /// Creates a scanner in the state of a deviation, for validating the replacement of the rest.
+    /// Creates a scanner in the state of a deviation, which validates the repaired rest.
     pub(super) fn resumed(limits: Limits, deviation: &Deviation) -> Self {
         let mut machine = Machine::new(limits);
         machine.stack = deviation.stack.clone();

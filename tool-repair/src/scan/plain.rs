@@ -1,13 +1,13 @@
-//! Finds the next quote, backslash or control character of a string: eight bytes at a time, later 64.
+//! Finds the next quote, backslash or control character of a string: first eight bytes at a time, later 64.
 
 const ONES: u64 = u64::MAX / 0xFF;
 const TOPS: u64 = ONES << 7;
 
 /// Returns the number of leading bytes of a string's text that need no escape.
-#[doc(hidden)] // for `tool-runtime`, which parses JSON, too; not API
+#[doc(hidden)] // internal: used by the JSON parser of `tool-runtime`
 #[inline]
 pub fn plain(bytes: &[u8]) -> usize {
-    // Most keys end in the first word, for which a call would cost more.
+    // Most keys end in the first word, so this check is inlined and the rest is a function call.
     match bytes.first_chunk::<8>() {
         // The last word overlaps the words before.
         Some(first) => first_special(*first).unwrap_or_else(|| longer(bytes)),
@@ -39,7 +39,7 @@ fn by_words(bytes: &[u8]) -> usize {
         }
     }
     match bytes.last_chunk::<8>() {
-        // The bytes of this word that were checked before are plain.
+        // The last word overlaps bytes that were already checked and are plain.
         Some(last) => first_special(*last).map_or(bytes.len(), |len| bytes.len() - 8 + len),
         None => rest
             .iter()

@@ -1,20 +1,20 @@
 //! Scans valid JSON token by token: a fast path with the transitions of [`Machine::step`].
 //!
-//! Only simple tokens are skimmed. Anything else (a piece that ends inside a token, a limit, a slip) stops the
-//! skimming after the last certain byte, and the machine continues with steps.
+//! Only simple tokens are skimmed. At any other token, at the end of a piece inside a token, at a limit or a slip, the
+//! skimming stops after the last certain byte, and the machine continues with steps.
 
 use super::machine::{Machine, ScannerState};
 use super::plain::plain;
 use crate::stack::Container;
 
 impl Machine {
-    /// Returns whether nothing is held, and a token to skim may follow.
+    /// Returns whether no byte is held, and a token to skim may follow.
     #[inline]
     pub(crate) fn can_skim(&self) -> bool {
         self.state.is_sure()
     }
 
-    /// Skims the next bytes, and returns their number, which may be 0.
+    /// Skims tokens at the start of `bytes`. Returns the number of skimmed bytes, which may be 0.
     pub(crate) fn skim(&mut self, bytes: &[u8]) -> usize {
         let mut skim = Skim {
             bytes,
