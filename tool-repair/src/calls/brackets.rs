@@ -1,4 +1,4 @@
-//! End of a bracketed value in JSON or Python, found piece by piece. Strings are skipped; their contents are judged later.
+//! Finds the end of a bracketed value in JSON or Python, in a text that may grow. The contents of strings are skipped.
 
 /// State of a search for the bracket that closes the first one.
 #[derive(Debug, Clone, Default)]
@@ -26,9 +26,9 @@ enum Quotes {
 pub(super) enum BracketEnd {
     /// Position after the closing bracket.
     Closed(usize),
-    /// A bracket or a tag cannot be there.
+    /// The bracketed text is invalid: a bracket or a tag is at a position where the syntax allows none.
     Broken,
-    /// The text ends first.
+    /// The text ends before the closing bracket.
     Open,
 }
 
@@ -42,7 +42,7 @@ impl Brackets {
         }
     }
 
-    /// Searches on in a text that has grown.
+    /// Continues the search in a text that has grown.
     pub(super) fn advance(&mut self, text: &str, is_complete: bool) -> BracketEnd {
         if let Some(end) = self.end {
             return end;

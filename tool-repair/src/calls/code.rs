@@ -15,7 +15,7 @@ pub(super) struct CodeContext {
 struct Run {
     character: char,
     length: usize,
-    /// Whether only white space is before it in its line.
+    /// Whether only white space precedes the run in its line.
     starts_line: bool,
 }
 
@@ -27,7 +27,7 @@ struct Line {
     words: usize,
     /// Whether the line opened the fence.
     opens_fence: bool,
-    /// Whether the line has nothing but a run that closes the fence.
+    /// Whether the line consists of a run that closes the fence.
     closes_fence: bool,
 }
 

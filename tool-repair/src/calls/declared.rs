@@ -1,4 +1,4 @@
-//! Declared tools: the scanner only needs names, and the kinds of parameters.
+//! [`Declared`]: names of the declared tools, and the kinds of their parameters.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ pub trait Declared {
     /// Returns whether a tool has exactly this name.
     fn is_declared(&self, name: &str) -> bool;
 
-    /// Returns whether the name of a tool begins with `start`. An implementation that always returns `true` only makes a stream
-    /// wait longer.
+    /// Returns whether the name of a tool begins with `start`. If an implementation always returns `true`, the scanner holds more text of
+    /// a stream, with the same result.
     fn begins_name(&self, start: &str) -> bool {
         let _ = start;
         true
     }
 
-    /// Returns the kind of a parameter; [`ParameterKind::Other`] for an unknown one.
+    /// Returns the kind of a parameter; [`ParameterKind::Other`] for an unknown tool or parameter.
     fn parameter(&self, tool: &str, parameter: &str) -> ParameterKind;
 }
 
@@ -48,7 +48,7 @@ impl<D: Declared + ?Sized> Declared for Arc<D> {
     }
 }
 
-/// Kind of a parameter, as its schema has it.
+/// Kind of a parameter, by the types that its schema allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// Strings only.
@@ -57,7 +57,7 @@ pub enum ParameterKind {
     NullableText,
     /// Arrays or objects, perhaps beside other types.
     Container,
-    /// Any other types, or unknown.
+    /// Any other types, or unknown types.
     Other,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn resolve<'n>(name: &'n str, declared: &impl Declared) -> Option<&'n
         .find(|name| declared.is_declared(name))
 }
 
-/// Returns whether a declared name may begin like this, with or without its packaging.
+/// Returns whether a declared name, with or without packaging, may begin with `start`.
 pub(super) fn may_begin(start: &str, declared: &impl Declared) -> bool {
     if NAMESPACE.starts_with(start) || declared.begins_name(start) {
         return true;

@@ -1,4 +1,4 @@
-//! Parts of JSON texts that `repair` has read: members, items and strings. Values stay text, so numbers keep their digits.
+//! Members, items and strings of JSON texts that `repair` has returned. Values stay text, so numbers keep their digits.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,10 +15,10 @@ pub(super) struct Member<'j> {
     pub(super) value: &'j str,
 }
 
-/// Reason why a text is not read as JSON.
+/// Reason why a text cannot be read as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// The text ends before its value.
+    /// The text ends before the end of its value.
     Truncated,
     /// The text has no reading, or more than one.
     Refused,
@@ -27,7 +27,7 @@ pub(super) enum Unread {
 /// Reads a text as one value, repaired if no guess is needed.
 pub(super) fn read(text: &str) -> Result<Cow<'_, str>, Unread> {
     let repaired = repair(text);
-    // Packaging and repeated values are more than one value, and the scanner has removed the packaging that it knows.
+    // A text with packaging or with a repeated value is more than one value. The scanner has removed the packaging of calls.
     let is_surrounded = repaired
         .fixes
         .counts()

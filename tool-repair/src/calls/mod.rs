@@ -44,9 +44,9 @@
 //! | `Python` | likewise, in the syntax of Python |
 //!
 //! An opener is a tag or special token with the word `tool` or `function` in its name, such as `<tool_call>`, `<TOOLCALL>`,
-//! `<|tool_calls_section_begin|>` or `<｜DSML｜function_calls>`, but not with `response`, `result` or `output`. Other openers are `[TOOL_CALLS]`,
-//! `<|python_tag|>`, `<|python_start|>`, `<|START_ACTION|>`, `functools[` and `<|channel|>commentary to=functions.`. At the beginning of a line,
-//! `<function=NAME>` and `<invoke name="NAME">` are openers, too. The names of tags decide, not a list of models.
+//! `<|tool_calls_section_begin|>` or `<｜DSML｜function_calls>`, but not with `response`, `result` or `output`. Other openers are
+//! `[TOOL_CALLS]`, `<|python_tag|>`, `<|python_start|>`, `<|START_ACTION|>`, `functools[` and `<|channel|>commentary to=functions.`. At the
+//! beginning of a line, `<function=NAME>` and `<invoke name="NAME">` are openers, too. The names of tags decide, not a list of models.
 //!
 //! | payload | forms |
 //! |---|---|
@@ -60,15 +60,15 @@
 //!
 //! # Text
 //!
-//! The first opener before something like a payload decides: if other text follows its calls, nothing is recovered. A text in inline code
-//! or in a code fence is no opener. Thoughts (`<think>`, `<thinking>`, `<reasoning>` at the beginning, or all text up to a `</think>` without
-//! its opening tag) are never searched. [`TextReason`] has the reasons for which a text with something like a call stays text.
+//! Only the first opener that precedes a possible payload is used: if other text follows its calls, no call is recovered. A tag in inline
+//! code or in a code fence is not an opener. Thoughts are not searched: `<think>`, `<thinking>` or `<reasoning>` at the beginning, or all
+//! text up to a `</think>` without its opening tag. [`TextReason`] has the reasons for which a text with a possible call stays text.
 //!
 //! # Risks
 //!
-//! A call that ends a message is a call, also if the model only shows a call of a declared tool without a code fence, or repeats a file
-//! that ends with one. Hosts should not recover calls unless their server needs it, and may ask before recovered calls run. If the message
-//! was cut off at the limit of tokens, or has structured calls, its text should not be scanned.
+//! False positives: a message that ends with an example of a call outside of a code fence, or with a quoted file that ends with a call, is
+//! read as a call. Hosts should recover calls only if their server does not parse them, and can ask for permission before recovered calls
+//! run. The text of a message should not be scanned if the message was cut off at the token limit, or has structured calls.
 
 // Dependencies first: a module uses only modules declared before it.
 mod source;

@@ -120,7 +120,7 @@ impl FromIterator<Format> for Formats {
     }
 }
 
-/// Reason why a text that has calls, or nearly has calls, stays text.
+/// Reason why a text with possible calls stays text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TextReason {
@@ -128,7 +128,7 @@ pub enum TextReason {
     NotDeclared,
     /// Other text follows the calls.
     NotLast,
-    /// A call or thoughts do not end.
+    /// A call or a block of thoughts has no end.
     Incomplete,
     /// The calls are in a code fence or in inline code.
     Quoted,
@@ -138,7 +138,7 @@ pub enum TextReason {
     Mixed,
     /// The calls exceed [`CallLimits::held`](super::CallLimits::held).
     TooLong,
-    /// More tags without calls than the scanner tries.
+    /// The text has more tags without calls than the scanner tries.
     TooMany,
 }
 
@@ -182,10 +182,10 @@ impl fmt::Display for TextReason {
 pub struct Recovered {
     /// Calls, in their order; empty if nothing was recovered.
     pub calls: Vec<RecoveredCall>,
-    /// Text that remains. A [`CallScanner`](super::CallScanner) leaves out the text that it has already returned.
+    /// Text before the calls, or the unchanged text. A [`CallScanner`](super::CallScanner) omits the text that it has already returned.
     pub text: String,
     /// Format of the calls; `None` if nothing was recovered.
     pub format: Option<Format>,
-    /// Reason why nothing was recovered, if the text has something like a call; otherwise `None`.
+    /// Reason why no call was recovered from a text with possible calls; `None` for other texts.
     pub reason: Option<TextReason>,
 }

@@ -1,4 +1,4 @@
-//! The scanner: finds calls at the end of a text that arrives in pieces.
+//! [`CallScanner`]: finds calls at the end of a text that is received in pieces.
 
 use super::code::CodeContext;
 use super::declared::Declared;
@@ -34,7 +34,7 @@ pub fn recover<D: Declared>(text: &str, declared: D, formats: Formats) -> Recove
 
 /// Finds the calls of a text that is received in pieces.
 ///
-/// [`push`](Self::push) returns text that is certainly no part of a call, and [`finish`](Self::finish) returns the calls and the rest
+/// [`push`](Self::push) returns text that certainly does not belong to a call, and [`finish`](Self::finish) returns the calls and the rest
 /// of the text. The joined result is the result of [`recover`] for the whole text, however it is split.
 ///
 /// ```
@@ -132,7 +132,7 @@ impl<D: Declared> CallScanner<D> {
         }
     }
 
-    /// Adds a piece, and returns the next part of the text that is certainly no part of a call.
+    /// Appends a piece, and returns the next part of the text that certainly does not belong to a call.
     #[must_use = "the returned text is not returned again"]
     pub fn push(&mut self, piece: &str) -> &str {
         self.remove_sent();
@@ -315,7 +315,7 @@ impl<D: Declared> CallScanner<D> {
             }
             SequenceEnd::NoPayload { .. } if is_bare => self.state = ScanState::Text,
             SequenceEnd::NoPayload { at } => {
-                // The openers are text. At least one character is read, since a payload can be its own opener.
+                // The openers are text. At least one character is skipped, since a payload may also be an opener.
                 let skipped = self.text.get(start..at.max(start + 1)).unwrap_or("<");
                 self.context.push_all(skipped);
                 self.at = start + skipped.len();

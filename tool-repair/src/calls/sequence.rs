@@ -1,4 +1,5 @@
-//! Payloads up to the end of the text, with wrappers and separators between them. Any other text makes the whole a text.
+//! [`Sequence`]: payloads up to the end of the text, with wrappers and separators between them. If any other text follows, no call is
+//! recovered.
 
 use super::declared::Declared;
 use super::payload::{Forms, PayloadReader, PayloadStep, is_separator};
@@ -57,7 +58,7 @@ impl Sequence {
         }
     }
 
-    /// Reads on in a text that has grown.
+    /// Continues in a text that has grown.
     pub(super) fn advance(&mut self, source: Source<'_>, declared: &impl Declared) -> SequenceEnd {
         loop {
             if self.payload.is_none() {

@@ -1,4 +1,4 @@
-//! Text that may still grow, and decisions that wait for more text.
+//! [`Source`]: text that may still grow, and [`Lookahead`]: decisions that may need more text.
 
 /// Text received so far.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ impl<'t> Source<'t> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns the result at the end of the text: nothing, or nothing yet.
+    /// Returns the result at the end of the text: no match, or more text is needed.
     pub(super) fn at_end<T>(self) -> Lookahead<T> {
         if self.is_complete {
             Lookahead::NoMatch

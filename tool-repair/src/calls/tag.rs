@@ -1,4 +1,5 @@
-//! Tags and special tokens: `<tool_call>`, `<|im_end|>`, `<｜tool▁sep｜>`. Their words decide, not a list of models.
+//! [`Tag`]: a tag such as `<tool_call>`, or a special token such as `<|im_end|>` or `<｜tool▁sep｜>`. The words in the name of a tag
+//! decide its meaning, so new models need no list of their tags.
 
 use super::source::{Lookahead, Source};
 

@@ -1,4 +1,4 @@
-//! Thoughts of a model in tags, which are never searched for calls.
+//! Tags of thoughts. Thoughts are not searched for calls.
 
 use super::source::{Lookahead, Source};
 

@@ -1,4 +1,4 @@
-//! Forms of payloads that are read, and the characters of names.
+//! [`Forms`]: the forms of payloads that are accepted, and the characters of names.
 
 /// Forms that are read.
 #[derive(Debug, Clone, Copy)]

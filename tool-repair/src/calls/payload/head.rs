@@ -317,7 +317,7 @@ pub(super) fn harmony(source: Source<'_>, at: usize) -> Lookahead<Head> {
     })
 }
 
-/// Returns the position if an object begins there.
+/// Returns the position if an object begins at it.
 fn at_object(source: Source<'_>, at: usize) -> Lookahead<usize> {
     source.literal(at, "{").map(|_| at)
 }

@@ -110,7 +110,7 @@ pub(super) fn arguments(text: &str) -> Result<Cow<'_, str>, TextReason> {
     }
 }
 
-/// Returns the reason of a text that could not be read.
+/// Converts the reason why JSON could not be read to the reason why the text stays text.
 pub(super) fn reason(unread: Unread) -> TextReason {
     match unread {
         Unread::Truncated => TextReason::Incomplete,

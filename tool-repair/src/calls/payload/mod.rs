@@ -1,4 +1,4 @@
-//! Payloads: one or more calls, each complete by its own grammar.
+//! Payloads: one or more calls. The syntax of a payload determines its end.
 
 mod forms;
 mod json;

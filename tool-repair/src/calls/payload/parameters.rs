@@ -1,4 +1,4 @@
-//! Calls with a tag for each parameter. Values are text; the kind of the parameter decides what the text means.
+//! Calls with a tag for each parameter. Values are text; the kind of the parameter decides whether the text is a string or JSON.
 
 use super::super::declared::{Declared, ParameterKind, resolve};
 use super::super::json::{self, ObjectWriter};

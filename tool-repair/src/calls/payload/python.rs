@@ -62,7 +62,7 @@ fn literal(text: &str) -> Option<String> {
     if text.is_empty() {
         return None;
     }
-    // In a list, since a number as the whole text could still grow.
+    // The literal is repaired inside of a list, since a number as the whole text could still grow.
     let list = format!("[{text}]");
     let repaired = repair(&list);
     let is_literal = match repaired.status {
@@ -77,7 +77,7 @@ fn literal(text: &str) -> Option<String> {
     }
 }
 
-/// Changes between a literal of Python and JSON. Other fixes correct slips, which an expression only resembles.
+/// Changes that convert a literal of Python to JSON. Other changes repair slips, and an expression may look like a slip.
 const LITERALS: [FixCode; 14] = [
     FixCode::SingleQuotes,
     FixCode::TripleQuotes,

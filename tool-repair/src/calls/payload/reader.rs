@@ -71,7 +71,7 @@ impl PayloadReader {
         }
     }
 
-    /// Reads on in a text that has grown.
+    /// Continues in a text that has grown.
     pub(in super::super) fn advance(&mut self, source: Source<'_>, declared: &impl Declared) -> PayloadStep {
         loop {
             let next = match &mut self.progress {
@@ -137,7 +137,7 @@ impl PayloadReader {
             }
             BracketEnd::Closed(end) if is_exact => Err(self.complete(source, &head, end, end, declared)),
             BracketEnd::Closed(end) => {
-                // A redundant bracket: the repair of the whole decides.
+                // A bracket is redundant, so the repair of the whole payload decides.
                 match source.character(end) {
                     Lookahead::Incomplete => return Err(PayloadStep::Incomplete),
                     Lookahead::Match(('}' | ']', _)) => {
