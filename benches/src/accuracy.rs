@@ -1,4 +1,4 @@
-//! Accuracy on real texts of models, compared with the repairers of agents: right, refused, or wrong.
+//! Accuracy of repairs on recorded texts of models, compared with other repair libraries: right, refused or wrong.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,8 +12,8 @@ use crate::written::{Style, json};
 
 pub fn run() {
     let peers = [others::json_repair_of_python(), others::jsonrepair_of_npm()];
-    println!("## What models really send\n");
-    println!("Right / refused / wrong; where the value is a guess, any value is wrong.\n");
+    println!("## Accuracy on recorded texts of models\n");
+    println!("Right / refused / wrong. If the intended value is a guess, any repair is wrong.\n");
     let json_repair = include_str!("../json_repair/requirements.txt")
         .trim()
         .replace("==", " ");
@@ -27,14 +27,14 @@ pub fn run() {
         let ours = Tally::of(&mut Contender::Ours, &texts).shown();
         let theirs = peers.each_mut().map(|peer| match peer {
             Some(peer) => Tally::of(peer, &texts).shown(),
-            None => "left out".to_owned(),
+            None => "not installed".to_owned(),
         });
         println!("| {name} | {} | {ours} | {} |", texts.len(), theirs.join(" | "));
     }
     println!();
 }
 
-/// A text and its correct values; none if the text should be refused.
+/// A text and its correct values. A text without correct values should be refused.
 struct Text {
     text: String,
     right: Vec<Value>,
@@ -54,14 +54,29 @@ fn sets() -> Vec<(&'static str, Vec<Text>)> {
     let real = include_str!("../../tests/repair/honest/real.jsonl");
     let packaged = include_str!("../../tests/repair/honest/prose.jsonl");
     vec![
-        ("of public threads, the value is sure", tier(real, "sure")),
-        ("of public threads, the value is likely", tier(real, "likely")),
-        ("of public threads, any value is a guess", tier(real, "refuse")),
-        ("in ordinary packaging", tier(packaged, "sure")),
-        ("calls with one deviation, sure", deviating(&calls(), true)),
-        ("code with one deviation, sure", deviating(&code(), true)),
-        ("calls with one deviation, a guess", deviating(&calls(), false)),
-        ("code with one deviation, a guess", deviating(&code(), false)),
+        ("public threads, intended value certain", tier(real, "sure")),
+        ("public threads, intended value likely", tier(real, "likely")),
+        ("public threads, intended value a guess", tier(real, "refuse")),
+        (
+            "text around the JSON, intended value certain",
+            tier(packaged, "sure"),
+        ),
+        (
+            "calls with one deviation, intended value certain",
+            deviating(&calls(), true),
+        ),
+        (
+            "code with one deviation, intended value certain",
+            deviating(&code(), true),
+        ),
+        (
+            "calls with one deviation, intended value a guess",
+            deviating(&calls(), false),
+        ),
+        (
+            "code with one deviation, intended value a guess",
+            deviating(&code(), false),
+        ),
     ]
 }
 
@@ -84,7 +99,7 @@ fn tier(lines: &str, tier: &str) -> Vec<Text> {
 fn deviating(payloads: &[JsonValue], sure: bool) -> Vec<Text> {
     let value = |tree| {
         let text = json(tree, Style::Compact, &mut Random::new(0));
-        serde_json::from_str(&text).expect("what was written is JSON")
+        serde_json::from_str(&text).expect("an encoded value is JSON")
     };
     cases(payloads, if sure { &UNAMBIGUOUS } else { &AMBIGUOUS })
         .map(|case| Text {

@@ -1,4 +1,4 @@
-//! Malicious texts in three sizes; the time per byte must not grow with the size.
+//! Speed with malicious texts in three sizes. The time per byte must not grow with the size.
 
 use tool_runtime::repair::{Status, repair};
 
@@ -11,8 +11,8 @@ const GOAL: f64 = 60.0;
 const LEVELS: usize = 1_000_000;
 
 pub fn run() {
-    println!("## Texts made to be slow\n");
-    println!("ns a byte; the goal is ≤ {GOAL} in every size. The worst first.\n");
+    println!("## Malicious texts\n");
+    println!("Nanoseconds per byte, slowest first. The goal is ≤ {GOAL} in every size.\n");
     let sizes = [("10 KB", 10_000), ("1 MB", 1_000_000), ("10 MB", 10_000_000)];
     println!(
         "| shape | becomes | {} |",
@@ -41,13 +41,17 @@ pub fn run() {
     deep();
 }
 
-/// Measures unclosed levels of nesting.
+/// Measures texts with many unclosed levels of nesting.
 fn deep() {
     println!("| {LEVELS} levels of | becomes | ms |\n|---|---|---|");
     for unit in ["[", "(", "{'a':"] {
         let text = unit.repeat(LEVELS);
         let took = side_by_side(&mut [work(|| repair(&text))], 5)[0].median() / 1e6;
-        println!("| `{unit}` | {} | {} |", status_name(repair(&text).status), short(took));
+        println!(
+            "| `{unit}` | {} | {} |",
+            status_name(repair(&text).status),
+            short(took)
+        );
     }
     println!();
 }

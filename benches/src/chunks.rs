@@ -1,4 +1,4 @@
-//! Text in pieces of 20 bytes, as in streams of models, compared with the whole text.
+//! Speed with text in pieces of 20 bytes, as models stream it, compared with the whole text.
 
 use tool_runtime::repair::{Repairer, Status, repair};
 
@@ -58,7 +58,7 @@ fn pushed(pieces: &[&str]) -> (usize, Status) {
     (passed + finished.rest.len(), finished.status)
 }
 
-/// Keeps each piece until the end: the minimum work of any repair of a text in pieces.
+/// Copies each piece into one text, which is the minimum work of a repair of a text in pieces.
 fn kept(pieces: &[&str]) -> String {
     let mut text = String::new();
     for piece in pieces {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-/// Working time of a contender in one round, short enough that the processor's frequency is mostly equal for all.
+/// Working time of a contender in one round. In such a short time, the frequency of the processor rarely changes between contenders.
 const ROUND: Duration = Duration::from_millis(5);
 
-/// Repeats the work this many times, and returns the duration.
+/// Function that repeats a work this many times, and returns the duration.
 pub type Contender<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
 /// Creates a contender in this process.
@@ -22,7 +22,7 @@ pub fn work<'a, T>(mut once: impl FnMut() -> T + 'a) -> Contender<'a> {
     })
 }
 
-/// Times of a contender for one repetition, in nanoseconds, one for each round in order.
+/// Durations of one repetition of a contender in nanoseconds, one for each round.
 pub struct Timed(Vec<f64>);
 
 /// Runs all contenders for `rounds` rounds.

@@ -1,7 +1,7 @@
-//! Accuracy and speed of the repair, compared with other repairers, in one run. Writes Markdown to standard output.
+//! Measures the accuracy and the speed of the repair, compared with other repairers. Writes Markdown to standard output.
 //!
 //! `cargo run --release` runs all sections; names of sections (`accuracy valid repr chunks stream attacks`) select them. `cargo run
-//! --release -- recorded DIR` judges the recorded answers of models in `DIR` instead.
+//! --release -- recorded DIR` evaluates the recorded answers of models in `DIR` instead.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn main() {
         .find(|name| SECTIONS.iter().all(|(it, _)| it != name))
     {
         eprintln!(
-            "no section is called {unknown}; there are: {}, and recorded DIR",
+            "unknown section {unknown}; expected one of {}, or recorded DIR",
             SECTIONS.map(|(it, _)| it).join(" ")
         );
         std::process::exit(2);

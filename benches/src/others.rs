@@ -1,4 +1,4 @@
-//! Programs in other languages with equal work. Each program keeps running, and answers a line with a line.
+//! Repairers in other languages. Each program keeps running, and answers each line with a line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn json_repair_of_python() -> Option<Repairer> {
             && std::fs::write(mark, "").is_ok();
     if !installed {
         eprintln!(
-            "LEFT OUT: json_repair, which could not be installed in {}",
+            "skipped json_repair: it could not be installed in {}",
             venv.display()
         );
         return None;
@@ -59,7 +59,7 @@ fn jsonrepair_installed() -> Option<PathBuf> {
             .status();
         if !installed.is_ok_and(|status| status.success()) {
             eprintln!(
-                "LEFT OUT: jsonrepair, which `npm ci` could not install in {}",
+                "skipped jsonrepair: `npm ci` could not install it in {}",
                 folder.display()
             );
             return None;
@@ -89,13 +89,13 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns `None`, with a message, if the program cannot be started or does not answer the first line.
+    /// Starts a program. Returns `None`, with a message, if the program cannot be started or does not answer the first line.
     pub fn started(command: &mut Command, first: &str) -> Option<Self> {
         let name = command.get_program().display().to_string();
         let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => {
-                eprintln!("LEFT OUT: {name}, which cannot be started: {error}");
+                eprintln!("skipped {name}: it cannot be started: {error}");
                 return None;
             }
         };
@@ -107,7 +107,7 @@ impl Program {
             answers,
         };
         if program.ask(first).is_none_or(|answer| answer.is_empty()) {
-            eprintln!("LEFT OUT: {name}, which ended early");
+            eprintln!("skipped {name}: it ended before its first answer");
             return None;
         }
         Some(program)
@@ -147,8 +147,8 @@ impl Repairer {
 
     /// Returns the result for a text; `None` if the repairer refuses it.
     pub fn repair(&mut self, text: &str) -> Option<String> {
-        let line = serde_json::to_string(text).expect("a text is written as JSON");
-        let answer = self.0.ask(&line).expect("the repairer runs on");
-        serde_json::from_str(&answer).expect("it answers with a string or null")
+        let line = serde_json::to_string(text).expect("a string is valid JSON");
+        let answer = self.0.ask(&line).expect("the repairer is still running");
+        serde_json::from_str(&answer).expect("the repairer answers with a string or null")
     }
 }

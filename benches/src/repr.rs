@@ -1,4 +1,4 @@
-//! Output of Python's `repr`, compared with a repairer in another language and with Python's own parser.
+//! Speed with output of Python's `repr`, compared with a repairer in another language and with Python's own parser.
 
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};
@@ -6,7 +6,7 @@ use tool_runtime::repair::{Status, repair};
 use crate::clock::{Contender, Timed, rounds, short, side_by_side, work};
 use crate::{others, texts};
 
-/// Megabytes per second for each size, on a machine where `IgnoredAny` reads [`REFERENCE`] of this list as JSON.
+/// Goals in megabytes per second for each size, on a machine on which `IgnoredAny` parses the list as JSON at [`REFERENCE`] MB/s.
 const GOALS: [f64; 3] = [250.0, 250.0, 200.0];
 const REFERENCE: f64 = 1100.0;
 

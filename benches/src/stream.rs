@@ -1,4 +1,4 @@
-//! Streams of server-sent events through the repair, compared with a plain copy.
+//! Speed of the repair of streams of server-sent events, compared with a plain copy.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -12,7 +12,7 @@ use tool_runtime::repair::stream::{Dialect, RepairedStream, StreamRepairer};
 use crate::clock::{rounds, short, side_by_side, work};
 use crate::texts;
 
-/// Arguments of this size, in pieces of 20 bytes, each an event.
+/// Size of the arguments in bytes. Each event has a piece of [`PIECE`] bytes.
 const SIZE: usize = 100_000;
 const PIECE: usize = 20;
 /// Size of a piece from the network.

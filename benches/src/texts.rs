@@ -1,4 +1,4 @@
-//! Timed texts of models in three sizes.
+//! Texts of which the repair is timed, in three sizes.
 
 /// Sizes with their names in the tables.
 pub const SIZES: [(&str, usize); 3] = [("1 KB", 1_000), ("100 KB", 100_000), ("10 MB", 10_000_000)];
@@ -15,7 +15,7 @@ pub fn todos(size: usize) -> String {
     list(size, '"')
 }
 
-/// Builds the list in the notation of `repr`.
+/// Builds the same task list in the notation of Python's `repr`.
 pub fn todos_repr(size: usize) -> String {
     list(size, '\'')
 }
@@ -47,7 +47,7 @@ pub fn long_string(size: usize) -> String {
     )
 }
 
-/// Builds a string with a program, which has an escape in every line.
+/// Builds a string with source code, which has an escape in every line.
 pub fn source_file(size: usize) -> String {
     filled(
         size,

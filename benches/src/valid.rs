@@ -1,4 +1,4 @@
-//! Valid JSON, which is only scanned, compared with another parser that only scans.
+//! Speed with valid JSON, which is only scanned, compared with another parser that only scans.
 
 use serde::de::IgnoredAny;
 use tool_runtime::repair::{Status, repair};

@@ -2,17 +2,17 @@
 //!
 //! ```sh
 //! cd benches && cargo run --release --bin instructions                    # compare
-//! cd benches && UPDATE_GOLDEN=1 cargo run --release --bin instructions    # what is counted is what is right
+//! cd benches && UPDATE_GOLDEN=1 cargo run --release --bin instructions    # accept the counted values
 //! ```
 //!
 //! The counts come from valgrind's `callgrind`. Without valgrind, the program prints a message and does nothing, unless
 //! `INSTRUCTIONS=required` is set.
 //!
-//! The count is equal on every machine: it includes only the code of this program, which is our code with serde, tokio and the standard
-//! library. The C library does not count, since `memcpy` differs between machines; each request for memory counts as an allocation. Start
-//! and end of the program cancel out: each work is repeated, and repeated three times as often, and the difference counts. Another compiler
-//! generates other instructions, so with a compiler that is not in `instructions.txt`, and on other processors, differences are shown
-//! without a failure.
+//! The count is equal on every machine. It includes only the code of this program: the crates of this repository, serde, tokio and the
+//! standard library. The instructions of the C library are excluded, since `memcpy` differs between machines. Each request for memory is an
+//! allocation. Each work runs in two processes, in one of them three times as often, and only the difference is counted, so the start and
+//! the end of the program cancel out. Another compiler generates other instructions, so differences are no failure with a compiler that is
+//! not in `instructions.txt`, and on other processors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             work(name, times.parse().expect("a number"));
             ExitCode::SUCCESS
         }
-        _ => panic!("no arguments, or the name of a work and how often it is done"),
+        _ => panic!("expected no arguments, or the name of a work and a number of repetitions"),
     }
 }
 
@@ -129,7 +129,7 @@ fn guard() -> ExitCode {
         return ExitCode::FAILURE;
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
-        eprintln!("IGNORED: there is no valgrind here; `apt-get install valgrind` brings it");
+        eprintln!("skipped: valgrind is not installed; install it with `apt-get install valgrind`");
         let required = std::env::var_os("INSTRUCTIONS").is_some_and(|it| it == "required");
         return ExitCode::from(u8::from(required));
     }
@@ -169,7 +169,7 @@ fn guard() -> ExitCode {
     if golden.lines().any(|line| line == here) {
         return ExitCode::FAILURE;
     }
-    eprintln!("NOT HELD AGAINST ANYBODY: what is expected was counted under another compiler than {here}");
+    eprintln!("no failure: the expected values were counted with another compiler than {here}");
     ExitCode::SUCCESS
 }
 
@@ -234,8 +234,8 @@ fn callgrind(name: &str, times: usize) -> (u64, u64) {
     sum(&std::fs::read_to_string(&profile).expect("a profile"), &program)
 }
 
-/// Sums up a profile. Its lines have a position and a cost, after lines that name the function. The line after a call has the cost of the
-/// callee, which is counted there.
+/// Sums up a profile. The lines after the name of a function have a position and a cost. The line after a call has the cost of the callee,
+/// which is counted in the lines of the callee.
 fn sum(profile: &str, program: &Path) -> (u64, u64) {
     const ASKS: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
     let (mut instructions, mut allocations) = (0, 0);
@@ -259,10 +259,6 @@ fn sum(profile: &str, program: &Path) -> (u64, u64) {
             is_inside = false;
         }
     }
-    assert!(
-        instructions > 0,
-        "the profile knows nothing of {}",
-        program.display()
-    );
+    assert!(instructions > 0, "missing {} in the profile", program.display());
     (instructions, allocations)
 }

@@ -1,4 +1,4 @@
-//! Recorded answers, in files with an answer on each line, in a folder for each model.
+//! Recorded answers of models: a folder for each model, with files that have an answer on each line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ pub struct Answer {
 }
 
 pub enum Calls {
-    /// Calls of an API: names and arguments.
+    /// Calls from a tools API: names and arguments.
     Native(Vec<Call>),
     /// Texts with the name and the arguments of calls.
     Texts(Vec<String>),
 }
 
-/// Name of a function, with the arguments as JSON text.
+/// A call: the name of a function, and the arguments as JSON text.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Call {
 
 const RESULTS_2024: &str = "BFCL-Result/2024-08-11/result";
 
-/// Sets with calls as answers: their names in 2024, and today.
+/// Sets of questions that are answered by calls: their names in 2024, and their current names.
 const SETS_2024: [(&str, &str); 4] = [
     ("simple", "simple_python"),
     ("multiple_function", "multiple"),
@@ -43,7 +43,7 @@ const SETS_2024: [(&str, &str); 4] = [
     ("parallel_multiple_function", "parallel_multiple"),
 ];
 
-/// Reads answers of 70 models of August 2024.
+/// Reads the answers of 70 models from August 2024.
 pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
     let mut models = Vec::new();
     for folder in folders(&directory.join(RESULTS_2024))? {
@@ -63,16 +63,16 @@ pub fn of_2024(directory: &Path) -> Result<Vec<Model>, String> {
     Ok(models)
 }
 
-/// An answer of 2024 that is a text.
+/// A textual answer of 2024.
 pub struct TextAnswer {
     /// Id of the question.
     pub id: String,
     pub text: String,
-    /// Whether the model had an API for its calls, so that its texts have none.
+    /// Whether the model had a tools API, so that its texts should have no calls.
     pub has_tools_api: bool,
 }
 
-/// Reads the texts of 2024, without errors of the run. Models without an API for calls do not have the set without answers.
+/// Reads the textual answers of 2024, except for errors of the run. Models without a tools API have no answers to the set without calls.
 pub fn texts_of_2024(directory: &Path) -> Result<Vec<TextAnswer>, String> {
     const ERRORS: [&str; 4] = [
         "Error code",
@@ -105,7 +105,7 @@ pub fn texts_of_2024(directory: &Path) -> Result<Vec<TextAnswer>, String> {
     Ok(texts)
 }
 
-/// Reads answers of gpt-oss from versions of vLLM in 2025, also to questions with functions of users.
+/// Reads the answers of gpt-oss with versions of vLLM from 2025, including answers to questions with functions of users.
 pub fn of_2025(directory: &Path) -> Result<Vec<Model>, String> {
     const SETS: [&str; 8] = [
         "non_live/BFCL_v4_simple_python",
@@ -133,7 +133,7 @@ pub fn of_2025(directory: &Path) -> Result<Vec<Model>, String> {
     Ok(models)
 }
 
-/// Returns the answer in a line, if it has calls.
+/// Returns the answer in a line; `None` for an answer without calls.
 fn answer(id: String, line: &Value, model: &str) -> Option<Answer> {
     let calls = match &line["result"] {
         Value::Array(items) => {

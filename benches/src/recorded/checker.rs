@@ -1,4 +1,4 @@
-//! Verdict of the leaderboard on a call: `simple_function_checker` of its `eval_checker/ast_eval/ast_checker.py`, for Python.
+//! The leaderboard's check of a call: `simple_function_checker` of its `eval_checker/ast_eval/ast_checker.py`, for Python.
 
 use serde_json::{Map, Value};
 
@@ -96,7 +96,7 @@ fn has_type(value: &Value, possible: &[Value], expected: Type, items: Option<Typ
                     .all(|item| has_type(item, answers, items, None).is_some())
             })
         };
-        // A wrong type of the items is final, so the check below keeps the verdict.
+        // If the items have a wrong type, the argument is wrong, and no later check changes the result.
         return possible.iter().any(has_items).then_some(kind);
     }
     (answered == Some(Type::of(value))).then_some(Kind::Variable)

@@ -1,4 +1,4 @@
-//! Outcomes of calls, and their sums for each model.
+//! [`Outcome`] of a call, and [`Tally`]: numbers of outcomes for each model.
 
 use std::ops::AddAssign;
 
@@ -64,12 +64,12 @@ impl Outcome {
         self.was_right && !self.is_right
     }
 
-    /// Returns whether a correct call became wrong that does not match its schema: the possible answer contradicts the schema.
+    /// Returns whether the possible answer contradicts the schema: a call that does not match its schema was correct, and became wrong.
     pub fn contradicts_schema(&self) -> bool {
         self.is_lost() && !self.conforms
     }
 
-    /// Returns whether a correct call became wrong, or matches its schema and has warnings. Such calls are printed on standard error.
+    /// Returns a line about the call if it was correct and became wrong, or if it was correct, matches its schema and has warnings.
     pub fn report(&self, id: &str, tool: &Tool, call: &Call) -> Option<String> {
         let is_loud = self.was_right && self.conforms && !self.is_silent;
         (self.is_lost() || is_loud).then(|| {
@@ -89,12 +89,12 @@ impl Outcome {
     }
 }
 
-/// Sums of a model.
+/// Numbers of outcomes of a model.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tally {
     calls: usize,
     right: usize,
-    /// Correct as sent, and valid under the schema without coercion.
+    /// Number of calls that are correct as sent, and valid by the schema without coercion.
     right_and_conforming: usize,
     right_and_silent: usize,
     silent: usize,
@@ -103,9 +103,9 @@ pub struct Tally {
     refused: usize,
     lost: usize,
     lost_without_conforming: usize,
-    /// Refused texts that are not JSON.
+    /// Number of refused texts that are not JSON.
     unread: usize,
-    /// Calls in Python dictionaries, and calls that are read like in Python.
+    /// Number of calls in Python dictionaries, and of calls with the value that Python reads.
     dictionaries: usize,
     dictionaries_read: usize,
 }

@@ -1,4 +1,4 @@
-//! Types and equality of Python's values, which the leaderboard's checker relies on, and Python's `ast.literal_eval`.
+//! Types and equality of Python values, as the leaderboard's checker has them, and Python's `ast.literal_eval`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::others::Program;
 
-/// Type of a value in Python's `json`.
+/// Type of a value that Python's `json` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     None,
@@ -76,7 +76,7 @@ fn number(value: &Value) -> Option<f64> {
 pub struct LiteralEval(Program);
 
 impl LiteralEval {
-    /// Returns `None`, with a message on standard error, without `python3`.
+    /// Starts Python. Returns `None`, with a message on standard error, without `python3`.
     pub fn start() -> Option<Self> {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("literal_value.py");
         Program::started(Command::new("python3").arg(script), "\"{}\"").map(Self)
@@ -85,9 +85,10 @@ impl LiteralEval {
     /// Returns the value of a Python literal in the notation of Python's `json`; `None` for other texts and for values that JSON cannot
     /// represent.
     pub fn read(&mut self, text: &str) -> Option<Value> {
-        let line = serde_json::to_string(text).expect("a text is written as JSON");
-        let answer = self.0.ask(&line).expect("Python runs on");
-        let answer: Option<String> = serde_json::from_str(&answer).expect("it answers with a string or null");
+        let line = serde_json::to_string(text).expect("a string is valid JSON");
+        let answer = self.0.ask(&line).expect("Python is still running");
+        let answer: Option<String> =
+            serde_json::from_str(&answer).expect("Python answers with a string or null");
         serde_json::from_str(&answer?).ok()
     }
 }

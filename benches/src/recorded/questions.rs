@@ -10,7 +10,7 @@ use tool_runtime::{DeclaredTools, ToolDefinition, ToolRegistry};
 
 use super::checker::is_right;
 
-/// Sets whose answers are judged by their calls.
+/// Sets of questions that are answered by calls.
 const SETS: [&str; 8] = [
     "simple_python",
     "multiple",
@@ -22,12 +22,12 @@ const SETS: [&str; 8] = [
     "live_parallel_multiple",
 ];
 
-/// Set whose questions no function answers.
+/// Set of questions that no function answers.
 const IRRELEVANCE: &str = "irrelevance";
 
 const DATA: &str = "gorilla/berkeley-function-call-leaderboard/bfcl_eval/data";
 
-/// Reads all questions by id.
+/// All questions by id.
 pub struct Questions(HashMap<String, Question>);
 
 impl Questions {

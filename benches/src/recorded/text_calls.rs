@@ -1,11 +1,11 @@
-//! Calls in the texts of models, with all formats: answers with calls, and answers of models that had an API for calls.
+//! Accuracy of recovered calls in the texts of models: of models without an API for calls, and of models with such an API.
 
 use tool_runtime::repair::calls::{Formats, recover};
 
 use super::answers::TextAnswer;
 use super::questions::Questions;
 
-/// Prints how many texts have calls, and how many of them are right in full by the possible answers.
+/// Prints the number of texts with recovered calls, and the number of texts whose calls are a possible answer.
 pub fn print(answers: &[TextAnswer], questions: &Questions) {
     println!("### Calls that arrived as text, 2024\n");
     println!("| answers | texts | recovered | right in full |\n|---|---|---|---|");

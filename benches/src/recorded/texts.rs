@@ -1,4 +1,4 @@
-//! Texts with the name and the arguments of calls, as JSON or as Python dictionaries.
+//! Reads texts with the names and the arguments of calls, in JSON or as Python dictionaries.
 
 use serde_json::Value;
 use tool_runtime::repair::{Status, repair};
@@ -7,7 +7,7 @@ use super::answers::Call;
 use super::outcome::Tally;
 use super::python::{LiteralEval, equal};
 
-/// Returns the calls in a text. A text that is not JSON is repaired, and compared with Python's reading.
+/// Returns the calls in a text. A text that is not JSON is repaired, and compared with the value that Python reads.
 pub fn read(text: &str, python: &mut Option<LiteralEval>, tally: &mut Tally) -> Vec<Call> {
     let text = text.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text) {
