@@ -1,4 +1,4 @@
-//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`; each key is checked separately.
+//! Parses `#[tool(..)]`, `#[arg(..)]` and `#[tools(..)]`. Each key is checked separately from the other keys.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::keys::{self, ArgKey, Entry, ToolKey, ToolsKey, ungrouped};
 use crate::pattern;
 use crate::rename::RenameRule;
 
-/// A value with the key that introduced it.
+/// A value with its key.
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,
     pub(crate) value: T,
@@ -39,7 +39,7 @@ pub(crate) struct ToolAttr {
     pub(crate) options: ToolOptions,
 }
 
-/// Keys of a tool that its declaration contains unchanged.
+/// Options of `#[tool(..)]` that are copied into the generated tool definition.
 #[derive(Default)]
 pub(crate) struct ToolOptions {
     pub(crate) title: Option<Text>,
@@ -125,7 +125,7 @@ pub(crate) struct ArgAttr {
     pub(crate) options: ParamOptions,
 }
 
-/// Keys of a parameter that its declaration contains unchanged.
+/// Options of `#[arg(..)]` that are copied into the generated parameter definition.
 #[derive(Default)]
 pub(crate) struct ParamOptions {
     pub(crate) default: Option<Keyed<Expr>>,
@@ -293,7 +293,7 @@ fn examples(entry: &Entry<'_>) -> syn::Result<Vec<TokenStream>> {
     Ok(examples)
 }
 
-/// Reports a key without a value: an error of `json!` would point to `serde_json`'s source.
+/// Reports a key without a value. The error of `json!` would point to the source of `serde_json`.
 fn check_values(object: TokenStream) -> syn::Result<()> {
     let mut colon = None;
     for token in object.into_iter().map(Some).chain([None]) {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_times() {
+    fn parses_durations_with_a_unit() {
         assert_eq!(parsed("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(parsed("30s"), Some(Duration::from_secs(30)));
         assert_eq!(parsed("2 m"), Some(Duration::from_secs(120)));

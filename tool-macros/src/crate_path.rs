@@ -1,4 +1,4 @@
-//! `crate = path`: path of the runtime, which occurs once in the expansion.
+//! [`Runtime`]: path of the runtime, from `crate = path`. The path occurs once in the expansion.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};

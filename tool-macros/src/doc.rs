@@ -177,8 +177,8 @@ fn without_stars(comment: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Common indentation of all lines, computed as rustdoc does: beside comments, `#[doc = ".."]` lacks the space after
-/// the slashes.
+/// Common indentation of all lines, computed as rustdoc does: if an item has comments and `#[doc = ".."]` attributes, the
+/// lines of the attributes lack the space after the slashes.
 struct Indentation {
     shared: usize,
     is_mixed: bool,
@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn blank_comments_are_no_description() {
+    fn ignores_blank_comments() {
         let attrs: Vec<Attribute> = vec![parse_quote!(#[doc = "  "]), parse_quote!(#[doc = ""])];
         assert!(text(&attrs).is_none());
         assert!(text(&[]).is_none());
     }
 
     #[test]
-    fn expressions_are_left_to_the_compiler() {
+    fn keeps_expressions_for_the_compiler() {
         let attrs: Vec<Attribute> = vec![parse_quote!(#[doc = include_str!("a.md")])];
         assert_eq!(
             text(&attrs).unwrap().to_token_stream().to_string(),
@@ -282,7 +282,7 @@ mod tests {
         );
     }
     #[test]
-    fn lines_of_a_cfg_attr_depend_on_its_condition() {
+    fn keeps_the_condition_of_lines_in_a_cfg_attr() {
         let attrs: Vec<Attribute> = vec![
             parse_quote!(#[doc = " One."]),
             parse_quote!(#[cfg_attr(unix, doc = " Two.", cfg_attr(test, doc = " Three."), inline)]),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_beside_a_computed_text_have_one_indentation() {
+    fn dedents_all_lines_beside_a_computed_text() {
         let attrs: Vec<Attribute> = vec![
             parse_quote!(#[doc = " One:"]),
             parse_quote!(#[doc = include_str!("a.md")]),

@@ -1,4 +1,4 @@
-//! Collects the errors of a tool, so that all are reported together. Dropping unreported errors panics.
+//! Collects the errors of a tool, so that all errors are reported together. Dropping unreported errors panics.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -52,8 +52,8 @@ impl Errors {
         self.count() == 0
     }
 
-    /// Leaves a mistake to rustc, which reports it in the emitted function. If rustc does not, `message` still fails
-    /// the build.
+    /// Records a mistake that rustc reports in the emitted function. If rustc does not report it, the build fails with
+    /// `message`.
     pub(crate) fn leave_to_rustc(&self, message: &'static str) {
         if let Some(collected) = &mut *self.0.borrow_mut() {
             collected.left_to_rustc.push(message);
@@ -77,7 +77,7 @@ impl Errors {
 }
 
 impl CompileErrors {
-    /// Returns a statement for the stub that fails the build where rustc reported nothing.
+    /// Returns a statement for the stub that fails the build if rustc reports no error.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
         // A generic function is evaluated when it is instantiated, which rustc does not do after another error; a

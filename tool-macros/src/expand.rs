@@ -199,8 +199,8 @@ fn param_options(options: &ParamOptions, rt: &Runtime) -> TokenStream {
     calls
 }
 
-/// Returns the function in `Default::default()`, whose type is the parameter's: a conversion from any type would
-/// leave the type open.
+/// Returns the function in `Default::default()`. Its result needs no conversion to the parameter's type: with a conversion,
+/// the compiler could not infer the type of the result.
 fn default_function(value: &Expr) -> Option<&Expr> {
     let Expr::Call(call) = value else { return None };
     let Expr::Path(function) = &*call.func else {
@@ -316,7 +316,7 @@ pub(crate) fn respond(output: &Output, value: &TokenStream, span: Span, rt: &Run
     quote_spanned!(span=> #rt::Output(#value).with_sources() #causes.respond())
 }
 
-/// Returns a hygienic variable with the parameter's name: users' code cannot refer to it.
+/// Returns a hygienic variable with the parameter's name. The user's code cannot refer to the variable.
 fn binding(param: &Ident) -> Ident {
     if param == "gen" {
         // `gen` is a keyword of this crate's edition, but maybe not of the user's.
@@ -327,13 +327,13 @@ fn binding(param: &Ident) -> Ident {
     binding
 }
 
-/// Returns the variable for `self`; its name differs from every parameter's.
+/// Returns the variable for `self`. Its name differs from the names of all parameters.
 fn self_ident(tool: &Tool) -> Ident {
     let mut name = "this".to_owned();
     while tool.params.iter().any(|param| param.ident == name) {
         name.push('_');
     }
-    // Borrow errors are shown at the function's name.
+    // The span makes rustc show borrow errors at the function's name.
     Ident::new(
         &name,
         Span::mixed_site().located_at(tool.function.sig.ident.span()),

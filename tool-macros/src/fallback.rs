@@ -44,8 +44,8 @@ pub(crate) fn type_checks(parts: &Parts, rt: &Runtime) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Returns a closure that responds with a value of the output's type, if a parameter of a closure can have
-/// that type.
+/// Returns a closure that converts a value of the output's type to a response; `None` if a closure cannot have a parameter
+/// of this type.
 fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     let ty = output.ty.as_ref().filter(|ty| types::is_closed(ty))?;
     let span = types::name_span(ty);
@@ -54,8 +54,8 @@ fn returned(output: &Output, rt: &Runtime) -> Option<TokenStream> {
     Some(quote!(|#value: #ty| #response))
 }
 
-/// Returns the function with its undeclared lifetimes declared. The borrows already have an error, so rustc must not add
-/// another.
+/// Returns the function with declarations of its undeclared lifetimes. The borrows were already reported, so rustc must not
+/// report their lifetimes.
 fn with_lifetimes(function: &Function) -> Function {
     let mut function = function.clone();
     for lifetime in function
@@ -74,7 +74,7 @@ fn with_lifetimes(function: &Function) -> Function {
     function
 }
 
-/// Returns the function without reported parts, and without parts that rustc would report again.
+/// Returns the function without the parts that were reported, and without parts that rustc would report again.
 pub(crate) fn compilable(function: &Function) -> TokenStream {
     let mut function = function.clone();
     function

@@ -1,4 +1,4 @@
-//! A function with an unparsed body: the macros do not need the body, and it may be incomplete.
+//! [`Function`]: a function with an unparsed body. The macros do not need the body, and the body may be incomplete.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,7 +10,7 @@ pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// A block, or `;`.
+    /// Tokens of the body: a block, or `;`.
     pub(crate) body: TokenTree,
     /// Condition of a conditional tool whose function is unconditional: the `cfg_attr` around `#[tool]`.
     pub(crate) tool_cfg: Option<Attribute>,
@@ -71,8 +71,8 @@ fn is_named(attr: &Attribute, name: &str) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == name)
 }
 
-/// Removes `#[arg]` and doc comments from the parameters of a function that is not a tool; returns whether there were
-/// any.
+/// Removes `#[arg]` and doc comments from the parameters of a function that is not a tool. Returns whether an attribute or
+/// a comment was removed.
 pub(crate) fn strip_param_docs(sig: &mut Signature) -> bool {
     let mut stripped = false;
     for input in &mut sig.inputs {
@@ -154,8 +154,8 @@ fn with_empty_generics(sig: TokenStream) -> TokenStream {
 }
 
 /// Emits empty generics `<>`, so that rustc reports an unknown type once. Without them, rustc suggests a generic
-/// parameter in the signature. The suggestion is wrong for a tool, and makes the message differ from the expansion's,
-/// so that both are shown.
+/// parameter in the signature. The suggestion is wrong for a tool, and the message then differs from the message for the
+/// expansion, so rustc shows both.
 pub(crate) fn empty_generics(tokens: &mut TokenStream) {
     tokens.extend(quote_spanned!(Span::mixed_site()=> <>));
 }

@@ -72,7 +72,7 @@ impl Parse for Item {
             let token: TokenTree = input.parse()?;
             let last = match &token {
                 TokenTree::Punct(punct) => punct.as_char() == ';',
-                // The rest is parsed as another item and emitted after the block.
+                // A brace group ends the item. Tokens after it are parsed as the next item.
                 TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
                 _ => false,
             };

@@ -1,4 +1,4 @@
-//! Parses an incomplete function, as an editor passes it while the user types. As much of the signature as possible is
+//! Parses an incomplete function, which an editor expands while the user types. As much of the signature as possible is
 //! parsed, so that the rest of the crate can use the function.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -74,13 +74,13 @@ fn rest(sig: &mut Signature, tokens: TokenStream) -> syn::Result<Group> {
         Ok(output) => sig.output = output,
         Err(_) => is_complete = false,
     }
-    // The body is dropped: rustc would check it against an incomplete signature.
+    // The body is dropped, since rustc would check the body against an incomplete signature.
     Ok(body
         .filter(|_| is_complete)
         .unwrap_or_else(|| Group::new(Delimiter::Brace, quote!(loop {}))))
 }
 
-/// Parses the parameters; returns whether all are complete. A parameter without a type becomes `impl Sized`.
+/// Parses the parameters. Returns whether all parameters are complete. A parameter without a type becomes `impl Sized`.
 fn params(input: ParseStream<'_>) -> syn::Result<(Punctuated<FnArg, Token![,]>, bool)> {
     let mut params = Punctuated::new();
     let mut are_complete = true;
@@ -113,7 +113,7 @@ fn starts_param(input: ParseStream<'_>) -> bool {
     input.peek(Token![#]) || (input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]))
 }
 
-/// Skips to the next comma between parameters; returns the first identifier as the parameter's name.
+/// Skips to the next comma between parameters, and returns the first identifier as the parameter's name.
 fn skip_param(input: ParseStream<'_>) -> Option<Ident> {
     let mut name = None;
     let mut depth = 0_usize;

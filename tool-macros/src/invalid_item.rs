@@ -1,5 +1,5 @@
-//! Items that the macros cannot parse: their kinds, and their tokens without the macros' attributes, which rustc
-//! would report, too.
+//! Items that the macros cannot parse: their kinds, and their tokens without the attributes of the macros. rustc would
+//! report the attributes, too.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens as _;

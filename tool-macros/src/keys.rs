@@ -98,8 +98,8 @@ pub(crate) struct Entry<'a> {
     input: ParseStream<'a>,
 }
 
-/// Parses the entries of an attribute and passes each to `take`; a mistake in one entry does not hide others. Returns
-/// whether a rejected entry may be a description without its key.
+/// Parses the entries of an attribute and calls `take` for each entry. A mistake in one entry does not hide mistakes in
+/// other entries. Returns whether a rejected entry may be a description without its key.
 pub(crate) fn parse_entries<K: Key>(
     input: ParseStream<'_>,
     errors: &Errors,
@@ -110,7 +110,7 @@ pub(crate) fn parse_entries<K: Key>(
     let mut rejected = false;
     while !input.is_empty() {
         if std::mem::take(&mut rejected) && input.peek(Lit) {
-            // The rest of a rejected value: `values = "a", "b"`.
+            // Skips the rest of a rejected value: `values = "a", "b"`.
             skip_entry(input);
             let _: Option<Token![,]> = input.parse().ok();
             rejected = true;
@@ -122,7 +122,7 @@ pub(crate) fn parse_entries<K: Key>(
             skip_entry(input);
             rejected = true;
         }
-        // The end or a comma.
+        // Skips the comma, unless the attribute ends.
         let _: Option<Token![,]> = input.parse().ok();
     }
     describes
@@ -194,7 +194,7 @@ fn one_of(names: &[&str]) -> String {
     format!("{one_of}`{}`", names.join("`, `"))
 }
 
-/// Returns the attribute that supports a key, if another one does.
+/// Returns a hint if another attribute supports the key; `None` otherwise.
 fn belongs_to<K: Key, Other: Key>(key: &str) -> Option<String> {
     let is_other = K::ATTRIBUTE != Other::ATTRIBUTE && Other::from_name(key).is_some();
     is_other.then(|| format!("it belongs to `#[{}(..)]` on {}", Other::ATTRIBUTE, Other::PLACE))

@@ -1,4 +1,4 @@
-//! Checks literal values against the limits of their parameter; registration checks other expressions.
+//! Checks literal values against the limits of their parameter. Other expressions are checked at registration.
 
 use quote::ToTokens;
 use syn::{Expr, ExprRange, Lit, LitInt, RangeLimits, UnOp};
@@ -119,7 +119,7 @@ fn check_values(options: &ParamOptions, name: &str, value: &Expr, errors: &Error
     }
 }
 
-/// Returns the end of a range that is an integer while the other end is a float.
+/// Returns the end of a range that is an integer if the other end is a float.
 fn int_beside_float(range: &ExprRange) -> Option<(&Expr, &LitInt)> {
     let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
     [(start, end), (end, start)].into_iter().find_map(|(one, other)| {
@@ -182,7 +182,7 @@ impl Literal {
     }
 }
 
-/// Literal ends of a range; other expressions count as unlimited.
+/// Literal ends of a range. An end that is another expression is unlimited.
 struct Limits {
     min: Option<f64>,
     max: Option<f64>,

@@ -1,6 +1,6 @@
 //! Expands `tests/expansion/*.rs` and compares the result with `*.expanded.rs` beside them.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p tool-runtime-macros` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p tool-runtime-macros` overwrites the expected files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::raw::{Place, RawTool};
 use crate::validate::validate;
 
 #[test]
-fn expansions_are_as_reviewed() {
+fn expansions_match_the_expected_files() {
     let mut cases = 0;
     for path in cases_in("tests/expansion") {
         let expanded = expanded(&path);
@@ -28,7 +28,7 @@ fn expansions_are_as_reviewed() {
         assert_eq!(
             reviewed,
             expanded,
-            "{}: if the change is meant, UPDATE_GOLDEN=1 writes the file anew",
+            "{}: if the change is intended, UPDATE_GOLDEN=1 overwrites the file",
             path.display(),
         );
         cases += 1;
@@ -54,12 +54,15 @@ fn every_key_is_expanded_somewhere() {
 
 /// A synonym of a renamed key would never be suggested.
 #[test]
-fn every_synonym_is_of_a_key() {
+fn every_synonym_belongs_to_a_key() {
     for (synonym, key) in crate::suggest::SYNONYMS {
         let is_key = [ToolKey::names(), ToolsKey::names(), ArgKey::names()]
             .concat()
             .contains(key);
-        assert!(is_key, "`{synonym}` stands for `{key}`, which is no key");
+        assert!(
+            is_key,
+            "the synonym `{synonym}` belongs to the unknown key `{key}`"
+        );
     }
 }
 
@@ -185,7 +188,7 @@ fn keeps_the_parameters_of_an_incomplete_signature() {
     }
 }
 
-/// Valid parts are not validated again: the compiler checks them beside the reported mistakes.
+/// The compiler checks the valid parts in the same build as it reports the mistakes.
 #[test]
 fn rejected_tools_keep_their_valid_parts() {
     let attr = |errors: &Errors| ToolAttr::parse(TokenStream::new(), errors);
@@ -216,7 +219,7 @@ fn rejected_tools_keep_their_valid_parts() {
     }
 }
 
-/// rustc accepts two parameters with one name if a macro wrote one of them, and would build the stub.
+/// rustc accepts two parameters with one name if a macro emitted one of them, and would build the stub.
 #[test]
 fn stub_without_a_message_does_not_compile() {
     for (text, has_net) in [

@@ -43,7 +43,7 @@ pub(crate) fn tools(attr: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the tools if the whole block is valid, otherwise the parts of each tool and all mistakes.
+/// Returns the tools if the whole block is valid. The error has the valid parts of each tool and all mistakes.
 fn all_valid(
     tools: Vec<Result<Tool, Box<Rejected>>>,
     errors: Errors,
@@ -65,8 +65,8 @@ fn all_valid(
     Err((all_parts, all_errors))
 }
 
-/// Returns the tools among the functions, each with its errors. The functions stay in the block, without the macros'
-/// attributes.
+/// Returns the tools among the functions, each with its errors. The functions stay in the block, without the attributes of
+/// the macros.
 fn read_methods(block: &mut ImplBlock, errors: &Errors) -> Vec<(RawTool, Errors)> {
     let mut tools = Vec::new();
     for item in &mut block.items {
@@ -140,7 +140,7 @@ fn take_tool_attr(function: &mut Function) -> Option<Attribute> {
     None
 }
 
-/// Handles another item, or an incomplete function, whose parsed part is kept.
+/// Handles an incomplete function, whose parsed part is kept, or another item.
 fn other_item(item: &mut Item, errors: &Errors) {
     let Item::Other(attrs, other) = item else { return };
     let incomplete = match invalid_item::kind(other) {
@@ -161,8 +161,8 @@ fn other_item(item: &mut Item, errors: &Errors) {
     }
 }
 
-/// Reports macro calls in a block without a tool: probably the author expects tools from them, but they are expanded
-/// later.
+/// Reports macro calls in a block without a tool. Probably the calls should expand to tools, but rustc expands them after
+/// `#[tools]`.
 fn report_macro_calls(block: &mut ImplBlock, errors: &Errors) {
     for item in &mut block.items {
         if let Item::Other(_, other) = item

@@ -11,8 +11,8 @@ use syn::{
 
 use crate::errors::Errors;
 
-/// Checks the type of a parameter, which must be owned, concrete and sized. The compiler would report a fault in
-/// several messages.
+/// Checks that the type of a parameter is owned, concrete and sized. The compiler would report a violation in several
+/// messages.
 pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => {
@@ -29,8 +29,8 @@ pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
         Type::Paren(paren) => check_param(&paren.elem, is_described, errors),
         Type::Group(group) => check_param(&group.elem, is_described, errors),
         _ => {
-            // Traits check a `State<&'static str>`. A parameter from the model is deserialized, and rustc's message
-            // about that is less clear.
+            // The traits of the runtime accept `State<&'static str>`. A parameter from the model is deserialized, and rustc's
+            // message about a reference in its type is less clear.
             let is_host_type = last_name(ty).is_some_and(|name| HOST_TYPES.iter().any(|known| name == known));
             check_owned(ty, !is_described || is_host_type, true, errors);
         }
@@ -40,8 +40,8 @@ pub(crate) fn check_param(ty: &Type, is_described: bool, errors: &Errors) {
 /// Types that contain a value of the host, for messages only.
 pub(crate) const HOST_TYPES: [&str; 3] = ["State", "SessionState", "Extension"];
 
-/// Reports references, lifetimes and `impl Trait` anywhere in the type; a `'static` reference is
-/// reported only if it is the whole type, or if the type must not contain one.
+/// Reports references, lifetimes and `impl Trait` anywhere in the type. A `'static` reference is reported only if it is the
+/// whole type, or if `may_hold_static` is `false`.
 fn check_owned(ty: &Type, may_hold_static: bool, is_outer: bool, errors: &Errors) {
     let is_static = |reference: &TypeReference| reference.lifetime.as_ref().is_some_and(is_static);
     match ty {
@@ -161,7 +161,7 @@ pub(crate) fn is_closed(ty: &Type) -> bool {
     closed
 }
 
-/// Returns the span of `Self` in the type: if there is one, the function is in an `impl` block.
+/// Returns the span of `Self` in the type. A function with `Self` in its signature is in an `impl` block.
 pub(crate) fn self_type_span(ty: &Type) -> Option<Span> {
     if let Type::Path(path) = ty
         && let Some(first) = path.path.segments.first()

@@ -15,7 +15,7 @@ use crate::function::{Function, is_tool};
 use crate::raw::{Place, RawParam, RawTool};
 use crate::{limits, types};
 
-/// A valid tool. Only [`validate`] creates tools, and only tools are expanded.
+/// A valid tool. Only [`validate`] creates it, and only valid tools are expanded.
 pub(crate) struct Tool {
     pub(crate) place: Place,
     pub(crate) function: Function,
@@ -76,7 +76,7 @@ impl From<Tool> for Parts {
     }
 }
 
-/// Validates a raw tool; `errors` has its earlier errors.
+/// Validates a raw tool. `errors` has the errors of earlier steps.
 pub(crate) fn validate(tool: RawTool, errors: Errors) -> Result<Tool, Box<Rejected>> {
     if let Some(span) = async_trait_span(&tool) {
         errors.at(
@@ -314,7 +314,7 @@ pub(crate) fn generic_span(generic: &GenericParam) -> Span {
     }
 }
 
-/// Reports a function at a place that its attribute does not support, recognised by `self`, `Self` or a missing body.
+/// Reports a method outside of a `#[tools]` block, a missing body, and a receiver other than `&self`.
 fn place(tool: &RawTool, errors: &Errors) {
     if tool.place == Place::Free
         && let Some(span) = tool.self_span()
