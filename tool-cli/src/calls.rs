@@ -1,4 +1,4 @@
-//! `calls --jsonl`: recovers the tool calls in texts, one text in each line.
+//! Command `calls --jsonl`, which recovers the tool calls in texts, one text in each line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +64,7 @@ struct ToolLine {
 }
 
 impl CallsLine<'_> {
-    /// Returns the formats of the line; none for a message that has calls already, or that did not end by itself.
+    /// Returns the formats of the line. A message that has structured calls, or that was cut off, is searched for no format.
     fn formats(&self, id: &RawValue) -> Result<Formats, LineError> {
         let formats = match &self.formats {
             Some(names) => names
@@ -113,7 +113,7 @@ impl<'a> CallReport<'a> {
     fn new(call: &'a tool_runtime::repair::calls::RecoveredCall) -> serde_json::Result<Self> {
         Ok(Self {
             name: &call.name,
-            // A record is one line. Line breaks are only between tokens, since strings have escapes.
+            // A record is one line. Line breaks occur only between tokens, since strings have escapes.
             arguments: RawValue::from_string(call.arguments.replace(['\n', '\r'], " "))?,
         })
     }

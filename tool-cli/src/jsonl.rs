@@ -1,4 +1,4 @@
-//! JSON lines. Each line is answered before more input is awaited.
+//! JSON lines: an output line for each input line. Output is flushed before the program waits for more input.
 
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, StdoutLock, Write as _};
 
@@ -14,13 +14,14 @@ use crate::source::{Source, invalid_utf8};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
-    /// Number of the line from 1, with blank lines.
+    /// Number of the line, from 1. Blank lines are counted, too.
     pub(crate) number: usize,
     /// Number of bytes of the input up to the end of the line.
     pub(crate) end: u64,
 }
 
-/// Answers every line that is not blank, in order. An invalid line is answered with an error. Returns the number of invalid lines.
+/// Writes an output line for every input line that is not blank, in order. The output for an invalid line is an error. Returns the number
+/// of invalid lines.
 pub(crate) fn answer_each(
     source: Source,
     mut answer: impl FnMut(Line<'_>, &mut Answers) -> Result<(), LineError>,
@@ -67,7 +68,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Reads the next line that is not blank. Answers are flushed before a wait for input.
+    /// Reads the next line that is not blank. Output is flushed before a wait for input.
     fn next(&mut self, line: &mut Vec<u8>, answers: &mut Answers) -> Result<bool, Failure> {
         loop {
             if !self.input.buffer().contains(&b'\n') {
@@ -97,7 +98,7 @@ impl Lines {
     }
 }
 
-/// Standard output with a line for each answer.
+/// Writes output lines to standard output.
 pub(crate) struct Answers(BufWriter<StdoutLock<'static>>);
 
 impl Answers {
@@ -113,7 +114,7 @@ impl Answers {
     }
 }
 
-/// Error of a line without a regular answer.
+/// Error of a line that has no regular output.
 #[derive(Debug)]
 pub(crate) enum LineError {
     /// The line is invalid; later lines may be valid.
@@ -122,7 +123,7 @@ pub(crate) enum LineError {
         id: Option<Box<RawValue>>,
         error: String,
     },
-    /// The answer could not be written.
+    /// The output could not be written.
     Failed(Failure),
 }
 
@@ -182,7 +183,7 @@ pub(crate) fn message_of(error: &serde_json::Error) -> String {
     }
 }
 
-/// Deserializes a field that is present, also if its value is `null`.
+/// Deserializes a field that is present. The value `null` is present, too.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }

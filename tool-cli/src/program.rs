@@ -22,7 +22,7 @@ pub struct Program {
     pub about: &'static str,
     /// Examples at the end of `--help`.
     pub examples: &'static str,
-    /// Tip after an unknown command that is not similar to any known one.
+    /// Tip in the error for an unknown command that is not similar to a known command.
     pub tip: &'static str,
 }
 

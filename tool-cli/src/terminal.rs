@@ -11,7 +11,7 @@ pub struct Terminal {
     pub(crate) palette: Palette,
     /// Whether standard error is a terminal that can rewrite a line.
     pub(crate) is_interactive: bool,
-    /// Whether standard output is a terminal, too, most likely the same one.
+    /// Whether standard output is also a terminal, most likely the terminal of standard error.
     pub(crate) has_output: bool,
 }
 
@@ -60,7 +60,7 @@ fn is_colored(color: ColorChoice, is_interactive: bool, unwanted: bool) -> bool 
     }
 }
 
-/// Returns a text from outside as one line of limited length, with escaped control characters.
+/// Returns untrusted text as one line of limited length, with escaped control characters.
 pub fn visible(text: &str) -> String {
     let mut shown = String::new();
     for (place, letter) in text.chars().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn is_hidden(letter: char) -> bool {
         || matches!(letter, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Maximum number of characters of a text from outside.
+/// Maximum number of characters of untrusted text in a message.
 const VISIBLE: usize = 512;
 
 /// Returns a number with its noun.

@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 
-/// Runs a function. Returns the function's result and the messages of its warnings.
+/// Runs a function. Returns the result of the function and the messages of the warnings that it logged.
 pub(crate) fn capture_warnings<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let result = subscriber::with_default(WarningCollector(Arc::clone(&warnings)), run);

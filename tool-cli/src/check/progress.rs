@@ -1,4 +1,4 @@
-//! Progress of a long command, on a terminal without results.
+//! [`Progress`]: progress of a long command, on a terminal to which no results are written.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ impl Progress {
     /// Reports the number of read lines and bytes.
     pub(crate) fn step(&mut self, lines: usize, bytes: u64) {
         self.steps = self.steps.wrapping_add(1);
-        // Most inputs end before the first message, and to read the clock costs as much as to check a short line.
+        // Reading the clock costs as much as checking a short line, so it is skipped before most inputs end.
         if !self.terminal.is_interactive
             || self.terminal.has_output
             || !self.steps.is_multiple_of(64)

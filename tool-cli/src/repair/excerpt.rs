@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_escaped() {
+    fn escapes_control_characters() {
         assert_eq!(
             carets("\t写\u{1b}\u{9b}\u{200b}x", &[1, 4, 10]),
             ("\t写\\u{1b}\\u{9b}\\u{200b}x".into(), vec![1, 4, 24], 3)
@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn carets_may_be_after_the_end() {
+    fn draws_carets_after_the_end() {
         assert_eq!(carets("ab", &[2, 2]), ("ab".into(), vec![2], 2));
         assert_eq!(carets("", &[0]), (String::new(), vec![0], 1));
     }
 
     #[test]
-    fn a_long_line_is_cut_near_its_first_caret() {
+    fn cuts_long_lines_near_the_first_caret() {
         let line = format!("{}X{}Y{}", "a".repeat(500), "b".repeat(20), "c".repeat(500));
         let (shown, _, covered) = carets(&line, &[500, 521, 700]);
         assert_eq!(
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_of_line_keeps_its_first_caret() {
+    fn keeps_the_first_caret_at_every_width() {
         for letter in ["a", "写", "\t", "\u{1b}", "e\u{301}", "👩‍👩‍👧"] {
             let line = letter.repeat(200);
             for (offset, _) in line.char_indices() {

@@ -1,4 +1,4 @@
-//! Line and column of a byte, counted like in editors.
+//! [`LineColumn`]: line and column of a byte, counted as editors do.
 
 /// Position of a byte in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_columns_are_counted_from_one() {
+    fn counts_lines_and_columns_from_one() {
         let text = "a写\n\nb";
         let mut columns = LineColumns::new(text);
         let found: Vec<(usize, usize)> = [0, 1, 2, 4, 5, 6, 7, 99]

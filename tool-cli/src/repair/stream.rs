@@ -35,7 +35,7 @@ pub(crate) fn run(dialect: Dialect, options: &RepairOptions, terminal: Terminal)
             Err(error) => break Err(Failure::reading(&source.name, &error)),
         }
     };
-    // Held bytes are written at the end. After an error they stay unrepaired, since they may be a partial call.
+    // Held bytes are written at the end. After a read error they are written unrepaired, since they may be a part of a call.
     if read.is_ok() {
         run.repairer.finish(&mut run.out);
     } else {
@@ -74,7 +74,7 @@ fn fixing(options: &StreamOptions) -> FormatFixing {
 /// A stream that is being repaired.
 struct RepairRun {
     repairer: StreamRepairer,
-    /// Output that may be written.
+    /// Repaired output that was not written yet.
     out: Vec<u8>,
     terminal: Terminal,
     /// Whether every fix is printed.

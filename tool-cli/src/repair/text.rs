@@ -1,4 +1,4 @@
-//! Command `repair` for one text.
+//! Command `repair`, which repairs one text.
 
 use std::io::{self, Write as _};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(options: &RepairOptions, terminal: Terminal) -> Result<Outcome
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) => {
-            // A pipe through this command must not lose bytes.
+            // Bytes that are not UTF-8 are written, too: a pipe through this command must not lose bytes.
             write(&bytes)?;
             terminal.end_line(&bytes);
             let reason = invalid_utf8(&bytes, error.valid_up_to());
