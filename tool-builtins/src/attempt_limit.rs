@@ -49,7 +49,7 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Allows fewer than `limit` consecutive failed attempts; with 0 or 1, every failed attempt gets a note.
+    /// Creates a layer that adds a note from the failed attempt number `limit` on. With 0 or 1, every failed attempt gets a note.
     pub fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -64,7 +64,7 @@ impl AttemptLimit {
             Some(Failure::InvalidArguments | Failure::Retryable)
         );
         let attempts = {
-            // A change cannot panic halfway.
+            // No panic can leave a partial change, so the value of a poisoned lock is valid.
             let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
             attempts.count(session, tool, failed)
         };
@@ -92,7 +92,7 @@ struct Attempts {
 
 #[derive(Debug, Default)]
 struct Session {
-    /// Position in the order, if it has one.
+    /// Key of the session in `order`; `None` without failed attempts.
     last: Option<u64>,
     by_tool: HashMap<String, u32>,
 }
@@ -173,7 +173,7 @@ where
     }
 
     fn call(&mut self, call: ToolCall) -> Self::Future {
-        // Unknown tools are not counted: any text may be their name.
+        // Calls of unknown tools are not counted, since a model may send any number of unknown names.
         let counted = call.definition().is_some().then(|| {
             let session = call.context.session().unwrap_or_default().to_owned();
             (session, call.qualified_name().to_owned())

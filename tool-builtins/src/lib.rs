@@ -1,7 +1,7 @@
-//! Ready-made tools for [`tool_runtime`]: ordinary annotated functions, one family to a file.
+//! Ready-made tools for [`tool_runtime`]: annotated functions, with related tools in one file.
 //!
 //! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example for writing tools.
-//! - [`offload`]: moves long results to files and leaves a pointer; as a function, as a tool, or around every call.
+//! - [`offload`]: moves long results to files and leaves a pointer, as a function, as a tool, or as a layer.
 //!   `ReadOffloaded` reads the files.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!

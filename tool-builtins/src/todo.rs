@@ -1,6 +1,6 @@
-//! `TodoWrite` and `TodoRead`: a model's task list, and a tool's whole life in one file.
+//! `TodoWrite` and `TodoRead`: a model's task list, and an example of a tool from its schema to its result.
 //!
-//! Read it from top to bottom; six numbered comments explain its parts. Its use from outside:
+//! Six numbered comments explain the parts of the file, from top to bottom. A host uses the tools as follows:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -8,17 +8,17 @@
 //! use tool_builtins::todo::{todo_read, todo_write};
 //! use tool_runtime::{ToolRegistry, serde_json::json};
 //!
-//! // 1. Registration. A registry has the names, the definitions and the shared states: here the list.
-//! //    `tool_definitions()` is sent to the model; a duplicate name is an error here, not in a call.
+//! // 1. Registration. A registry has the names, the definitions and the shared states: here the task list.
+//! //    The host sends `tool_definitions()` to the model. A duplicate name is an error of the registration.
 //! let mut registry = ToolRegistry::new();
 //! registry.register::<todo_write>()?.register::<todo_read>()?;
 //!
-//! // 2. tool_use_id. The model names each of its calls; the answer has to carry the same name, also when the call
-//! //    fails. The registry sees to it: the functions below never hear of ids.
+//! // 2. tool_use_id. Each call of the model has an id, and the result must have the id of its call, also if the call
+//! //    fails. The registry sets the id, so the functions below do not handle ids.
 //! let input = json!({ "todos": [{ "content": "Write", "status": "pending", "activeForm": "Writing" }] });
 //! let result = registry.execute_tool("toolu_01", "TodoWrite", input).await;
 //!
-//! // 3. tool_result. The answer to the model: the id, the function's output as text, and `is_error` after a failure.
+//! // 3. tool_result. The result for the model: the id, the function's output as text, and `is_error` after a failure.
 //! assert_eq!(
 //!     serde_json::to_value(&result)?,
 //!     json!({ "type": "tool_result", "tool_use_id": "toolu_01", "content": r#"{"success":true,"count":1}"# }),
@@ -44,7 +44,7 @@ pub async fn todo_write(
     list: SessionState<TodoList>,
 ) -> Written {
     let count = todos.len();
-    // A single assignment: a reader sees either the old list or the new one.
+    // The list is replaced by a single assignment, so a reader never sees a partial list.
     *list.lock() = TodoList { todos };
     Written { success: true, count }
 }
@@ -52,16 +52,15 @@ pub async fn todo_write(
 /// Read the task list.
 #[tool(name = "TodoRead", read_only)]
 pub async fn todo_read(list: SessionState<TodoList>) -> TodoList {
-    // 5. Async execution. A tool is asynchronous, since most tools wait: for a disk, a database, a service. This tool
-    //    waits
-    //    for nothing; a list in a database would only need an `.await` here.
+    // 5. Async execution. A tool is asynchronous, since most tools wait for a disk, a database or a service. This tool
+    //    does not wait. With a list in a database, the function would have an `.await` here.
     list.lock().clone()
 }
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-// The schema asks the model for these fields only; other fields are dropped, with a warning.
+// The schema allows only these fields. Other fields are dropped with a warning.
 #[schemars(extend("additionalProperties" = false))]
 pub struct Todo {
     /// Task as an imperative: "Run the tests".
@@ -110,7 +109,7 @@ pub struct Written {
 /// let input = json!({ "todos": [{ "content": "Write", "status": "pending", "activeForm": "Writing" }] });
 /// let call = ToolCall::new("toolu_01", "TodoWrite", input).with_context(Context::new().with_session("s-1"));
 /// registry.call(call).await;
-/// // What the model wrote, for the host.
+/// // The host reads the list of the model.
 /// let list = registry.session_values(Some("s-1")).get::<TodoList>()?;
 /// assert_eq!(list.lock().todos[0].status, Status::Pending);
 /// # Ok(())
@@ -122,10 +121,9 @@ pub struct TodoList {
     pub todos: Vec<Todo>,
 }
 
-// 6. Parameter validation. The schema is enforced before the function runs: an invalid list is rejected, and the
-//    function is not called. Faults arrive here as a list of issues, in the order of the parameters. Most tools leave
-//    the
-//    messages to the registry; this tool has its own messages, and reports only the first fault.
+// 6. Parameter validation. The schema is enforced before the function runs: with an invalid list, the function is not
+//    called. The errors are passed to `first_error` as a list of issues, in the order of the parameters. Most tools use
+//    the messages of the registry. This tool has its own messages, and reports only the first error.
 
 // R-TODO-10 to R-TODO-14 specify the texts.
 fn first_error(errors: &[Issue]) -> String {
@@ -135,8 +133,8 @@ fn first_error(errors: &[Issue]) -> String {
     // An RFC 6901 pointer: `/todos/2/status`.
     let place: Vec<_> = first.path.split('/').skip(1).collect();
     match *place {
-        // The text is not JSON, for instance because of a lone surrogate; this message is more useful than the
-        // tables.
+        // If the text is not JSON, for example because of a lone surrogate, the message of the issue is more useful than
+        // the messages below.
         _ if first.code == Code::JsonParseError => first.to_string(),
         ["todos"] if first.code == Code::MissingRequired => "'todos' array is required".to_owned(),
         ["todos"] => "'todos' must be an array".to_owned(),
@@ -147,7 +145,7 @@ fn first_error(errors: &[Issue]) -> String {
             )
         }
         ["todos", index, field @ ("content" | "activeForm")] => blank(index, field),
-        // A value that is not an object has no content either.
+        // An item that is not an object has no content.
         ["todos", index] => blank(index, "content"),
         _ => first.to_string(),
     }

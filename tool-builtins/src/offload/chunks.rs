@@ -1,4 +1,4 @@
-//! Reads the text of a file in chunks, so that no file is in memory as a whole.
+//! [`Chunks`]: reads the text of a file in chunks, so that no file is in memory as a whole.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(super) struct Chunks<'r, R> {
     reader: &'r R,
     file: &'r Path,
     position: u64,
-    /// Size of the file, once a part was read.
+    /// Size of the file; `None` before the first part was read.
     size: Option<u64>,
     /// First bytes of a character that continues in the next chunk.
     carry: Vec<u8>,
@@ -38,7 +38,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
         }
     }
 
-    /// Reads the next chunk, which ends between characters; `None` at the end of the file.
+    /// Reads the next chunk, which ends at a character boundary; `None` at the end of the file.
     pub(super) async fn next(&mut self) -> Result<Option<String>, ChunkError> {
         loop {
             if self.size.is_some_and(|size| self.position >= size) {
@@ -60,7 +60,7 @@ impl<'r, R: FileReader> Chunks<'r, R> {
             bytes.extend(part.bytes);
             let whole = match std::str::from_utf8(&bytes) {
                 Ok(_) => bytes.len(),
-                // The next chunk may have the rest of the character.
+                // The next chunk may have the remaining bytes of the character.
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 Err(_) => return Err(ChunkError::NotText),
             };
@@ -78,7 +78,7 @@ mod tests {
     use super::super::reader::{FilePart, Reading};
     use super::*;
 
-    /// Returns a few bytes at a time, for any limit.
+    /// Reader that returns a few bytes at a time, whatever the limit.
     struct Slow(Vec<u8>, usize);
 
     impl FileReader for Slow {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn characters_are_not_cut() {
+    async fn keeps_characters_whole() {
         let text = "aé日🦀 and the rest";
         for step in 1..30 {
             assert_eq!(all(text.as_bytes(), step).await.unwrap(), text, "{step}");

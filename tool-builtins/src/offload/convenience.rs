@@ -1,4 +1,4 @@
-//! Offloads to local files, without choosing a writer.
+//! [`offload_to_files`]: offloads the result of a message to a local file.
 
 use std::borrow::Borrow;
 
@@ -7,9 +7,9 @@ use tool_runtime::message::Message;
 use super::function::{OffloadError, OffloadOptions, OffloadResult, offload_message};
 use super::local::LocalWriter;
 
-/// Offloads the only `tool_result` of a message to a local file. Both arguments are accepted by value or by reference.
+/// Offloads the only `tool_result` of a message to a local file. The message and the options are accepted by value or by reference.
 ///
-/// The content may have any length, since the caller decides that it is too long. A second content with the same
+/// The content is offloaded whatever its length. A second content with the same
 /// `tool_use_id` overwrites the first.
 ///
 /// # Errors

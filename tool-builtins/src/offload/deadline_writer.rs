@@ -1,4 +1,4 @@
-//! Limits the time of a store to the time of the call, and catches panics of the store.
+//! [`DeadlineWriter`]: limits the time of a store to the time of the call, and catches panics of the store.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use tool_runtime::{CancellationToken, Context};
 
 use super::writer::{FileWriter, WriteError, Writer, Writing};
 
-/// A writer that returns before the call ends, so that a result that cannot be stored is still returned.
+/// A writer that returns before the layers of the call are dropped, so that a result that cannot be stored is still returned.
 #[derive(Debug)]
 pub(super) struct DeadlineWriter {
     pub(super) writer: Writer,
@@ -41,11 +41,11 @@ impl DeadlineWriter {
             polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
         })
         .await;
-        // Dropping an aborted write may panic as well; a finished write is kept.
+        // The drop of an aborted write may panic, too. The result of a finished write is returned.
         caught(|| drop(writing)).and(written)
     }
 
-    /// Waits until the call and the store's grace period are over.
+    /// Waits for the end of the call and of the store's grace period.
     async fn ended(&self) {
         let token = self.context.cancellation();
         match self.context.deadline() {
@@ -75,8 +75,8 @@ fn text_of(payload: &(dyn Any + Send)) -> &str {
 
 const TOO_LATE: &str = "the store did not answer before the end of the call";
 
-/// Grace period of a store after the end of the call, shorter than one grace period. A function may answer until the
-/// end of its grace period, and the layers are dropped after a second one; a result that could not be stored is still
-/// returned before that.
+/// Grace period of a store after the end of the call. A function may return until the end of its grace period, and the layers
+/// are dropped one grace period later. The grace period of a store is shorter than that, so that a result that could not be
+/// stored is still returned.
 const STORE_GRACE_PERIOD: Duration =
     CancellationToken::GRACE_PERIOD.saturating_sub(Duration::from_millis(10));

@@ -1,12 +1,12 @@
 //! Path of an offloaded content: always `<outputDir>/<sessionId>/<tool_use_id>.md`.
 //!
-//! R-OFF-21: the directory from the caller is trusted. The ids come from a model's API and become file names: without
-//! this check, an id could choose the path.
+//! R-OFF-21: the directory from the caller is trusted. The ids are untrusted and become file names: without a check, an
+//! id such as `../x` could write outside of the directory.
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path of a result; both ids are validated first, and used unchanged. Further files with the same id
-/// have a number at the end: `call_0.md`, `call_0-2.md`.
+/// Returns the path of a result, after a validation of the session id and the `tool_use_id`. Further files with the same
+/// `tool_use_id` have a number at the end: `call_0.md`, `call_0-2.md`.
 pub(super) fn file(
     output_dir: &Path,
     session_id: &str,
@@ -28,7 +28,7 @@ pub(super) fn directory(output_dir: &Path, session_id: &str) -> Result<PathBuf, 
     Ok(output_dir.join(session_id))
 }
 
-/// Returns the path for a file name without extension, which may include a number: `call_0` or `call_0-2`.
+/// Returns the path for a file name without extension. The name may end with a number: `call_0`, `call_0-2`.
 pub(super) fn file_named(directory: &Path, name: &str) -> Result<PathBuf, InvalidComponent> {
     check("name", name, MAX_NAME_LENGTH - EXTENSION.len())?;
     Ok(directory.join(format!("{name}{EXTENSION}")))
@@ -39,7 +39,7 @@ pub(super) fn name_of(file_name: &str) -> Option<&str> {
     file_name.strip_suffix(EXTENSION)
 }
 
-/// Error for an id that is not a single plain component of a path. No file was written.
+/// Error for an id that is not a single plain component of a path. The content was not written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {kind} {shown:?} cannot name a file: {reason}; use letters, digits, `_` and `-`")]
 pub struct InvalidComponent {
@@ -49,7 +49,7 @@ pub struct InvalidComponent {
 }
 
 impl InvalidComponent {
-    /// Returns the fault of the id.
+    /// Returns the reason why the id is invalid.
     pub(super) fn reason(&self) -> &str {
         &self.reason
     }
@@ -60,16 +60,15 @@ impl InvalidComponent {
     }
 }
 
-/// Checks an id by the rules of all systems, so that a session can move between them. The exception is `:`, which
-/// every id of some models has (`functions.search:0`): it is a plain character except on Windows, so only Windows
-/// rejects it.
+/// Checks an id by the rules of all operating systems, so that the files of a session can be moved to another system. The
+/// exception is `:`, which every id of some models has (`functions.search:0`): only Windows rejects it.
 fn check(kind: &'static str, id: &str, longest: usize) -> Result<(), InvalidComponent> {
     let reason = if id.is_empty() {
         "it is empty".to_owned()
     } else if let Some(c) = id.chars().find(|&c| is_refused(c, cfg!(windows))) {
         format!("{c:?} is not allowed")
     } else if id.ends_with(['.', ' ']) {
-        // Rejects `.` and `..`, and names that Windows shortens or reads as these.
+        // Rejects `.` and `..`, and names from which Windows removes the last characters.
         "it ends in a dot or a space".to_owned()
     } else if id.len() > longest {
         format!("it has {} bytes, {longest} are allowed", id.len())
@@ -91,7 +90,7 @@ fn is_refused(c: char, on_windows: bool) -> bool {
     matches!(c, '/' | '\\') || c.is_control() || (on_windows && c == ':')
 }
 
-/// Returns whether a name is a Windows device, such as `CON`, `nul.txt` or `com1`: data written to a device are lost.
+/// Returns whether a name is a Windows device, such as `CON`, `nul.txt` or `com1`. Data that are written to a device are lost.
 /// Only the name before the first dot matters.
 fn is_device(id: &str) -> bool {
     let stem = id
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_count_for_the_length_of_the_name() {
+    fn limits_the_length_of_names_with_their_number() {
         let numbered = |id: &str, number| file(Path::new("/out"), "s", id, number);
         assert_eq!(numbered("call_0", 2).unwrap(), Path::new("/out/s/call_0-2.md"));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Offloads the tool result of a message: writes its content to a file, and replaces the content with a pointer to the file.
+//! [`offload()`]: writes the content of a message's tool result to a file, and replaces the content with a pointer to the file.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ pub async fn offload(
     offload_message(&message, &options, &*writer).await
 }
 
-/// Destination of offloaded contents. The host chooses it, never the model.
+/// Destination of offloaded contents. The host sets the destination, never the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffloadOptions {
-    /// The session, whose files are in one directory.
+    /// Id of the session, which is the name of the directory with its files.
     pub session_id: String,
-    /// Directory of all sessions; relative to the current directory unless it is absolute.
+    /// Directory of all sessions. A relative path is relative to the current directory.
     pub output_dir: PathBuf,
 }
 
@@ -175,14 +175,14 @@ pub(super) async fn put_new(
     Err(failed(pointer(tool_use_id, options, 1)?, source.into()))
 }
 
-/// Maximum number of file names that are tried for an id. A store that rejects this many names probably rejects all.
+/// Maximum number of file names that are tried for an id. A store that rejects this many names probably rejects all names.
 const MAX_FILES_PER_ID: u32 = 10_000;
 
 fn failed(Pointer { file, .. }: Pointer, source: WriteError) -> OffloadError {
     OffloadError::Write { file, source }
 }
 
-/// Creates the pointer to the file with this number. The file need not exist.
+/// Creates the pointer to the file with the number `number`. The file need not exist.
 fn pointer(tool_use_id: &str, options: &OffloadOptions, number: u32) -> Result<Pointer, OffloadError> {
     let OffloadOptions {
         session_id,
@@ -217,7 +217,7 @@ fn only_result(blocks: &[Block]) -> Result<&Block, OffloadError> {
     }
 }
 
-/// Returns the block with another content; every other field keeps its position.
+/// Returns the block with the pointer as its content. All other fields keep their positions.
 fn block_with_pointer(block: &Block, pointer: &str) -> Block {
     let fields = block.0.iter().map(|(name, value)| {
         let value = if name == "content" {

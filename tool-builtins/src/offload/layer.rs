@@ -1,4 +1,4 @@
-//! Offloads tool results that are too long for the model.
+//! [`OffloadLayer`]: offloads tool results that are too long for the model.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -23,15 +23,14 @@ use super::writer::{FileWriter, Writer};
 /// Images are content blocks, and the model does not see an offloaded image. Register tools that return images for the
 /// model in a registry without this layer.
 ///
-/// A file contains only the tool's content: [notes](ToolOutcome::notes) remain after the pointer, where the model
-/// reads them.
+/// A file contains only the tool's content: [notes](ToolOutcome::notes) remain in the result after the pointer.
 ///
 /// Files are in the directory of the call's session ([`Context::session`](tool_runtime::Context::session)); the
 /// `session_id` of the options applies to calls without a session.
 ///
-/// A failed write leaves the result unchanged, and a warning is logged with [`tracing`]. A panic of the writer is a
-/// failed write, and so is a write that does not end before the call's deadline or cancellation. Without a deadline the
-/// writer's time is not limited.
+/// After a failed write, the result is unchanged, and a warning is logged with [`tracing`]. A panic of the writer is a
+/// failed write, and so is a write that does not end before the call's deadline or cancellation. Without a deadline, the
+/// time of a write is not limited.
 ///
 /// **No file is overwritten**: a file has the name of its `tool_use_id`, and a later result with the same id in the
 /// session gets a number (`call_0.md`, `call_0-2.md`), since earlier messages still point to the first file. Some
@@ -59,7 +58,7 @@ pub struct OffloadLayer {
 }
 
 impl OffloadLayer {
-    /// Offloads results of 1000 characters or more to local files.
+    /// Creates a layer that offloads results of 1000 characters or more to local files.
     pub fn new(options: OffloadOptions) -> Self {
         Self {
             options,
@@ -70,14 +69,14 @@ impl OffloadLayer {
         }
     }
 
-    /// Offloads results of this many characters or more.
+    /// Sets the minimum number of characters of offloaded results.
     #[must_use]
     pub fn with_threshold(mut self, characters: usize) -> Self {
         self.threshold = characters;
         self
     }
 
-    /// Writes the contents with this writer instead of to local files.
+    /// Sets the writer of the contents, in place of local files.
     #[must_use]
     pub fn with_writer(mut self, writer: impl FileWriter) -> Self {
         self.writer = Writer::new(writer);
@@ -91,9 +90,9 @@ impl OffloadLayer {
         self
     }
 
-    /// Never offloads the results of these tools. An example is a tool that reads files: its result would only be written
-    /// to another file. A tool of a nested registry is given by the name that the model uses, or by its name in the registry
-    /// of this layer.
+    /// Excludes the results of these tools from offloading. An example is a tool that reads files, whose result would be
+    /// written to another file. A tool of a nested registry is named as the model names it, or by its name in the registry of
+    /// this layer.
     ///
     /// ```
     /// use tool_builtins::offload::{OffloadLayer, OffloadOptions};
@@ -121,7 +120,7 @@ impl OffloadLayer {
     async fn shorten(&self, result: &mut ToolResult, context: CallContext) -> Result<(), OffloadError> {
         let text = match &result.content {
             Content::Text(text) => Cow::Borrowed(text.as_str()),
-            // Blocks are JSON already: serializing them cannot fail.
+            // Blocks are JSON values, so their serialization cannot fail.
             Content::Blocks(blocks) => Cow::Owned(serde_json::to_string(blocks).unwrap_or_default()),
         };
         if text.chars().count() < self.threshold {
@@ -157,8 +156,8 @@ impl<S> Layer<S> for OffloadLayer {
     }
 }
 
-/// Excludes a call from offloading, as an extension of its [`Context`](tool_runtime::Context): for example if the
-/// model has no tool to read the file.
+/// Extension of a call's [`Context`](tool_runtime::Context) that excludes the call from offloading, for example if the model
+/// has no tool to read the file.
 ///
 /// ```
 /// use tool_builtins::offload::WithoutOffload;

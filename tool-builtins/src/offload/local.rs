@@ -1,4 +1,4 @@
-//! Writes local files atomically, with the permissions of the process, or only for its owner.
+//! [`LocalWriter`] and [`PrivateWriter`]: write local files atomically, with the permissions of the process, or only for its owner.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::threads::{ThreadError, on_thread};
 use super::writer::{FileWriter, Writing};
 
-/// Writes local files: first a temporary file in the same directory, which is then renamed. A reader sees either the
-/// old content or the new one, even if two processes write the same file. Needs a tokio runtime; without one, or if
-/// it is shut down before the write begins, the result is an error.
+/// Writes local files. A temporary file in the same directory is written and then renamed, so a reader sees either the old
+/// content or the new content, even if two processes write the same file. The writer needs a tokio runtime: without a
+/// runtime, or if the runtime is shut down before the write begins, the result is an error.
 ///
 /// A hard link decides whether a name is free ([`create_new`](FileWriter::create_new)). On a disk without hard links
 /// (FAT, some network disks), an empty file reserves the name until it is replaced by the content.
 ///
-/// The content is not synced to the disk (`fsync`): after a power failure a file may be missing.
+/// The content is not synced to the disk (`fsync`), so a file may be missing after a power failure.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalWriter;
 
@@ -69,7 +69,7 @@ fn write_new<'a>(file: &Path, content: &str, access: Access) -> Writing<'a, bool
     on_another_thread(move || create_new(&file, content.as_bytes(), access))
 }
 
-/// Runs to completion on another thread: a dropped future does not leave a partial file.
+/// Runs work on another thread to its end, so a dropped future does not leave a partial file.
 fn on_another_thread<'a, T: Send + 'static>(
     write: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Writing<'a, T> {
@@ -90,7 +90,7 @@ fn replace(file: &Path, content: &[u8], access: Access) -> io::Result<()> {
 }
 
 fn create_new(file: &Path, content: &[u8], access: Access) -> io::Result<bool> {
-    // Avoids writing the content for each existing name; `persist_new` decides.
+    // The check avoids a write of the content for each existing name. `persist_new` decides whether the name is free.
     if fs::symlink_metadata(file).is_ok() {
         return Ok(false);
     }
@@ -154,7 +154,7 @@ impl Temporary {
     fn create(directory: &Path, access: Access) -> io::Result<(Self, File)> {
         loop {
             let number = CREATED.fetch_add(1, Ordering::Relaxed);
-            // The name is short for any id; results end in `.md`, so no result has this name.
+            // The name has a fixed length for any id. Files with results end in `.md`, so no result has this name.
             let path = directory.join(format!(
                 "{TEMPORARY_START}{}-{number}{TEMPORARY_END}",
                 std::process::id()
@@ -189,17 +189,17 @@ impl Temporary {
         match link(&self.path, file) {
             Ok(()) => return Ok(true),
             Err(error) if is_taken(&error) => return Ok(false),
-            // Some disks have no links; their error depends on the system.
+            // Some disks have no hard links, and the error of `hard_link` depends on the system.
             Err(_) => {}
         }
-        // Empty until the rename below replaces it.
+        // The new file is empty until the rename below replaces it.
         match new_file(Access::Owner).open(file) {
             Ok(_) => {}
             Err(error) if is_taken(&error) => return Ok(false),
             Err(error) => return Err(error),
         }
         self.persist(file).map(|()| true).inspect_err(|_| {
-            // The name was only reserved. The first error is returned.
+            // The file only reserved the name. The error of the rename is returned, not an error of the removal.
             let _ = fs::remove_file(file);
         })
     }
@@ -208,13 +208,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.persisted {
-            // The first error is returned.
+            // An error of the removal is ignored: the caller gets the error of the write.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Counter for the names of temporary files, so that two writes of a process never share one.
+/// Counter for the names of temporary files, so that no two writes of a process share a name.
 static CREATED: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(test)]

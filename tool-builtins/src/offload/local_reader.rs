@@ -1,4 +1,4 @@
-//! Reads local files without following links.
+//! [`LocalReader`]: reads local files without following links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -9,7 +9,7 @@ use super::threads::{ThreadError, on_thread};
 
 /// Reads the files of a [`LocalWriter`](super::LocalWriter). Needs a tokio runtime.
 ///
-/// Symbolic links are never followed, as file or as directory of a session.
+/// Symbolic links are never followed, neither to a file nor to the directory of a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalReader;
 
@@ -47,15 +47,15 @@ fn none_if_missing<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 
 fn part(path: &Path, offset: u64, limit: usize) -> io::Result<FilePart> {
     check_directory(path.parent().unwrap_or(path))?;
-    // Checked before the file is opened, since opening a pipe waits for a writer.
+    // The kind of the file is checked before the file is opened, since opening a pipe waits for a writer.
     let expected = fs::symlink_metadata(path)?;
     if !expected.is_file() {
-        return Err(io::Error::other("it is a link or no file"));
+        return Err(io::Error::other("expected a file, got a link or another kind"));
     }
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if !is_same(&expected, &metadata) {
-        return Err(io::Error::other("it was replaced while it was opened"));
+        return Err(io::Error::other("the file was replaced while it was opened"));
     }
     let mut bytes = Vec::new();
     // Some systems do not allow seeking beyond the end.
@@ -72,7 +72,7 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            // Offloading only writes names in UTF-8.
+            // The names of offloaded files are UTF-8, so other names are skipped.
             names.extend(entry.file_name().into_string());
         }
     }
@@ -84,11 +84,11 @@ fn check_directory(directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(
-        "the session's directory is a link or no directory",
+        "the session's directory is a link or is not a directory",
     ))
 }
 
-/// Returns whether the opened file is the checked one, and not a link that has replaced it.
+/// Returns whether the opened file is the checked file, and not a file that has replaced it.
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! Removes the local files of a session, and no other files.
+//! [`remove_session`]: removes the local files of a session, and no other files.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! A store in memory, for tests without a disk.
+//! [`MemoryWriter`]: a store in memory, for tests without a disk.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -31,7 +31,7 @@ impl MemoryWriter {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
-        // A change is a single step, so no panic leaves it half done.
+        // No panic can leave a partial change, so the value of a poisoned lock is valid.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,12 @@
-//! Moves long tool results to files: the model gets a pointer, which takes fewer tokens.
+//! Moves long tool results to files. The model receives a pointer, which takes fewer tokens.
 //!
 //! There are three ways to offload, and a tool that reads the files:
 //!
-//! - [`offload_to_files`]: a function that takes a message, writes the content to a local file, and returns the message
+//! - [`offload_to_files`]: a function that writes the content of a message's result to a local file, and returns the message
 //!   with a pointer.
 //! - [`offload()`]: a tool, with the [`FileWriter`] that the host put into the registry's state.
 //! - [`OffloadLayer`]: a layer that offloads every result of 1000 characters or more.
-//! - [`read_offloaded()`]: the tool `ReadOffloaded`, with which the model reads and searches offloaded results of its
+//! - [`read_offloaded()`]: the tool `ReadOffloaded`. The model uses the tool to read and search offloaded results of its
 //!   session.
 //!
 //! ```
@@ -31,8 +31,8 @@
 //! # }
 //! ```
 
-// Dependencies first: a module uses only modules declared before it. The core, `function` and `read_back`, uses the
-// traits of stores and no store.
+// Dependencies first: a module uses only modules declared before it. The tools, `function` and `read_back`, use the traits
+// of stores, and no particular store.
 mod file_path;
 mod writer;
 mod reader;

@@ -1,4 +1,4 @@
-//! Tool `ReadOffloaded`, with which the model reads and searches offloaded results of the session.
+//! Tool `ReadOffloaded`: the model reads and searches offloaded results of its session.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -52,10 +52,10 @@ pub async fn read_offloaded(
     }
 }
 
-/// Default limit. With the first line, an answer remains below the threshold of a layer (R-OFF-26).
+/// Default limit. A result with its first line remains below the default threshold of the layer (R-OFF-26).
 const LIMIT: u32 = 800;
 
-/// Reason why a file was not read, as a message for the model.
+/// Error of `ReadOffloaded`, with a message for the model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadOffloadedError {
@@ -155,7 +155,7 @@ impl Source<'_> {
             let before = part.len();
             part.extend(chunk.chars().skip(skipped).take(wanted));
             wanted -= part.get(before..).unwrap_or_default().chars().count();
-            // Counts to the end of the file, to report its length.
+            // All chunks up to the end of the file are counted, since the result contains the length of the file.
             characters += chunk.chars().count() as u64;
         }
         if offset > characters {
@@ -219,7 +219,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the error with a list of the existing files; without the list if it cannot be read.
+    /// Returns the error for a missing file. The error lists the existing files, unless they cannot be listed.
     async fn missing(&self) -> ReadOffloadedError {
         let names = self.reader.names(self.directory).await.unwrap_or_default();
         let mut known: Vec<_> = names.iter().filter_map(|name| file_path::name_of(name)).collect();

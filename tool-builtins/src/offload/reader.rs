@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileReader: Send + Sync + 'static {
-    /// Reads up to `limit` bytes of `file`, an absolute path, from the byte `offset` on; fewer only at the end of the
+    /// Reads `limit` bytes of `file`, an absolute path, from the byte `offset` on. Returns fewer bytes only at the end of the
     /// file. `None` if the file does not exist.
     ///
     /// A file is `<directory>/<session>/<name>`. A link, or any other redirection, is an error.

@@ -1,8 +1,7 @@
-//! Searches a file in windows, so that the time does not depend on the size or on the pattern.
+//! Searches a file in windows, with a time limit.
 //!
-//! A single search takes time linear in the text and in the pattern, and both are limited. The total time of all
-//! searches is not limited in this way, so a time limit ends the search, and the result states the offset at which to
-//! continue.
+//! A search in one window takes time proportional to the lengths of the window and the pattern, which are limited. The
+//! total time of all windows has a separate limit: at the limit, the result states the offset at which to continue.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use super::chunks::{ChunkError, Chunks};
 use super::reader::FileReader;
 use super::threads::on_thread;
 
-/// Maximum length in characters of a found match, unless the result may be longer.
+/// Length in characters up to which every match is found. With a higher limit of the result, longer matches are found, too.
 const MAX_MATCH_LENGTH: usize = 4_096;
 
 /// Maximum length of a character in UTF-8.
@@ -111,7 +110,7 @@ struct Search {
     text: String,
     /// Byte in the text at which the search continues.
     from: usize,
-    /// Number of characters in the file before that byte.
+    /// Number of characters in the file before the byte `from`.
     from_offset: u64,
     /// End of the last match, in characters of the file.
     last_end: Option<u64>,
@@ -145,24 +144,24 @@ impl Search {
         let wanted = usize::try_from(characters).unwrap_or(usize::MAX);
         let end = rest.char_indices().nth(wanted).map_or(rest.len(), |(at, _)| at);
         let before = self.from_offset;
-        self.go_on_at(self.from + end);
+        self.continue_at(self.from + end);
         self.from_offset - before
     }
 
-    fn go_on_at(&mut self, place: usize) {
+    fn continue_at(&mut self, place: usize) {
         let passed = self.text.get(self.from..place).unwrap_or_default();
         self.from_offset += passed.chars().count() as u64;
         self.from = place;
     }
 
-    /// Searches the part of the text whose matches later text cannot change.
+    /// Searches the part of the text in which later text cannot change the matches.
     fn run(&mut self, is_last: bool) {
         let began = Instant::now();
         let mut is_first = true;
         loop {
             let window = floor(&self.text, self.from.saturating_add(2 * self.overlap));
             let is_end = is_last && window == self.text.len();
-            // Matches from this position on belong to the next window, which has more text after them.
+            // Matches that begin from this position on are found in the next window, which has the text after them.
             let next = if is_end {
                 window + 1
             } else {
@@ -171,7 +170,7 @@ impl Search {
             if next <= self.from {
                 break;
             }
-            // The first match is always kept, so that each call makes progress.
+            // The first match is found even after the time limit, so that each call makes progress.
             if !std::mem::take(&mut is_first) && began.elapsed() >= self.time {
                 self.is_stopped = true;
                 break;
@@ -179,7 +178,7 @@ impl Search {
             let haystack = self.text.get(..window).unwrap_or_default();
             let found = self.regex.find_at(haystack, self.from);
             let Some(found) = found.filter(|found| found.start() < next) else {
-                self.go_on_at(next.min(self.text.len()));
+                self.continue_at(next.min(self.text.len()));
                 if is_end {
                     break;
                 }
@@ -193,17 +192,17 @@ impl Search {
                 if after > self.text.len() {
                     break;
                 }
-                self.go_on_at(after);
+                self.continue_at(after);
                 continue;
             }
             let excerpt = excerpt(haystack, start, end);
             let characters = excerpt.chars().count();
             if characters > self.room && !self.found.is_empty() {
-                self.go_on_at(start);
+                self.continue_at(start);
                 self.is_stopped = true;
                 break;
             }
-            self.go_on_at(start);
+            self.continue_at(start);
             self.found.push(Found {
                 offset: self.from_offset,
                 excerpt,
@@ -217,7 +216,7 @@ impl Search {
             if after > self.text.len() {
                 break;
             }
-            self.go_on_at(after);
+            self.continue_at(after);
             if start < end {
                 self.last_end = Some(self.from_offset);
             }
@@ -225,7 +224,7 @@ impl Search {
         self.time = self.time.saturating_sub(began.elapsed());
     }
 
-    /// Removes text that the search has finished.
+    /// Removes the text that was searched, except for the lookback.
     fn forget(&mut self) {
         let start = floor(&self.text, self.from.saturating_sub(LOOKBACK));
         self.text.drain(..start);
@@ -235,7 +234,7 @@ impl Search {
     fn matches(mut self, is_last: bool) -> Matches {
         let is_complete = is_last && !self.is_stopped;
         if is_complete {
-            self.go_on_at(self.text.len());
+            self.continue_at(self.text.len());
         }
         Matches {
             found: self.found,

@@ -1,29 +1,29 @@
-//! [`on_thread`]: runs work on files on some of tokio's blocking threads.
+//! [`on_thread`]: runs file operations on a limited number of tokio's blocking threads.
 
 use thiserror::Error;
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
-/// Maximum number of operations that run at once. A runtime has 512 blocking threads, which blocking tools and the host
-/// need, too: a directory that hangs must not block these.
+/// Maximum number of concurrent file operations. A runtime has 512 blocking threads, which blocking tools and the host use,
+/// too, so operations on a directory that hangs must not use all of them.
 const MAX_RUNNING: usize = 32;
 
-/// Permits of the operations.
+/// Permits of concurrent file operations.
 static PERMITS: Semaphore = Semaphore::const_new(MAX_RUNNING);
 
-/// Reason why work has no output.
+/// Error of work that returned no output.
 #[derive(Debug, Error)]
 pub(super) enum ThreadError {
     /// There is no tokio runtime.
     #[error(transparent)]
     NoRuntime(#[from] TryCurrentError),
-    /// The work panicked, or the runtime was shut down before its begin.
+    /// The work panicked, or the runtime was shut down before the work began.
     #[error(transparent)]
     Join(#[from] JoinError),
 }
 
-/// Runs work on a blocking thread, once a permit is free. The work runs to its end, even if the future is dropped.
+/// Waits for a permit, and runs work on a blocking thread. The work runs to its end, even if the future is dropped.
 pub(super) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ThreadError> {
@@ -52,7 +52,7 @@ mod tests {
         5
     }
 
-    /// Otherwise the tool would wait for a thread until the directory answers.
+    /// Without the limit, the tool would wait for a thread until the directory answers.
     #[tokio::test]
     #[cfg_attr(miri, ignore = "hundreds of tasks")]
     async fn blocking_tool_runs_beside_a_directory_that_hangs() {

@@ -1,4 +1,4 @@
-//! [`FileWriter`]: interface of a store that writes a file, replacing another or not.
+//! [`FileWriter`]: interface of a store that writes files, and either overwrites existing files or keeps them.
 
 use std::error::Error;
 use std::fmt;
@@ -22,21 +22,21 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait FileWriter: Send + Sync + 'static {
-    /// Writes `content` to `file`, an absolute path, replacing an existing file; creates missing directories.
+    /// Writes `content` to `file`, an absolute path. An existing file is overwritten, and missing directories are created.
     ///
-    /// The write is atomic: after an error `file` has no part of the content, and a reader never sees a part.
+    /// The write is atomic: a reader never sees a part of the content, and after an error `file` has no part of the content.
     fn write<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a>;
 
-    /// Creates `file` with `content`. Returns `false` and leaves the file unchanged if it already exists. Otherwise
-    /// as [`write`](Self::write).
+    /// Creates `file` with `content`, as [`write`](Self::write) does. Returns `false` and leaves the file unchanged if it
+    /// already exists.
     ///
-    /// The operation is atomic: if several calls create the same `file` concurrently, in one process or in several,
-    /// exactly one returns `true`. Checking before writing is not enough; stores have an operation for this (`O_EXCL`
-    /// or `link` on a disk, `If-None-Match: *` in an object store).
+    /// The operation is atomic: if several calls create the same `file` concurrently, in one or several processes, exactly
+    /// one call returns `true`. A check before the write is not atomic. Stores have an atomic operation (`O_EXCL` or `link`
+    /// on a disk, `If-None-Match: *` in an object store).
     ///
     /// [`OffloadLayer`](super::OffloadLayer) calls this method, unless it is
-    /// [`overwriting`](super::OffloadLayer::overwriting). The default implementation returns an error and writes
-    /// nothing. A writer that wraps another writer has to forward the call.
+    /// [`overwriting`](super::OffloadLayer::overwriting). The default implementation writes no file and returns an error.
+    /// A writer that wraps another writer has to forward the call.
     fn create_new<'a>(&'a self, file: &'a Path, content: &'a str) -> Writing<'a, bool> {
         let _ = (file, content);
         Box::pin(async { Err(ONLY_OVERWRITES.into()) })
