@@ -14,13 +14,13 @@ pub(super) struct Events {
 
 /// An event with data.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct RawEvent {
     /// Value of the `event:` line.
     pub(super) name: Option<String>,
     pub(super) data: String,
 }
 
-impl Incoming {
+impl RawEvent {
     /// Returns whether the event ends a stream of an `OpenAI` API.
     pub(super) fn is_done(&self) -> bool {
         self.data.trim() == "[DONE]"
@@ -28,14 +28,14 @@ impl Incoming {
 }
 
 impl Events {
-    /// Takes the next bytes.
+    /// Appends the next bytes of the stream.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.received += bytes.len();
         self.decoder.push(bytes);
     }
 
     /// Returns the next complete event.
-    pub(super) fn next(&mut self) -> Result<Option<Incoming>, StreamError> {
+    pub(super) fn next(&mut self) -> Result<Option<RawEvent>, StreamError> {
         if self.received > LIMIT {
             let reason = format!("more than {LIMIT} bytes");
             return Err(StreamError::TooLarge { reason });
@@ -56,13 +56,13 @@ impl Events {
             let data = String::from_utf8(data.into_owned())
                 .map_err(|_| StreamError::invalid("the data of an event is not UTF-8"))?;
             let name = event.name().map(str::to_owned);
-            return Ok(Some(Incoming { name, data }));
+            return Ok(Some(RawEvent { name, data }));
         }
         Ok(None)
     }
 
     /// Returns the last event, if only its blank line is missing.
-    pub(super) fn last(&mut self) -> Result<Option<Incoming>, StreamError> {
+    pub(super) fn last(&mut self) -> Result<Option<RawEvent>, StreamError> {
         self.decoder.finish();
         let last = self.next()?;
         Ok(last.filter(|last| last.is_done() || parse_lossy(&last.data).is_ok()))

@@ -5,7 +5,7 @@ use tool_repair::FormatFixing;
 use tool_repair::stream::{CallEvent, CallReader, Dialect, ReadCall, RepairRecord};
 
 use super::delta::Delta;
-use super::events::{Events, Incoming};
+use super::events::{Events, RawEvent};
 use super::stream_error::StreamError;
 use super::surrogates::PendingSurrogates;
 
@@ -18,7 +18,7 @@ pub(super) struct StreamReader<R> {
     response: R,
 }
 
-/// The part of an API's response that has arrived.
+/// Response of an API while it is received.
 pub(super) trait StreamedResponse: Default {
     const DIALECT: Dialect;
     /// Type of the whole response.
@@ -27,22 +27,22 @@ pub(super) trait StreamedResponse: Default {
     /// Returns whether the last event has arrived.
     fn is_complete(&self) -> bool;
 
-    /// Takes an event.
-    fn event(
+    /// Handles an event.
+    fn on_event(
         &mut self,
         event: Event<'_>,
         surrogates: &mut PendingSurrogates,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), StreamError>;
 
-    /// Takes `[DONE]`. Returns whether the API ends its streams with this event; servers of several APIs always send
-    /// it.
-    fn done(&mut self, _surrogates: &mut PendingSurrogates, _deltas: &mut Vec<Delta>) -> bool {
+    /// Handles `[DONE]`. Returns whether the API ends its streams with `[DONE]`: servers of several APIs also send it at
+    /// the end of the streams of the other APIs.
+    fn on_done(&mut self, _surrogates: &mut PendingSurrogates, _deltas: &mut Vec<Delta>) -> bool {
         false
     }
 
-    /// Takes the calls that the last event began or ended.
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>);
+    /// Handles the calls that the last event began or ended.
+    fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>);
 
     /// Converts to the whole response at the end of the stream.
     fn finish(self) -> Result<Self::Response, StreamError>;
@@ -74,21 +74,21 @@ impl<R: StreamedResponse> StreamReader<R> {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Handles the next bytes of the stream.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, StreamError> {
         let mut deltas = Vec::new();
         self.events.push(bytes);
         while let Some(incoming) = self.events.next()? {
-            self.event(&incoming, &mut deltas)?;
+            self.on_event(&incoming, &mut deltas)?;
         }
         Ok(deltas)
     }
 
-    /// Takes the next event, decoded by another library.
+    /// Handles the next event, which another library has decoded.
     pub(super) fn push_event(&mut self, event: &Value) -> Result<Vec<Delta>, StreamError> {
         let mut deltas = Vec::new();
         let (name, data) = (None, event.to_string());
-        self.event(&Incoming { name, data }, &mut deltas)?;
+        self.on_event(&RawEvent { name, data }, &mut deltas)?;
         Ok(deltas)
     }
 
@@ -103,20 +103,20 @@ impl<R: StreamedResponse> StreamReader<R> {
     /// Ends the stream.
     pub(super) fn finish(mut self) -> Result<R::Response, StreamError> {
         if let Some(last) = self.events.last()? {
-            self.event(&last, &mut Vec::new())?;
+            self.on_event(&last, &mut Vec::new())?;
         }
         let ended = self.calls.finish();
-        self.take_calls(ended, &mut Vec::new())?;
+        self.on_calls(ended, &mut Vec::new())?;
         self.response.finish()
     }
 
-    fn event(&mut self, incoming: &Incoming, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+    fn on_event(&mut self, incoming: &RawEvent, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
         if self.response.is_complete() {
             return Ok(());
         }
         let name = incoming.name.as_deref();
         let calls = if incoming.is_done() {
-            if !self.response.done(&mut self.surrogates, deltas) {
+            if !self.response.on_done(&mut self.surrogates, deltas) {
                 return Ok(());
             }
             self.calls.read(name, &incoming.data)
@@ -125,16 +125,16 @@ impl<R: StreamedResponse> StreamReader<R> {
                 .surrogates
                 .parse(name, &incoming.data)
                 .map_err(|error| StreamError::invalid(error.to_string()))?;
-            // Before the response sees the event, so that calls ended by an error have records, too.
+            // The calls are read first, so that calls that end with an error event have records, too.
             let calls = self.calls.read(name, &incoming.data);
             self.response
-                .event(Event { name, data }, &mut self.surrogates, deltas)?;
+                .on_event(Event { name, data }, &mut self.surrogates, deltas)?;
             calls
         };
-        self.take_calls(calls, deltas)
+        self.on_calls(calls, deltas)
     }
 
-    fn take_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
+    fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) -> Result<(), StreamError> {
         let is_unattributed = |event: &CallEvent| {
             matches!(
                 event,
@@ -144,7 +144,7 @@ impl<R: StreamedResponse> StreamReader<R> {
         if calls.iter().any(is_unattributed) {
             return Err(StreamError::unattributed());
         }
-        self.response.calls(calls, deltas);
+        self.response.on_calls(calls, deltas);
         match self.calls.bailout_reason() {
             Some(reason) => Err(StreamError::TooLarge {
                 reason: reason.to_owned(),

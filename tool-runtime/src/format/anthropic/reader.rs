@@ -80,7 +80,7 @@ impl ResponseReader {
     }
 
     /// Takes the records of repaired calls that have ended since the last call of this method.
-    #[must_use = "the records are given out once"]
+    #[must_use = "each record is returned once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
     }
@@ -129,7 +129,7 @@ impl StreamedResponse for StreamedMessage {
         self.stopped
     }
 
-    fn event(
+    fn on_event(
         &mut self,
         event: Event<'_>,
         surrogates: &mut PendingSurrogates,
@@ -169,7 +169,7 @@ impl StreamedResponse for StreamedMessage {
     }
 
     /// Takes the calls of an event. A block that starts in this event is the last one.
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+    fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
         for event in calls {
             match event {
                 CallEvent::Begun { call, tool, .. } => {

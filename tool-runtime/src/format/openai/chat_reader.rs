@@ -81,7 +81,7 @@ impl ResponseReader {
     }
 
     /// Takes the records of repaired calls that have ended since the last call of this method.
-    #[must_use = "the records are given out once"]
+    #[must_use = "each record is returned once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
     }
@@ -126,13 +126,13 @@ impl StreamedResponse for StreamedChoice {
         self.done
     }
 
-    fn done(&mut self, surrogates: &mut PendingSurrogates, deltas: &mut Vec<Delta>) -> bool {
+    fn on_done(&mut self, surrogates: &mut PendingSurrogates, deltas: &mut Vec<Delta>) -> bool {
         self.end_texts(surrogates, deltas);
         self.done = true;
         true
     }
 
-    fn event(
+    fn on_event(
         &mut self,
         event: Event<'_>,
         surrogates: &mut PendingSurrogates,
@@ -167,7 +167,7 @@ impl StreamedResponse for StreamedChoice {
         Ok(())
     }
 
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+    fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
         let mut begun = Vec::new();
         for event in calls {
             match event {

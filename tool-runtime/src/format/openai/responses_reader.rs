@@ -75,7 +75,7 @@ impl ResponseReader {
     }
 
     /// Takes the records of repaired calls that have ended since the last call of this method.
-    #[must_use = "the records are given out once"]
+    #[must_use = "each record is returned once"]
     pub fn take_records(&mut self) -> Vec<RepairRecord> {
         self.0.take_records()
     }
@@ -118,7 +118,7 @@ impl StreamedResponse for StreamedOutput {
         self.response.is_some()
     }
 
-    fn event(
+    fn on_event(
         &mut self,
         event: Event<'_>,
         surrogates: &mut PendingSurrogates,
@@ -162,7 +162,7 @@ impl StreamedResponse for StreamedOutput {
         Ok(())
     }
 
-    fn calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
+    fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>) {
         let mut shown = None;
         for event in calls {
             match event {

@@ -42,7 +42,8 @@ pub(super) fn allows_null(schema: &Value) -> bool {
     }
 }
 
-/// Returns whether no value matches both converted schemas. Their objects have all declared properties and no others.
+/// Returns whether no value matches both converted schemas. In converted schemas, an object has all its declared properties and no other
+/// ones.
 pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
     let (Some(one_type), Some(other_type)) = (one.get("type"), other.get("type")) else {
         return false;
@@ -70,7 +71,8 @@ pub(super) fn disjoint(one: &Value, other: &Value) -> bool {
         })
 }
 
-/// Returns whether two objects have the same first property, which the API rejects with an undocumented error 400:
+/// Returns whether the first properties of two objects have the same name, and schemas that are not disjoint. OpenAI's
+/// API rejects a union of such objects with an undocumented error 400:
 /// <https://github.com/openai/openai-python/issues/2193>.
 pub(super) fn share_first_property(one: &Value, other: &Value) -> bool {
     let first = |schema: &'_ Value| {

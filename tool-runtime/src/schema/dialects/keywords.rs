@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::subschema::CorrectedSchema;
-use super::type_words;
+use super::type_names;
 use crate::schema::compiled::types::NAMES;
 use crate::wire::issue::excerpt;
 
@@ -102,28 +102,31 @@ impl CorrectedSchema<'_> {
             match (keyword.as_str(), value) {
                 ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
                     for (name, schema) in named {
-                        found
-                            .extend(read_string_schema(schema).map(|word| (steps(Some(name.clone())), word)));
+                        found.extend(
+                            read_string_schema(schema)
+                                .map(|type_name| (steps(Some(name.clone())), type_name)),
+                        );
                     }
                 }
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                     for (index, schema) in schemas.iter_mut().enumerate() {
                         found.extend(
-                            read_string_schema(schema).map(|word| (steps(Some(index.to_string())), word)),
+                            read_string_schema(schema)
+                                .map(|type_name| (steps(Some(index.to_string())), type_name)),
                         );
                     }
                 }
                 ("items" | "additionalProperties", schema) => {
-                    found.extend(read_string_schema(schema).map(|word| (steps(None), word)));
+                    found.extend(read_string_schema(schema).map(|type_name| (steps(None), type_name)));
                 }
                 _ => {}
             }
         }
-        for (steps, word) in found {
+        for (steps, type_name) in found {
             let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
             self.warn_at(
                 &steps,
-                format!("the string `{word}` was read as a schema of this type"),
+                format!("the string `{type_name}` was read as a schema of this type"),
             );
         }
     }
@@ -131,26 +134,26 @@ impl CorrectedSchema<'_> {
 
 /// Replaces a type name by its schema, and returns an excerpt of the name.
 fn read_string_schema(schema: &mut Value) -> Option<String> {
-    let word = schema.as_str()?;
-    let (read, word) = (type_words::read(word)?, excerpt(word).into_owned());
+    let type_name = schema.as_str()?;
+    let (read, type_name) = (type_names::read(type_name)?, excerpt(type_name).into_owned());
     *schema = read.into();
-    Some(word)
+    Some(type_name)
 }
 
 impl CorrectedSchema<'_> {
     /// Reads type names of other languages.
-    pub(super) fn read_type_words(&mut self) {
+    pub(super) fn read_type_names(&mut self) {
         match self.keywords.get("type") {
-            Some(Value::String(word)) if !is_name(word) => {
-                let word = word.clone();
-                self.read_type_word(&word);
+            Some(Value::String(type_name)) if !is_name(type_name) => {
+                let type_name = type_name.clone();
+                self.read_type_name(&type_name);
             }
-            Some(Value::Array(words)) => {
+            Some(Value::Array(declared)) => {
                 let mut names = Vec::new();
-                for word in words {
-                    match word {
-                        Value::String(word) if is_name(word) => names.push(word.clone()),
-                        Value::String(word) => match type_words::read_name(word) {
+                for type_name in declared {
+                    match type_name {
+                        Value::String(type_name) if is_name(type_name) => names.push(type_name.clone()),
+                        Value::String(type_name) => match type_names::read_name(type_name) {
                             Some(name) => names.push(name),
                             None => return,
                         },
@@ -169,18 +172,19 @@ impl CorrectedSchema<'_> {
         }
     }
 
-    fn read_type_word(&mut self, word: &str) {
+    fn read_type_name(&mut self, type_name: &str) {
         let keywords = &mut *self.keywords;
         // The `enum` shows the type.
-        let read = if word.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
-            Some(Map::new())
-        } else {
-            type_words::read(word)
-        };
+        let read =
+            if type_name.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
+                Some(Map::new())
+            } else {
+                type_names::read(type_name)
+            };
         let Some(read) = read else { return };
         let reason = match read.get("type") {
-            Some(name) => format!("`\"{}\"` was read as `{name}`", excerpt(word)),
-            None => format!("`\"{}\"` was read as any type", excerpt(word)),
+            Some(name) => format!("`\"{}\"` was read as `{name}`", excerpt(type_name)),
+            None => format!("`\"{}\"` was read as any type", excerpt(type_name)),
         };
         if !read.contains_key("type") {
             keywords.shift_remove("type");
@@ -203,8 +207,8 @@ impl CorrectedSchema<'_> {
     }
 }
 
-fn is_name(word: &str) -> bool {
-    NAMES.iter().any(|(known, _)| *known == word)
+fn is_name(type_name: &str) -> bool {
+    NAMES.iter().any(|(known, _)| *known == type_name)
 }
 
 impl CorrectedSchema<'_> {

@@ -7,7 +7,7 @@
 //! warning, and the corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with tested
 //! examples.
 
-mod type_words;
+mod type_names;
 mod conditions;
 mod subschema;
 mod keywords;
@@ -29,7 +29,7 @@ const SUBSCHEMA_CORRECTIONS: [fn(&mut CorrectedSchema<'_>); 10] = [
     |schema| schema.remove_empty_required(), // `"required": {}`
     |schema| schema.remove_null(),           // `"required": null`
     |schema| schema.read_string_schemas(),   // `"properties": { "a": "string" }`
-    |schema| schema.read_type_words(),       // `"type": "float"`
+    |schema| schema.read_type_names(),       // `"type": "float"`
     |schema| schema.move_required(),         // `"required": true` in a property
     |schema| schema.read_exclusive_limits(), // `"minimum": 0, "exclusiveMinimum": true`
     |schema| schema.move_to_items(),         // `"type": "array", "enum": ["a"]`

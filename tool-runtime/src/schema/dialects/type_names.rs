@@ -5,13 +5,13 @@ use serde_json::{Map, Value, json};
 use crate::schema::compiled::types::NAMES;
 
 /// Returns the keywords for a type name; empty for a name that allows any value. `None` for an unknown name.
-pub(super) fn read(word: &str) -> Option<Map<String, Value>> {
-    read_nested(word, MAX_NESTING)
+pub(super) fn read(type_name: &str) -> Option<Map<String, Value>> {
+    read_nested(type_name, MAX_NESTING)
 }
 
 /// Returns the JSON type for a type name with a single type.
-pub(super) fn read_name(word: &str) -> Option<String> {
-    let keywords = read(word)?;
+pub(super) fn read_name(type_name: &str) -> Option<String> {
+    let keywords = read(type_name)?;
     match keywords.get("type")? {
         Value::String(name) if keywords.len() == 1 => Some(name.clone()),
         _ => None,
@@ -21,29 +21,29 @@ pub(super) fn read_name(word: &str) -> Option<String> {
 /// Maximum depth of type arguments.
 const MAX_NESTING: usize = 8;
 
-fn read_nested(word: &str, nesting: usize) -> Option<Map<String, Value>> {
+fn read_nested(type_name: &str, nesting: usize) -> Option<Map<String, Value>> {
     let nesting = nesting.checked_sub(1)?;
-    let word = word.trim();
-    if let Some(item) = word.strip_suffix("[]") {
+    let type_name = type_name.trim();
+    if let Some(item) = type_name.strip_suffix("[]") {
         return Some(array(read_nested(item, nesting)?));
     }
-    if let Some(inner) = word.strip_suffix('?') {
+    if let Some(inner) = type_name.strip_suffix('?') {
         return Some(nullable(read_nested(inner, nesting)?));
     }
-    if let Some(alternatives) = split(word, '|') {
+    if let Some(alternatives) = split(type_name, '|') {
         return union(&alternatives, nesting);
     }
     // The form of Python: `<class 'float'>`.
-    if let Some(class) = word
+    if let Some(class) = type_name
         .strip_prefix("<class '")
-        .and_then(|word| word.strip_suffix("'>"))
+        .and_then(|type_name| type_name.strip_suffix("'>"))
     {
         return read_nested(class, nesting);
     }
-    let Some(open) = word.find(['<', '[']) else {
-        return keywords_of_type(&last_segment(word).to_ascii_lowercase());
+    let Some(open) = type_name.find(['<', '[']) else {
+        return keywords_of_type(&last_segment(type_name).to_ascii_lowercase());
     };
-    let (name, arguments) = word.split_at(open);
+    let (name, arguments) = type_name.split_at(open);
     let arguments = [('<', '>'), ('[', ']')]
         .into_iter()
         .find_map(|(open, close)| arguments.strip_prefix(open)?.strip_suffix(close))?;
@@ -115,7 +115,7 @@ fn generic(name: &str, arguments: &[&str], nesting: usize) -> Option<Map<String,
     }
 }
 
-/// Returns the keywords for a union of types without other keywords.
+/// Returns the keywords for a union. Each alternative must have the keyword `type` and no other keyword.
 fn union(alternatives: &[&str], nesting: usize) -> Option<Map<String, Value>> {
     let mut names: Vec<Value> = Vec::new();
     for alternative in alternatives {
@@ -197,8 +197,8 @@ mod tests {
     use super::{read, read_name};
 
     #[test]
-    fn reads_type_words() {
-        for (word, expected) in [
+    fn reads_type_names_of_other_languages() {
+        for (type_name, expected) in [
             ("string", json!({ "type": "string" })),
             ("String", json!({ "type": "string" })),
             ("OBJECT", json!({ "type": "object" })),
@@ -228,14 +228,14 @@ mod tests {
             ("str | None", json!({ "type": ["string", "null"] })),
             ("Union[int, float]", json!({ "type": ["integer", "number"] })),
         ] {
-            assert_eq!(read(word).map(Value::Object), Some(expected), "{word}");
+            assert_eq!(read(type_name).map(Value::Object), Some(expected), "{type_name}");
         }
     }
 
     #[test]
-    fn rejects_other_words() {
+    fn rejects_unknown_type_names() {
         let nested = format!("{}str{}", "List<".repeat(9), ">".repeat(9));
-        for word in [
+        for type_name in [
             "",
             "intger",
             "a name",
@@ -251,7 +251,7 @@ mod tests {
             "?",
             "string<int>",
         ] {
-            assert_eq!(read(word), None, "{word}");
+            assert_eq!(read(type_name), None, "{type_name}");
         }
         assert!(read(&nested).is_some_and(|keywords| keywords["type"] == "array"));
         assert_eq!(read_name("List<int>"), None);
