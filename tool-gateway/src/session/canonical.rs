@@ -1,9 +1,9 @@
 //! Canonical form of messages, system prompts and tools, without the differences that clients add when they echo messages.
 //!
-//! A projection, then RFC 8785. Left out are `cache_control`, nulls, `is_error: false`, empty text blocks and thinking; a string is
-//! one text block. The arguments of calls stay whole: a null there is a value.
+//! The canonical form is written in the JSON Canonicalization Scheme (RFC 8785), without `cache_control`, nulls, `is_error: false`, empty
+//! text blocks and thinking. Content that is a string becomes one text block. The arguments of a call keep their nulls.
 //!
-//! The form is written directly from the text, field by field, so that a value with many small parts needs no memory for the parts.
+//! The writers copy from the JSON text, field by field, so that a value with many small parts needs no memory for the parts.
 
 use std::borrow::Cow;
 
@@ -17,37 +17,37 @@ use crate::wire::object::Object;
 use crate::wire::walk::{self, Field};
 
 /// Writes the canonical content of messages: the items of one list of blocks, without its brackets.
-pub(crate) fn content(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
+pub(crate) fn write_content(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
     for block in blocks {
-        self::block(out, block.as_ref());
+        write_block(out, block.as_ref());
     }
 }
 
 /// Returns the canonical content of messages: the items of one list of blocks, without its brackets.
 pub(super) fn items(blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> String {
-    let bytes = CanonicalText::kept(|out| content(out, blocks.clone()));
+    let bytes = CanonicalText::kept(|out| write_content(out, blocks.clone()));
     String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Writes the canonical content of messages as a list of blocks.
-pub(super) fn list(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
+pub(super) fn write_list(out: &mut CanonicalText, blocks: impl Iterator<Item: AsRef<str>>) {
     out.push(b"[");
-    content(out, blocks);
+    write_content(out, blocks);
     out.push(b"]");
 }
 
-/// Writes the items of canonical content with trimmed texts and, without `has_input`, without the arguments of calls.
-pub(super) fn outline(out: &mut CanonicalText, items: &str, has_input: bool) {
+/// Writes the items of canonical content with trimmed texts. Without `has_input`, the arguments of calls are omitted.
+pub(super) fn write_outline(out: &mut CanonicalText, items: &str, has_input: bool) {
     for item in walk::items_of(items) {
         out.separate();
         let texts = |text: &str| text.trim().to_owned();
-        changed(out, item, has_input, texts);
+        write_with_text(out, item, has_input, texts);
     }
 }
 
-/// Writes the items of canonical content with joined neighbouring texts, and without their white space, for the look-up key of a message of
-/// the model. Without `has_input`, leaves out the arguments of calls.
-pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
+/// Writes the items of canonical content for the look-up key of an assistant message: neighbouring texts are joined, and lose their white
+/// space. Without `has_input`, the arguments of calls are omitted.
+pub(super) fn write_joined(out: &mut CanonicalText, items: &str, has_input: bool) {
     let mut is_open = false;
     for item in walk::items_of(items) {
         if let Some(text) = plain_text(item) {
@@ -68,11 +68,11 @@ pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
         out.separate();
         let is_text = Object::from_json(item).is_some_and(|block| block.is("type", "text"));
         if is_text {
-            changed(out, item, true, without_space);
+            write_with_text(out, item, true, without_space);
         } else if has_input {
             out.push(item.as_bytes());
         } else {
-            changed(out, item, false, str::to_owned);
+            write_with_text(out, item, false, str::to_owned);
         }
     }
     if is_open {
@@ -80,9 +80,10 @@ pub(super) fn joined(out: &mut CanonicalText, items: &str, has_input: bool) {
     }
 }
 
-/// Returns the text of a canonical block that has no other fields, such as citations, which are lost when texts are joined.
+/// Returns the text of a canonical text block without further fields. Further fields, such as citations, would be lost when texts are
+/// joined.
 fn plain_text(block: &str) -> Option<Cow<'_, str>> {
-    // The fields are sorted.
+    // The fields of a canonical block are sorted, so `text` precedes `type`.
     let mut fields = Object::from_json(block)?.fields();
     let text = fields.next().filter(|field| field.is("text"))?;
     let kind = fields.next().filter(|field| field.is("type"))?;
@@ -92,14 +93,14 @@ fn plain_text(block: &str) -> Option<Cow<'_, str>> {
     walk::string(text.value)
 }
 
-/// Writes a canonical block with another text and, without `has_input`, without arguments.
-fn changed(out: &mut CanonicalText, block: &str, has_input: bool, change: impl Fn(&str) -> String) {
+/// Writes a canonical block with the text that `change` returns. Without `has_input`, the arguments of a call are omitted.
+fn write_with_text(out: &mut CanonicalText, block: &str, has_input: bool, change: impl Fn(&str) -> String) {
     let Some(object) = Object::from_json(block) else {
         return out.push(block.as_bytes());
     };
     out.push(b"{");
     for field in object.fields().filter(|field| has_input || !field.is("input")) {
-        name(out, field);
+        write_name(out, field);
         match walk::string(field.value).filter(|_| field.is("text")) {
             Some(text) => out.push_string(&change(&text)),
             None => out.push(field.value.as_bytes()),
@@ -109,70 +110,70 @@ fn changed(out: &mut CanonicalText, block: &str, has_input: bool, change: impl F
 }
 
 /// Writes the canonical form of a system prompt, a string or a list of text blocks, as a list.
-pub(super) fn system(out: &mut CanonicalText, text: Option<&str>) {
+pub(super) fn write_system(out: &mut CanonicalText, text: Option<&str>) {
     out.push(b"[");
     match text {
         None | Some("null") => {}
         Some(text) if !is_readable(text) => {
-            let block = format!(r#"{{"type":"text","text":{}}}"#, quoted(text));
-            content(out, [block].iter());
+            let block = format!(r#"{{"type":"text","text":{}}}"#, to_json_string(text));
+            write_content(out, [block].iter());
         }
         Some(text) if text.starts_with('"') => {
             let block = format!(r#"{{"type":"text","text":{text}}}"#);
-            content(out, [block].iter());
+            write_content(out, [block].iter());
         }
         Some(text) if text.starts_with('[') => {
-            for block in walk::items(text).filter(|block| counts(block)) {
+            for block in walk::items(text).filter(|block| is_canonical(block)) {
                 out.separate();
-                projected(out, block);
+                write_block_fields(out, block);
             }
         }
-        Some(text) => value(out, text),
+        Some(text) => write_value(out, text),
     }
     out.push(b"]");
 }
 
 /// Writes the canonical form of the declared tools as a list.
-pub(super) fn tools<'t>(out: &mut CanonicalText, tools: impl Iterator<Item = &'t str>) {
+pub(super) fn write_tools<'t>(out: &mut CanonicalText, tools: impl Iterator<Item = &'t str>) {
     out.push(b"[");
     for tool in tools {
         out.separate();
         if is_readable(tool) {
-            without_nulls(out, tool);
+            write_without_nulls(out, tool);
         } else {
-            unreadable(out, tool);
+            write_as_string(out, tool);
         }
     }
     out.push(b"]");
 }
 
-/// Writes an object with these fields, which are sorted.
-pub(super) fn settings<'f>(out: &mut CanonicalText, fields: impl Iterator<Item = Field<'f>>) {
+/// Writes an object with these fields, which must be sorted.
+pub(super) fn write_settings<'f>(out: &mut CanonicalText, fields: impl Iterator<Item = Field<'f>>) {
     out.push(b"{");
     for field in fields {
-        name(out, field);
+        write_name(out, field);
         if is_readable(field.value) {
-            value(out, field.value);
+            write_value(out, field.value);
         } else {
-            unreadable(out, field.value);
+            write_as_string(out, field.value);
         }
     }
     out.push(b"}");
 }
 
-/// Writes a block, if it counts.
-fn block(out: &mut CanonicalText, text: &str) {
+/// Writes a block, if it is part of the canonical content.
+fn write_block(out: &mut CanonicalText, text: &str) {
     if !is_readable(text) {
         out.separate();
-        unreadable(out, text);
-    } else if counts(text) {
+        write_as_string(out, text);
+    } else if is_canonical(text) {
         out.separate();
-        projected(out, text);
+        write_block_fields(out, text);
     }
 }
 
-/// Whether a block counts: thinking and empty texts do not.
-fn counts(block: &str) -> bool {
+/// Returns whether a block is part of the canonical content: any block except thinking and empty texts.
+fn is_canonical(block: &str) -> bool {
     let Some(block) = Object::from_json(block) else {
         return true;
     };
@@ -184,10 +185,10 @@ fn counts(block: &str) -> bool {
     }
 }
 
-/// Writes a block without the fields that do not count.
-fn projected(out: &mut CanonicalText, block: &str) {
+/// Writes the fields of a block that are part of the canonical content.
+fn write_block_fields(out: &mut CanonicalText, block: &str) {
     let Some(object) = Object::from_json(block) else {
-        return value(out, block);
+        return write_value(out, block);
     };
     out.push(b"{");
     for field in object.sorted_fields() {
@@ -198,47 +199,51 @@ fn projected(out: &mut CanonicalText, block: &str) {
             continue;
         }
         if field.is("input") {
-            name(out, field);
-            value(out, field.value);
+            write_name(out, field);
+            write_value(out, field.value);
         } else if field.is("content") && field.value.starts_with('"') {
             if field.value != "\"\"" {
-                name(out, field);
+                write_name(out, field);
                 out.push(b"[{\"text\":");
-                string(out, field.value);
+                write_string(out, field.value);
                 out.push(b",\"type\":\"text\"}]");
             }
         } else if field.is("content") && field.value.starts_with('[') {
-            if walk::items(field.value).any(counts) {
-                name(out, field);
+            if walk::items(field.value).any(is_canonical) {
+                write_name(out, field);
                 out.push(b"[");
-                for block in walk::items(field.value).filter(|block| counts(block)) {
+                for block in walk::items(field.value).filter(|block| is_canonical(block)) {
                     out.separate();
-                    projected(out, block);
+                    write_block_fields(out, block);
                 }
                 out.push(b"]");
             }
         } else {
-            name(out, field);
-            without_nulls(out, field.value);
+            write_name(out, field);
+            write_without_nulls(out, field.value);
         }
     }
     out.push(b"}");
 }
 
-/// Writes a value without the nulls and the cache marks of its objects.
-fn without_nulls(out: &mut CanonicalText, text: &str) {
-    written(out, text, |field| {
+/// Writes a value without the nulls and the `cache_control` of its objects.
+fn write_without_nulls(out: &mut CanonicalText, text: &str) {
+    write_filtered(out, text, |field| {
         field.value != "null" && !field.is("cache_control")
     });
 }
 
 /// Writes a value as RFC 8785 defines: sorted keys, numbers as in JavaScript.
-pub(crate) fn value(out: &mut CanonicalText, text: &str) {
-    written(out, text, |_| true);
+pub(crate) fn write_value(out: &mut CanonicalText, text: &str) {
+    write_filtered(out, text, |_| true);
 }
 
 /// Writes a value with the fields of its objects that `is_kept` accepts.
-pub(crate) fn written<F: Fn(&Field<'_>) -> bool + Copy>(out: &mut CanonicalText, text: &str, is_kept: F) {
+pub(crate) fn write_filtered<F: Fn(&Field<'_>) -> bool + Copy>(
+    out: &mut CanonicalText,
+    text: &str,
+    is_kept: F,
+) {
     match text.as_bytes().first() {
         Some(b'{') => {
             out.push(b"{");
@@ -247,8 +252,8 @@ pub(crate) fn written<F: Fn(&Field<'_>) -> bool + Copy>(out: &mut CanonicalText,
                 .sorted_fields()
                 .filter(is_kept)
             {
-                name(out, field);
-                written(out, field.value, is_kept);
+                write_name(out, field);
+                write_filtered(out, field.value, is_kept);
             }
             out.push(b"}");
         }
@@ -256,24 +261,24 @@ pub(crate) fn written<F: Fn(&Field<'_>) -> bool + Copy>(out: &mut CanonicalText,
             out.push(b"[");
             for item in walk::items(text) {
                 out.separate();
-                written(out, item, is_kept);
+                write_filtered(out, item, is_kept);
             }
             out.push(b"]");
         }
-        Some(b'"') => string(out, text),
+        Some(b'"') => write_string(out, text),
         Some(b't' | b'f' | b'n') => out.push(text.as_bytes()),
-        _ => number(out, text),
+        _ => write_number(out, text),
     }
 }
 
-fn name(out: &mut CanonicalText, field: Field<'_>) {
+fn write_name(out: &mut CanonicalText, field: Field<'_>) {
     out.separate();
-    string(out, field.quoted_name());
+    write_string(out, field.quoted_name());
     out.push(b":");
 }
 
-/// Writes a string. Without escapes, it is written as RFC 8785 writes it.
-fn string(out: &mut CanonicalText, quoted: &str) {
+/// Writes a JSON string. A string without escapes is already in the form of RFC 8785.
+fn write_string(out: &mut CanonicalText, quoted: &str) {
     if quoted.contains('\\')
         && let Some(text) = walk::string(quoted)
     {
@@ -282,10 +287,10 @@ fn string(out: &mut CanonicalText, quoted: &str) {
     out.push(quoted.as_bytes());
 }
 
-fn number(out: &mut CanonicalText, text: &str) {
-    // A double holds every integer up to this one, and JavaScript writes it with all its digits.
+fn write_number(out: &mut CanonicalText, text: &str) {
+    // A double represents every integer up to this one, and JavaScript writes the integer with all its digits.
     const EXACT: u64 = 1 << 53;
-    // Integers that a double holds are written with all their digits.
+    // Fast path: an integer of at most 15 digits is already in the form of RFC 8785.
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_short = digits.len() < 16 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_short && text != "-0" {
@@ -300,26 +305,28 @@ fn number(out: &mut CanonicalText, text: &str) {
     {
         return out.push(number.to_string().as_bytes());
     }
-    // It fails for numbers out of the range of doubles only, and `serde_json` reads none.
+    // The canonicalizer fails only for numbers out of the range of doubles, which `serde_json` rejects.
     let canonical = serde_json_canonicalizer::to_vec(&number);
     out.push(&canonical.unwrap_or_else(|_| number.to_string().into_bytes()));
 }
 
-/// Writes a value that this program cannot read as a string with its text.
-fn unreadable(out: &mut CanonicalText, text: &str) {
+/// Writes the text of a value as a string, for a value that is not [readable](is_readable).
+fn write_as_string(out: &mut CanonicalText, text: &str) {
     out.push_string(text);
 }
 
-fn quoted(text: &str) -> String {
+fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Whether this program can read a value: no number out of the range of doubles, no half of a surrogate pair, not too many levels.
+/// Returns whether `serde_json` can parse a value: no number is out of the range of doubles, no surrogate is alone, and the nesting is not
+/// too deep.
 pub(crate) fn is_readable(text: &str) -> bool {
     serde_json::from_str::<Readable>(text).is_ok()
 }
 
-/// A value that is read and not kept, in the way in which `serde_json` reads a `Value`.
+/// A value that is parsed as a `serde_json::Value` is, and discarded. `serde::de::IgnoredAny` is no replacement: `serde_json` checks
+/// neither the surrogates nor the depth nor the numbers of a value that it ignores.
 struct Readable;
 
 impl<'de> Deserialize<'de> for Readable {
@@ -375,11 +382,11 @@ mod tests {
     use super::*;
 
     fn written_content(blocks: &[&str]) -> String {
-        String::from_utf8(CanonicalText::kept(|out| content(out, blocks.iter()))).unwrap()
+        String::from_utf8(CanonicalText::kept(|out| write_content(out, blocks.iter()))).unwrap()
     }
 
     #[test]
-    fn ignores_changes_that_clients_make() {
+    fn ignores_differences_that_clients_add() {
         let sent = written_content(&[
             r#"{"type":"thinking","thinking":"","signature":"s"}"#,
             r#"{"type":"text","text":"a","cache_control":{"type":"ephemeral"},"citations":null}"#,
@@ -396,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_match_the_reference_implementation() {
+    fn writes_the_bytes_of_the_reference_implementation() {
         let texts = [
             r#"{"b":[true,false,null,{}],"a":{"z":[],"y":{"x":1}},"":"","a.b":"/","aa":1}"#,
             r"[0,-0,-0.0,1.0,1.5,-2,9007199254740991,9007199254740992,9007199254740993,-9007199254740993,
@@ -408,13 +415,13 @@ mod tests {
         for text in texts {
             let parsed: serde_json::Value = serde_json::from_str(text).unwrap();
             let reference = serde_json_canonicalizer::to_string(&parsed).unwrap();
-            let written = CanonicalText::kept(|out| value(out, text));
+            let written = CanonicalText::kept(|out| write_value(out, text));
             assert_eq!(String::from_utf8(written).unwrap(), reference);
         }
     }
 
     #[test]
-    fn different_content_has_different_bytes() {
+    fn distinguishes_different_content() {
         let text = written_content(&[r#"{"type":"text","text":"a"}"#]);
         for other in [
             r#"{"type":"text","text":"a "}"#,

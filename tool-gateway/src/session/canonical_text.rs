@@ -2,24 +2,24 @@
 
 use crate::wire::walk::has_escapes;
 
-/// Bytes of the canonical form. Up to 64 KiB are kept; from then on only their number is known, and the form is written again into the
-/// hasher of its digest, which needs the number first.
+/// Bytes of a canonical form. Up to 64 KiB are kept. Of a longer form only the length is counted; the form is then written a second time,
+/// into the hasher of its digest, which needs the length first.
 #[derive(Debug, Default)]
 pub(crate) struct CanonicalText {
     bytes: Vec<u8>,
-    /// Number of bytes that were hashed, or only counted.
+    /// Number of bytes that were passed to the hasher or only counted, and are not kept.
     passed: u64,
     hasher: Option<blake3::Hasher>,
     is_kept: bool,
-    /// Whether the next item of a list or field of an object is not the first one.
+    /// Whether a comma must precede the next item of a list or the next field of an object.
     needs_separator: bool,
 }
 
-/// Number of bytes that are kept.
+/// Maximum number of bytes that are kept.
 const MAX_KEPT: usize = 64 << 10;
 
 impl CanonicalText {
-    /// Writes a text that keeps all bytes. A long one is written twice, since bytes that grow take up to three times their number.
+    /// Writes a text, and returns all its bytes. A long text is written twice, since a growing buffer takes up to three times its size.
     pub(crate) fn kept(write: impl Fn(&mut Self)) -> Vec<u8> {
         let mut counted = Self::default();
         write(&mut counted);
@@ -35,7 +35,7 @@ impl CanonicalText {
         kept.bytes
     }
 
-    /// Whether these bytes are written.
+    /// Returns whether `write` writes these bytes.
     pub(crate) fn equals(bytes: &[u8], write: impl Fn(&mut Self)) -> bool {
         let mut text = Self::default();
         write(&mut text);
@@ -63,7 +63,7 @@ impl CanonicalText {
         self.passed + self.bytes.len() as u64
     }
 
-    /// Returns all bytes; `None` if only their number is known.
+    /// Returns all bytes; `None` if not all of them were kept.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         (self.passed == 0).then_some(&self.bytes)
     }
@@ -101,7 +101,7 @@ impl CanonicalText {
             self.push(b"\"");
             return;
         }
-        // RFC 8785 has equal escapes. A text has a form in JSON.
+        // RFC 8785 has the escapes of `serde_json`. Serializing a string never fails.
         let json = serde_json::to_string(text).unwrap_or_default();
         self.push(json.as_bytes());
     }

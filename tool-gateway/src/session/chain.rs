@@ -1,8 +1,8 @@
-//! Chain of digests over a conversation: one digest for each point after an answer (`compute_session_hash` in requirements 004).
+//! Chain of digests over a conversation: one digest for each point after a response (`compute_session_hash` in requirements 004).
 //!
 //! `h_i = MAC_k(h_(i-1), role_i, MAC_k(canonical(content_i)))`; `h_0` contains the principal. The key is a secret of the server, so that a
-//! client that knows a history cannot compute the digests of its session. Neighbouring messages of one role are one message, and system
-//! messages are skipped.
+//! client cannot compute the digests of a session from a known history. Consecutive messages of one role are one group, and system messages
+//! are skipped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,7 +64,7 @@ pub(crate) struct ChainKey {
     written: Arc<Mutex<DigestCache>>,
 }
 
-/// Digests of canonical values, by the digest of their texts. Entries that were not used recently are removed.
+/// Cache of the digests of canonical values, by the digest of their JSON texts. Entries that were not used recently are removed.
 #[derive(Debug, Default)]
 struct DigestCache {
     latest: HashMap<Digest, Content>,
@@ -76,12 +76,12 @@ struct DigestCache {
 struct Content {
     /// Digest of the canonical form.
     exact: Digest,
-    /// Digest of the canonical form with joined texts, for messages of the model. Equal to `exact` for other messages.
+    /// Digest of the canonical form with joined texts, for assistant messages. Equal to `exact` for other messages.
     joined: Digest,
 }
 
 impl Content {
-    /// Creates the digests of content that is not from the model.
+    /// Creates the digests of a message that is not an assistant message.
     fn exact(digest: Digest) -> Self {
         Self {
             exact: digest,
@@ -158,12 +158,12 @@ impl ChainKey {
         Digest(CanonicalText::hashed(hasher, write))
     }
 
-    /// Computes the digest of the beginning of a principal's conversations.
+    /// Computes the first digest in the chains of a principal.
     pub(crate) fn beginning(&self, principal: &Principal) -> Digest {
         self.digest(&[b"principal", principal.as_bytes()])
     }
 
-    /// Computes the digest of a canonical list of blocks. The chain and the digests of an answer share this digest, so that a long text is
+    /// Computes the digest of a canonical list of blocks. The chain and the digests of a response share this digest, so that a long text is
     /// hashed once.
     fn content(&self, items: &str) -> Digest {
         self.canonical(b"content", |out| {
@@ -177,14 +177,14 @@ impl ChainKey {
     fn joined(&self, items: &str, has_input: bool) -> Digest {
         self.canonical(b"joined content", |out| {
             out.push(b"[");
-            canonical::joined(out, items, has_input);
+            canonical::write_joined(out, items, has_input);
             out.push(b"]");
         })
     }
 
-    /// Computes the digest of the canonical content of a message that is no part of the chain.
+    /// Computes the digest of the canonical content of a message, independent of the chain.
     pub(crate) fn message(&self, label: &[u8], blocks: &(impl Iterator<Item: AsRef<str>> + Clone)) -> Digest {
-        self.canonical(label, |out| canonical::list(out, blocks.clone()))
+        self.canonical(label, |out| canonical::write_list(out, blocks.clone()))
     }
 
     /// Computes the next digest of a chain, after this content.
@@ -200,9 +200,9 @@ impl ChainKey {
         let context = self.known(written.map(str::as_bytes), || {
             Content::exact(self.canonical(b"context", |out| {
                 out.push(b"[");
-                canonical::system(out, system);
+                canonical::write_system(out, system);
                 out.push(b",");
-                canonical::tools(out, request.tools());
+                canonical::write_tools(out, request.tools());
                 out.push(b"]");
             }))
         });
@@ -218,12 +218,12 @@ impl ChainKey {
         let written = settings().flat_map(|field| [field.quoted_name(), field.value]);
         let written = std::iter::once("written settings").chain(written);
         let settings = self.known(written.map(str::as_bytes), || {
-            Content::exact(self.canonical(b"settings", |out| canonical::settings(out, settings())))
+            Content::exact(self.canonical(b"settings", |out| canonical::write_settings(out, settings())))
         });
         settings.exact
     }
 
-    /// Returns the cached digests of the value with this text, or computes the digests.
+    /// Returns the digests of the value with this text from the cache, or computes them.
     fn known<'p>(
         &self,
         written: impl Iterator<Item = &'p [u8]>,
@@ -240,12 +240,12 @@ impl ChainKey {
     }
 
     fn lock(&self) -> MutexGuard<'_, DigestCache> {
-        // No change can panic halfway.
+        // No panic can leave a partial change, so the value of a poisoned lock is valid.
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Consecutive messages of one role. Small, since a request may have as many groups as messages.
+/// Consecutive messages of one role. The struct is small, since a request may have as many groups as messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) role: Role,
@@ -287,7 +287,7 @@ impl Group {
 
     /// Returns the index of the first message in the request.
     pub(crate) fn first(&self) -> usize {
-        // Indexes of this platform have at least 32 bits.
+        // `usize` has at least 32 bits on the supported platforms.
         self.first as usize
     }
 
@@ -300,11 +300,11 @@ impl Group {
 /// Groups the messages of a conversation, without digests.
 fn undigested(beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
     let messages = || {
-        // A body is shorter than 4 GiB.
+        // A body is shorter than 4 GiB, so it has fewer than 2^32 messages.
         let messages = (0..).zip(&request.messages);
         messages.filter(|(_, message)| !message.is_system())
     };
-    // A list that grows takes up to three times its size.
+    // The groups are counted first, since a growing list takes up to three times its size.
     let next = messages().skip(1);
     let changes = messages()
         .zip(next)
@@ -329,7 +329,7 @@ fn undigested(beginning: Digest, request: &MessagesRequest) -> Vec<Group> {
 /// Groups of a conversation's messages.
 pub(crate) struct Groups {
     pub(crate) groups: Vec<Group>,
-    /// Canonical content of the last group, if its role is `assistant`: the answer continues it.
+    /// Canonical content of the last group if its role is `assistant`, since the response continues this group.
     pub(crate) begun: String,
 }
 
@@ -345,7 +345,7 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
             exact: key.content(content),
             joined: key.joined(content, true),
         };
-        // The answer may continue the last group.
+        // The response may continue the last group, so its content is kept.
         let of_content = if index == last && group.role == Role::Assistant {
             begun = canonical::items(&blocks());
             digests(&begun)
@@ -364,8 +364,8 @@ pub(crate) fn groups(key: &ChainKey, beginning: Digest, request: &MessagesReques
     Groups { groups, begun }
 }
 
-/// Computes the digests of the chain with exact texts, after each group. Records of version 5 have these points, which are also part of the
-/// identities of requests.
+/// Computes the digests of the chain with exact texts, after each group. Records of version 5 and the identities of requests contain these
+/// digests.
 pub(crate) fn exact_chain(
     key: &ChainKey,
     beginning: Digest,
@@ -377,7 +377,7 @@ pub(crate) fn exact_chain(
     })
 }
 
-/// Visible content of an answer, in canonical form.
+/// Visible content of a response, in canonical form.
 pub(crate) struct AnswerContent<'k> {
     key: &'k ChainKey,
     /// Blocks without the brackets of their list.
@@ -395,11 +395,11 @@ impl<'k> AnswerContent<'k> {
         }
     }
 
-    /// Computes the digest of the chain after the answer to a request with these groups. `begun` is the canonical content of the message that
-    /// the answer continues.
+    /// Computes the digest of the chain after the response to a request with these groups. `begun` is the canonical content of the
+    /// assistant message that the response continues.
     pub(crate) fn point(&self, beginning: Digest, groups: &[Group], begun: &str) -> Digest {
         match groups {
-            // The answer continues an assistant message: together they are one group.
+            // The response continues an assistant message, so both are one group.
             [before @ .., last] if last.role == Role::Assistant => {
                 let previous = before.last().map_or(beginning, |group| group.digest);
                 let both = [begun, &self.blocks];
@@ -435,7 +435,7 @@ impl<'k> AnswerContent<'k> {
     pub(crate) fn trimmed(&self, has_input: bool) -> Digest {
         self.key.canonical(b"content", |out| {
             out.push(b"[");
-            canonical::outline(out, &self.blocks, has_input);
+            canonical::write_outline(out, &self.blocks, has_input);
             out.push(b"]");
         })
     }
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn point_of_an_answer_is_that_of_the_next_request() {
+    fn point_after_a_response_equals_the_point_in_the_next_request() {
         let key = ChainKey::new([7; 32]);
         let beginning = key.beginning(&Principal::from_key_name("p"));
         for (before, after) in [
@@ -521,7 +521,7 @@ mod tests {
         assert!(written.latest.len() <= MAX_WRITTEN && written.before.len() <= MAX_WRITTEN);
     }
 
-    /// Otherwise the second of these requests would receive the answer to the first.
+    /// With equal contexts, the second of these requests would receive the response to the first request.
     #[test]
     fn contexts_depend_on_unknown_fields() {
         let key = ChainKey::new([7; 32]);
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_all_but_the_conversation_and_whether_it_is_streamed() {
+    fn settings_exclude_the_conversation_and_stream() {
         let key = ChainKey::new([7; 32]);
         let settings = |fields: &str| {
             let body = format!(r#"{{"messages":[]{fields}}}"#);
@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn written_messages_count_by_their_canonical_form() {
+    fn cached_digests_equal_the_digests_of_the_canonical_form() {
         let key = ChainKey::new([7; 32]);
         let chain = |body: &str| {
             let request = MessagesRequest::parse(body).unwrap();

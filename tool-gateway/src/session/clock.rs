@@ -16,8 +16,8 @@ pub(crate) struct Reading {
     pub(crate) monotonic: Duration,
 }
 
-/// Maximum difference between the times that passed on both clocks. A larger one means that the wall clock was set, or that the machine was
-/// suspended.
+/// Maximum difference between the times that passed on the wall clock and on the monotonic clock. A larger difference means that the wall
+/// clock was set, or that the machine was suspended.
 const MAX_DIFFERENCE: Duration = Duration::from_secs(5 * 60);
 
 /// The clocks of a store.
@@ -67,12 +67,13 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Compares the clocks. After a difference, a wrong time could make all sessions seem expired, so none is removed for one time to live.
+/// Compares the clocks. A wrong time could make all sessions seem expired, so after a difference no session is removed for one time to
+/// live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ClockWatch {
-    /// The reading since which the clocks have agreed.
+    /// The first reading after the last difference.
     since: Reading,
-    /// Monotonic time until which nothing is removed.
+    /// Monotonic time until which no session is removed.
     held_until: Duration,
 }
 
@@ -111,11 +112,11 @@ pub(crate) mod tests {
         })
     }
 
-    /// Rows of wall time, monotonic time, and whether expired sessions may be removed then, with a time to live of 1,000 s.
+    /// Rows of the wall time, the monotonic time, and whether expired sessions may be removed at this time. The time to live is 1,000 s.
     #[test]
-    fn nothing_is_removed_for_one_ttl_after_the_clocks_differ() {
+    fn removes_no_session_for_one_ttl_after_the_clocks_differ() {
         let tables: [&[(u64, u64, bool)]; 6] = [
-            // Both clocks advance equally, or nearly so.
+            // The clocks advance equally, or nearly equally.
             &[(10_000, 0, true), (90_000, 80_000, true), (90_301, 80_001, true)],
             // The wall clock is set forward.
             &[

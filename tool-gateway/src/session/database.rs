@@ -12,7 +12,7 @@ use redb::{Database, DatabaseError, StorageError, WriteTransaction};
 
 use super::store::StoreError;
 
-/// A database in a file. After a failed write, redb works again only when the file is reopened, with the committed data.
+/// A database in a file. After a failed write, redb needs the file to be reopened. The reopened file has the committed data.
 #[derive(Debug)]
 pub(super) struct FileDatabase {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct FileDatabase {
     state: RwLock<State>,
 }
 
-/// Opens a database whose pages are in a file.
+/// Function that opens a database whose pages are in a file.
 type OpenStorage = fn(&redb::Builder, File) -> Result<Database, DatabaseError>;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl FileDatabase {
         })
     }
 
-    /// Opens or creates a file like [`open`](Self::open), with another way of access.
+    /// Opens or creates a file as [`open`](Self::open) does, with another function that opens the pages.
     pub(super) fn open_with(path: &Path, open_storage: OpenStorage) -> Result<Self, StoreError> {
         Ok(Self {
             path: path.to_owned(),
@@ -107,7 +107,7 @@ impl FileDatabase {
         })
     }
 
-    /// Closes the database that was opened at this time, unless another thread has already reopened it.
+    /// Closes the database that was opened at `opened`, unless another thread has already reopened the file.
     fn close(&self, opened: Instant, error: &StoreError) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if !matches!(&*state, State::Open { since, .. } if *since == opened) {
@@ -122,7 +122,7 @@ impl FileDatabase {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(before)));
     }
 
-    /// Reopens the file if it was closed long enough ago.
+    /// Reopens the file if it has been closed for at least [`PAUSE`].
     fn open_again(&self) {
         let is_due = |state: &State| matches!(state, State::Closed { since, .. } if since.elapsed() >= PAUSE);
         if !is_due(&self.state.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -185,7 +185,7 @@ fn create(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Res
         Err(error) if error.kind() == ErrorKind::NotFound => create_new(path)?,
         opened => opened?,
     };
-    // An existing file is included, since the process that created it may have been killed before this step.
+    // The folder of an existing file is synced, too, since the process that created the file may have been killed before the sync.
     for folder in folders().take(missing + 1) {
         sync(folder)?;
     }
@@ -220,10 +220,13 @@ fn open_existing(path: &Path) -> io::Result<File> {
         let opened = file.metadata()?;
         // A link may have replaced the file since the first check.
         if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
-            return Err(io::Error::other("another file has replaced it; try again"));
+            return Err(io::Error::other("another file has replaced the file; try again"));
         }
         if opened.mode() & 0o077 != 0 {
-            let remedy = format!("other users may read it; run `chmod 600 {}`", path.display());
+            let remedy = format!(
+                "other users may read the file; run `chmod 600 {}`",
+                path.display()
+            );
             return Err(io::Error::other(remedy));
         }
     }
@@ -239,9 +242,9 @@ fn current_if_empty(folder: &Path) -> &Path {
     }
 }
 
-/// Writes the entries of a folder to the disk. Otherwise a loss of power may remove a new file whose content is already on the disk.
+/// Writes the entries of a folder to the disk. Without this sync, a loss of power may remove a new file whose content is on the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Other systems cannot open a folder like a file.
+    // Only Unix can open a folder as a file.
     if cfg!(not(unix)) {
         return Ok(());
     }
@@ -321,7 +324,7 @@ mod tests {
         for mode in [0o640, 0o604, 0o666, 0o620] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             let path = path.display();
-            let expected = format!("{path}: other users may read it; run `chmod 600 {path}`");
+            let expected = format!("{path}: other users may read the file; run `chmod 600 {path}`");
             assert_eq!(open(), Err(expected), "{mode:o}");
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

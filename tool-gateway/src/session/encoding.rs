@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::StoreError;
 
-/// The version of records and of the tables of a file.
+/// Version of the records, and of the tables of a file.
 pub(super) const VERSION: u32 = 6;
 
 /// Oldest version that this program reads.
@@ -25,7 +25,7 @@ struct ReadRecord<R> {
     record: R,
 }
 
-/// The field that the records of all versions have.
+/// The field that is common to the records of all versions.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
@@ -63,7 +63,7 @@ pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError>
     let version = version(bytes)?;
     if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(StoreError(format!(
-            "a record has the version {version}, and this program reads {OLDEST_VERSION} to {VERSION}: use the program that wrote it, or begin a new file"
+            "unknown version {version} of a record; expected {OLDEST_VERSION} to {VERSION}; use the version of the program that wrote the record, or name another file"
         )));
     }
     let ReadRecord { record } = serde_json::from_slice(bytes).map_err(|error| corrupted(&error))?;
@@ -89,7 +89,7 @@ mod tests {
         for other in [4, 7] {
             let StoreError(error) = decode::<serde_json::Value>(of_version(other).as_bytes()).unwrap_err();
             let expected = format!(
-                "a record has the version {other}, and this program reads 5 to 6: use the program that wrote it, or begin a new file"
+                "unknown version {other} of a record; expected 5 to 6; use the version of the program that wrote the record, or name another file"
             );
             assert_eq!(error, expected);
         }

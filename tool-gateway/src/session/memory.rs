@@ -16,9 +16,9 @@ use super::store::{
     SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
 };
 
-/// Keeps sessions in memory, up to a number of turns and a size, for each client and for all clients. A client above its limits loses the
-/// entries that expire first: the oldest turns of a session, and the session with its last turn. Above a limit of all clients, the client
-/// with the most turns or bytes loses entries.
+/// Keeps sessions in memory, up to a maximum number of turns and a maximum size, for each client and for all clients. The entries of a
+/// client above its limits are removed in the order of their expiration: the oldest turns of a session, and the session with its last turn.
+/// Above a limit of all clients, entries of the client with the most turns or bytes are removed.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,7 +38,7 @@ pub struct MemoryStore {
     tables: Mutex<Tables>,
 }
 
-/// Number of points that are looked up under one lock.
+/// Number of points that are looked up while the lock is held. Other requests use the store between two such steps.
 const POINTS_AT_ONCE: usize = 64;
 
 /// Estimated sizes in bytes of the entries that a turn has in the tables, of one of its calls, of a session, and of one of its keys.
@@ -47,7 +47,7 @@ const CALL_BYTES: usize = 128;
 const SESSION_BYTES: usize = 640;
 const KEY_BYTES: usize = 144;
 
-/// Maximum number of expired turns that a save removes, so that no single request pays for all removals.
+/// Maximum number of expired turns that a save removes. The maximum bounds the latency of a save.
 const MAX_EXPIRED: usize = 8;
 
 /// Maximum number of expired turns that a sweep removes before other requests can use the store.
@@ -67,12 +67,12 @@ struct Tables {
     by_bytes: BTreeSet<Rank>,
     /// Sessions in the order of their removal.
     order: BTreeMap<Place, SessionId>,
-    /// Turns by the sequence numbers of their session and their own, which is the order in which they were stored.
+    /// Turns by the sequence number of their session and their own sequence number, which is the order in which they were stored.
     of_sessions: BTreeMap<(u64, u64), String>,
     /// Turns of a session after a point: the session's number, the point, and the turn's number.
     points_of_sessions: BTreeSet<(u64, Digest, u64)>,
     bytes: usize,
-    /// Number of turns ever stored.
+    /// Number of all turns that were ever stored.
     saved: u64,
 }
 
@@ -224,7 +224,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
-        // No panic is possible between changes of two tables.
+        // No panic can leave a change in some of the tables, so the value of a poisoned lock is valid.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -257,7 +257,7 @@ impl Tables {
         Some(Arc::clone(turn))
     }
 
-    /// Returns the latest turns after a point and all turns of `session`, the oldest first.
+    /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
     fn turns_of_point(&self, point: Digest, session: Option<&SessionId>) -> Vec<Arc<Turn>> {
         let all = self.points.range((point, 0)..=(point, u64::MAX)).rev();
         let mut found: Vec<_> = all.take(MAX_TURNS_OF_POINT).collect();
@@ -403,7 +403,7 @@ impl Tables {
         turns.next().map(|(_, turn)| turn.clone())
     }
 
-    /// Removes the oldest turn of a session, unless the session has only one. Returns whether a turn was removed.
+    /// Removes the oldest turn of a session, unless the session has a single turn. Returns whether a turn was removed.
     fn remove_older_turn(&mut self, id: &SessionId) -> bool {
         let session = self.sessions.get(id).filter(|session| session.turns > 1);
         let oldest = session.and_then(|session| self.oldest_turn(session));
@@ -463,8 +463,8 @@ impl Tables {
 
     /// Removes a turn of the client with the most turns or bytes, except the turn that was just saved. Returns whether a turn was removed.
     ///
-    /// Limits the removal for a turn that gives its client the most bytes: turns of other clients are removed only until the limit holds
-    /// without this turn.
+    /// If the saved turn makes its client the largest client, turns of other clients are removed only as long as the limit is exceeded even
+    /// without the saved turn.
     fn remove_from_largest(&mut self, cap: Cap, is_over_without: bool, saved: &SessionId) -> bool {
         let ranks = match cap {
             Cap::Turns => &self.by_turns,

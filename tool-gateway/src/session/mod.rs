@@ -1,11 +1,11 @@
-//! Conversations to which requests belong, and transcripts that the model received.
+//! Sessions: the conversations to which requests belong, and the transcripts that the model received.
 //!
 //! Names in the requirements (document 004 of `docs/requirements.md`) and in this crate:
 //!
-//! | there | here |
+//! | requirements | crate |
 //! |---|---|
 //! | `compute_session_hash` | [`Digest`], a chain of them over the history: `session/chain.rs` |
-//! | `extract_new_messages` | what follows the last known turn: `session/recognize.rs` |
+//! | `extract_new_messages` | the messages after the last known turn: `session/recognize.rs` |
 //! | `hash_to_session`, `find_session_by_hash` | [`SessionStore::turns`](store::SessionStore::turns) |
 //! | `store_hash_mapping` | [`SessionStore::save`](store::SessionStore::save) |
 //! | `Session`, `SessionManager` | [`Session`](record::Session), [`SessionStore`](store::SessionStore) |

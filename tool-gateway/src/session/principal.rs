@@ -8,7 +8,8 @@ use std::sync::Arc;
 pub(crate) struct Principal(Arc<str>);
 
 impl Principal {
-    /// Creates the principal of a configured key. The name of the key identifies the principal, so that the key can be changed.
+    /// Creates the principal of a configured key. The name of the key identifies the principal, so the sessions are kept if the key is
+    /// replaced.
     pub(crate) fn from_key_name(name: &str) -> Self {
         Self(format!("key {name}").into())
     }

@@ -1,5 +1,5 @@
-//! Recognizes the session of a request, and the stored turns in its history. An uncertain history is forwarded unchanged: a session is
-//! never resumed by a guess.
+//! Recognizes the session of a request, and the stored turns in its history. An ambiguous history is forwarded unchanged: no session is
+//! resumed by a guess.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) struct Recognized {
     pub(crate) session: Option<SessionId>,
     pub(crate) found: Found,
     pub(crate) groups: Vec<Group>,
-    /// Canonical content of the model's message at the end of the request, which the answer continues.
+    /// Canonical content of the assistant message at the end of the request, which the response continues.
     pub(crate) begun: String,
     /// Stored turns by the index of their group.
     pub(crate) turns: HashMap<usize, Arc<Turn>>,
@@ -177,7 +177,7 @@ async fn look_up(
     let groups = &recognized.groups;
     let named = session_of_keys(key, store, client).await?;
     let minted = minted(key, store, client, request, groups).await?;
-    // Session with the highest priority, if it occurs in the history.
+    // The session with the highest priority, if the history has turns of it.
     let expected = minted.as_ref().map(|(_, turn)| &turn.session).or(named.as_ref());
     let expected = expected.cloned();
     let candidates = Candidates::find(key, store, request, recognized, expected.as_ref()).await?;
@@ -198,7 +198,7 @@ async fn look_up(
     {
         lookup.last = Some(last);
     }
-    // Another session was found. After points with many turns, turns of that session may be missing among the candidates.
+    // Another session was found. The candidates of points with many turns may lack turns of this session.
     if let Some(LastKnown { turn, .. }) = &lookup.last
         && expected.as_ref() != Some(&turn.session)
         && candidates.is_cut
@@ -210,9 +210,9 @@ async fn look_up(
 }
 
 impl Lookup {
-    /// Finds the last known turn by an id, otherwise by a session key, otherwise by the history.
+    /// Finds the last known turn by an id of this gateway, or else by a session key, or else by the history.
     fn last_known(&self) -> Option<LastKnown> {
-        // Only one conversation has an id of this gateway, even if the system prompt or the tools differ.
+        // An id of this gateway belongs to a single conversation, even if the system prompt or the tools differ.
         let minted_at = self.minted_at();
         let has_minted_id = |index, turn: &Turn| {
             let first = minted_at.get(&turn.session);
@@ -226,8 +226,8 @@ impl Lookup {
             .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
     }
 
-    /// Returns the last turn of the history if all messages of the model are turns of exactly one session that has hidden rounds, with any
-    /// system prompts and tools. A request for a title or a summary has equal messages without tools, and must not receive the hidden
+    /// Returns the last turn of the history if all assistant messages are turns of exactly one session with hidden rounds, whatever the
+    /// system prompt and the tools. A request for a title or a summary has equal messages without tools, and must not receive the hidden
     /// rounds.
     fn last_in_other_context(&self, is_declared: IsDeclared<'_>) -> Option<LastKnown> {
         let index = *self.answers.last()?;
@@ -257,7 +257,7 @@ impl Lookup {
         })
     }
 
-    /// Returns the last turn of the history that `accepts` accepts.
+    /// Returns the last turn of the history for which `accepts` returns `true`.
     fn longest(&self, found: Found, accepts: impl Fn(usize, &Turn) -> bool) -> Option<LastKnown> {
         self.answers.iter().rev().find_map(|index| {
             let mut turns = self.candidates.get(index)?.iter().rev();
@@ -282,7 +282,7 @@ impl Lookup {
         minted_at
     }
 
-    /// Returns whether two sessions have this visible history. The request could continue either one, so a new session begins.
+    /// Returns whether several sessions have this visible history. The request could continue any of them, so a new session begins.
     fn is_ambiguous(&self, last: &LastKnown) -> bool {
         last.found == Found::Chain
             && self.candidates.get(&last.index).is_some_and(|all| {
@@ -355,7 +355,7 @@ fn choose(lookup: &Lookup) -> Chosen {
     chosen
 }
 
-/// Restores a turn with an id of this gateway, if the request has the whole turn. Unknown earlier messages are forwarded unchanged.
+/// Restores a turn with an id of this gateway if the request contains the complete turn. Unknown earlier messages are forwarded unchanged.
 fn restore_minted(
     key: &ChainKey,
     request: &MessagesRequest,
@@ -474,8 +474,8 @@ fn is_echo<'b>(key: &ChainKey, blocks: impl Iterator<Item = BlockText<'b>> + Clo
     (is_outline(true) || is_outline(false)) && turn.has_texts(blocks)
 }
 
-/// Finds turns before the last known one by the ids of their calls, if the client has changed their content. The last known turn proves
-/// that the turns belong to this conversation.
+/// Finds earlier turns by the ids of their calls, if the client has changed the content of these turns. The last known turn proves that the
+/// turns belong to this conversation.
 async fn restore_echoes(
     key: &ChainKey,
     store: &dyn SessionStore,
@@ -512,8 +512,8 @@ fn group_blocks<'r>(
     group.flat_map(|group| group.blocks(request))
 }
 
-/// Returns the turn after a point of a conversation, preferably of this session. Returns `None` if the visible history has several true
-/// transcripts, since the client could continue any of them.
+/// Returns the turn after a point of a conversation, preferably a turn of this session. Returns `None` if the visible history has several
+/// true transcripts, since the client could continue any of them.
 fn unambiguous(turns: &[Arc<Turn>], session: Option<&SessionId>) -> Option<Arc<Turn>> {
     let is_own = |turn: &&Arc<Turn>| session.is_some_and(|session| turn.session == *session);
     let has_own = turns.iter().any(|turn| is_own(&turn));
@@ -598,8 +598,8 @@ async fn session_of_keys(
     Ok(None)
 }
 
-/// Returns the session keys of a request, combined with the agent of the session. A session key is only a hint, which the history must
-/// confirm.
+/// Returns the session keys of a request, combined with the agent of the session. A session key is only a hint: the history must confirm
+/// the session.
 pub(crate) fn session_keys(
     header: Option<&str>,
     agent: Option<&str>,
@@ -610,7 +610,7 @@ pub(crate) fn session_keys(
         .get("metadata")
         .and_then(Object::from_json)
         .and_then(|metadata| metadata.string("user_id"));
-    // Claude Code sends JSON in this field; other clients send the name of a user, who has many sessions.
+    // Claude Code sends JSON in this field. Other clients send the name of a user, which is no session key, since a user has many sessions.
     let session = user
         .as_deref()
         .and_then(|user| Object::parse(user).ok()?.string("session_id"));

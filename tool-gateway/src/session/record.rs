@@ -1,4 +1,4 @@
-//! Records of a session store: sessions, and their turns as the upstream saw them.
+//! Records of a session store: sessions, and their turns as the upstream received them.
 
 use std::time::SystemTime;
 
@@ -35,7 +35,8 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A session (`Session` in requirements 004). The store has its messages as turns; pending tool uses are the open calls of these turns.
+/// A session (`Session` in requirements 004). Its messages are stored as turns, and its pending tool uses are the open calls of these
+/// turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// Id of the session.
@@ -48,8 +49,8 @@ pub struct Session {
     pub state: Map<String, Value>,
 }
 
-/// An assistant message with its visible content and its true messages: one message, or several with hidden rounds between them. A turn
-/// never changes, except that deferred calls receive their results.
+/// An assistant message with its visible content and its true messages: a single message, or several messages with hidden rounds between
+/// them. A stored turn changes only if its deferred calls receive results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Id of the turn: 128 random bits.
@@ -59,26 +60,26 @@ pub struct Turn {
     pub(crate) point: Digest,
     /// Digest of the request's system prompt and tools.
     pub(crate) context: Digest,
-    /// Digest of the visible content, without the conversation before it. Equal to `outline` if the message passed unchanged.
+    /// Digest of the visible content, independent of the conversation before it. Equal to `outline` if the message was forwarded unchanged.
     pub(crate) answer: Digest,
     /// Digest of the visible content that stays equal when a client joins, divides or trims texts, or rewrites invalid arguments.
     pub(crate) outline: Digest,
-    /// Whether `point` and `outline` are digests of joined texts. In records of version 5, these are digests of each text.
+    /// Whether `point` and `outline` are digests of joined texts. In records of version 5, they are digests of the separate texts.
     #[serde(default)]
     pub(crate) is_joined: bool,
-    /// Messages that the upstream saw in place of the visible one. Empty if the message passed unchanged.
+    /// Messages that the upstream sent and received in place of the visible message. Empty if the message was forwarded unchanged.
     pub(crate) truth: Vec<TrueMessage>,
-    /// End of the blocks that the client wrote before the answer. The client sends these blocks with each later request, so `truth` has the
-    /// messages after them.
+    /// End of the blocks with which the client began the assistant message. The client sends these blocks in each later request, so `truth`
+    /// begins after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) begun: Option<BegunEnd>,
-    /// Whether the client saw all true messages.
+    /// Whether the client received all true messages.
     pub(crate) is_unchanged: bool,
     /// Whether the upstream rejected the thinking blocks before the turn, and received the request without them.
     pub(crate) drops_thinking: bool,
     /// Origins of the visible blocks in the true messages.
     pub(crate) visible: Vec<Origin>,
-    /// Calls of the last true message, in its order, if the client has to answer any of them.
+    /// Calls of the last true message in their order, if the client has to send the result of any of them.
     pub(crate) calls: Vec<Call>,
     /// System messages between other messages, as the upstream received them.
     pub(crate) systems: Vec<SystemMessage>,
@@ -87,7 +88,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Returns whether the client has to answer calls of the turn.
+    /// Returns whether the client has to send results of calls of the turn.
     pub fn is_suspended(&self) -> bool {
         !self.calls.is_empty()
     }
@@ -119,11 +120,12 @@ impl Turn {
         blocks.filter_map(|(index, block)| Some((index, block?)))
     }
 
-    /// Returns whether a client's message with an equal look-up key has the texts of the turn, in any division. The texts of a message that
-    /// passed unchanged are not stored and not compared, since nothing is restored.
+    /// Returns whether a client's message with an equal look-up key has the texts of the turn, however they are divided into blocks. The
+    /// texts of a message that was forwarded unchanged are not stored and not compared, since its true transcript equals the visible
+    /// message.
     pub(crate) fn has_texts<'b>(&self, sent: impl Iterator<Item = BlockText<'b>>) -> bool {
         let visible: Vec<_> = self.visible_blocks().map(|(_, block)| block.borrowed()).collect();
-        // The model does not see a notice of the gateway.
+        // A notice of the gateway is not sent to the model.
         let is_notice = visible.is_empty() && !self.visible.is_empty();
         let is_same = || {
             let sent = match self.begun {
@@ -135,7 +137,7 @@ impl Turn {
         self.truth.is_empty() || is_notice || is_same()
     }
 
-    /// Divides the blocks of the visible message into the client's and the model's.
+    /// Divides the blocks of the visible message into the blocks of the client and the blocks of the model.
     pub(crate) fn divide<'b>(&self, sent: impl Iterator<Item = BlockText<'b>>) -> Divided<'b> {
         match self.begun {
             Some(end) => end.divide(sent),
@@ -146,7 +148,7 @@ impl Turn {
         }
     }
 
-    /// Frees the memory that texts do not need.
+    /// Frees the unused capacity of texts, and shared texts of which a small part is used.
     pub(crate) fn shrink(&mut self) {
         for message in &mut self.truth {
             message.blocks.shrink_to_fit();
@@ -193,7 +195,7 @@ fn value_size(value: &Value) -> usize {
 /// Approximate overhead of an allocation in bytes.
 const ALLOCATION: usize = 16;
 
-/// A message that the upstream saw.
+/// A message that the upstream sent or received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrueMessage {
     pub(crate) role: Role,
@@ -230,7 +232,7 @@ pub(crate) struct Call {
     pub(crate) owner: Owner,
     /// `tool_result` block of an internal call; `None` while the call is deferred.
     pub(crate) result: Option<Block>,
-    /// Whether a deferred call was begun. Without a result, such a call was interrupted.
+    /// Whether a deferred call has begun. A call that has begun and has no result was interrupted.
     #[serde(default)]
     pub(crate) is_begun: bool,
     /// Whether the call was recovered from text.
@@ -251,7 +253,7 @@ impl Call {
     }
 }
 
-/// Side that runs a call. Stored records have other names for the sides.
+/// Side that runs a call. The names in stored records are `gateway` and `client`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Owner {
     /// The gateway.
@@ -277,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parses_only_the_form_that_it_writes() {
+    fn parses_only_ids_in_the_form_of_random_ids() {
         let id = SessionId::random();
         assert_eq!(SessionId::parse(&id.to_string()), Some(id.clone()));
         let text = id.0;

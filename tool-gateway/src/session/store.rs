@@ -9,23 +9,24 @@ use super::chain::Digest;
 use super::record::{Session, SessionId, Turn};
 
 /// Stores and finds the turns of sessions. Every key is a [`Digest`] that includes the principal, so that no principal finds entries of
-/// another. A store may remove entries at any time; the client's messages are then forwarded unchanged.
+/// another principal. A store may remove entries at any time: the client's messages are then forwarded unchanged.
 ///
-/// A store has limits for each client and for all clients. A client above its own limits loses its oldest sessions. Above a limit of all
-/// clients, the client with the most data loses its oldest session, so that no client displaces the turns of a smaller one.
+/// A store has limits for each client and for all clients. The oldest sessions of a client above its own limits are removed. Above a limit
+/// of all clients, the oldest session of the client with the most data is removed, so that no client displaces the turns of a smaller
+/// client.
 ///
-/// A session with all of its turns expires at a time after its latest turn was stored. If that turn waits for the client, the time is four
-/// times as long. A look-up does not renew a session.
+/// A session with all of its turns expires a fixed time after its latest turn was stored. The time is four times as long if the latest turn
+/// is suspended. A look-up does not renew a session.
 ///
-/// The gateway drops an operation after 30 seconds, and answers the request with 503; a retry continues from the last stored point. A
-/// dropped write must not be executed after a later one. Writes of one request may overlap, and must be executed in the order of their first
-/// polls.
+/// The gateway drops an operation after 30 seconds, and responds to the request with 503. A retry continues from the last stored point. A
+/// dropped write must not be executed after a later write. Writes of one request may overlap, and must be executed in the order of their
+/// first polls.
 pub trait SessionStore: Send + Sync + 'static {
-    /// Returns the turns after each of these points of a conversation, the oldest first (`find_session_by_hash` in requirements 004). Two
+    /// Returns the turns after each of these points of a conversation, oldest first (`find_session_by_hash` in requirements 004). Two
     /// branches with one visible history are two turns after one point.
     ///
-    /// After a point of many conversations, such as "Hi" and "Hello", returns the latest [`MAX_TURNS_OF_POINT`] turns and all turns of
-    /// `session`.
+    /// A point may be common to many conversations, such as "Hi" and "Hello". The store returns the latest [`MAX_TURNS_OF_POINT`] turns
+    /// after it, and all turns of `session`.
     fn turns<'a>(
         &'a self,
         points: &'a [Digest],
@@ -58,22 +59,22 @@ pub trait SessionStore: Send + Sync + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// Returns all segments of a request's progress, in their order; none if the request is unknown.
+    /// Returns all segments of a request's progress in their order, or an empty list if the request is unknown.
     fn progress(&self, client: Digest, request: Digest) -> StoreFuture<'_, Vec<Vec<u8>>> {
         let _ = (client, request);
         Box::pin(async { Ok(Vec::new()) })
     }
 
     /// Removes expired sessions, and expired progress of requests. Returns whether there may be more. The gateway calls this method at
-    /// intervals. A store with automatic expiration does nothing.
+    /// intervals. A store with automatic expiration need not implement it.
     ///
     /// No session is removed for one time to live after a change of the wall clock, or after a suspension of the machine.
     fn remove_expired(&self) -> StoreFuture<'_, bool> {
         Box::pin(async { Ok(false) })
     }
 
-    /// Returns the secret that keys the digests of the sessions, if the store has one. A durable store finds its sessions only with an
-    /// unchanged secret: without one in the store, set [`Gateway::with_secret`](crate::Gateway::with_secret).
+    /// Returns the secret that keys the digests of the sessions; `None` if the store has no secret. The sessions of a durable store are
+    /// found only with an unchanged secret: if the store has none, set [`Gateway::with_secret`](crate::Gateway::with_secret).
     fn secret(&self) -> Option<[u8; 32]> {
         None
     }
@@ -108,7 +109,7 @@ pub(super) const SUSPENDED_FACTOR: u32 = 4;
 /// Maximum number of session keys of a session. Only the latest keys are kept.
 pub(super) const MAX_KEYS_OF_SESSION: usize = 64;
 
-/// Makes a key the latest one of a session. Returns the key that is removed.
+/// Makes a key the latest key of a session. Returns the key that is removed above the maximum.
 pub(super) fn push_key(keys: &mut Vec<Digest>, key: Digest) -> Option<Digest> {
     keys.retain(|other| *other != key);
     keys.push(key);
@@ -140,7 +141,7 @@ pub struct Progress {
     pub client: Digest,
     /// The request.
     pub request: Digest,
-    /// Number of segments before this one. The segment 0 replaces an earlier progress of the request.
+    /// Number of segments before this segment. Segment 0 replaces earlier progress of the request.
     pub at: u64,
     /// Changes since the previous segment, as a record of the gateway in JSON.
     pub segment: Vec<u8>,

@@ -1,11 +1,11 @@
-//! Texts of an assistant message, without their division into blocks, since chat interfaces return two text blocks as one string, and trim
-//! texts.
+//! [`Texts`]: texts of an assistant message, compared without their division into blocks. Chat interfaces return two text blocks as one
+//! string, and trim texts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wire::block::BlockText;
 
-/// Returns whether clients remove a character from the ends of texts, with `trim` of JavaScript or `strip` of Python.
+/// Returns whether `trim` of JavaScript or `strip` of Python removes a character from the ends of a text.
 pub(super) fn is_space(character: char) -> bool {
     match u8::try_from(character) {
         Ok(byte) if byte.is_ascii() => is_ascii_space(byte),
@@ -108,8 +108,8 @@ impl<'t> Gaps<'t> {
     }
 }
 
-/// Returns for each sent block the index of the visible block that has its end. A joined text ends in the last of its visible blocks. The
-/// messages differ only in the division of their texts.
+/// Returns for each sent block the index of the visible block that contains its end. A joined text ends in the last of its visible blocks.
+/// The sent and the visible blocks must differ only in the division of their texts.
 pub(crate) fn ends_in_visible(sent: &[BlockText<'_>], visible: &[BlockText<'_>]) -> Vec<Option<usize>> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
     for (index, end) in BlockEnd::from_blocks(visible).into_iter().enumerate() {
@@ -152,16 +152,16 @@ impl BlockEnd {
     }
 }
 
-/// End of the blocks that a client wrote at the beginning of the model's message, independent of the division of texts.
+/// End of the blocks with which a client began an assistant message, independent of the division of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BegunEnd {
     /// Number of characters of texts, without white space.
     characters: usize,
-    /// Number of other blocks that count as visible.
+    /// Number of other visible blocks.
     others: usize,
 }
 
-/// The blocks of a model's message that a client began.
+/// The blocks of an assistant message that a client began.
 pub(crate) struct Divided<'b> {
     /// Blocks of the client.
     pub(crate) begun: Vec<BlockText<'b>>,
@@ -170,7 +170,7 @@ pub(crate) struct Divided<'b> {
 }
 
 impl BegunEnd {
-    /// Returns the end of all these blocks.
+    /// Returns the end of these blocks.
     pub(crate) fn new<'b>(blocks: impl Iterator<Item = BlockText<'b>>) -> Self {
         let mut end = Self {
             characters: 0,
@@ -185,7 +185,7 @@ impl BegunEnd {
         end
     }
 
-    /// Divides the blocks of a message at this end. A text that a client joined from both parts is divided.
+    /// Divides the blocks of a message at this end. A text that a client joined over the end is divided.
     pub(crate) fn divide<'b>(self, blocks: impl Iterator<Item = BlockText<'b>>) -> Divided<'b> {
         let Self {
             mut characters,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_the_same_in_any_division_and_in_no_other_case() {
+    fn equal_texts_differ_only_in_their_division() {
         let all = divided_texts();
         let mut same = 0;
         for left in &all {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_inside_of_a_text_counts() {
+    fn distinguishes_white_space_inside_of_a_text() {
         let is_same = |left: &[&str], right: &[&str]| joined(&blocks(left)).is_same(&joined(&blocks(right)));
         for same in [
             (&["a", "b"][..], &["ab"][..]),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_part_of_a_message_is_found_in_any_division_of_the_texts() {
+    fn divides_begun_messages_in_any_division_of_the_texts() {
         let divided = |begun: &[&str], sent: &[&str]| {
             let (begun, sent) = (blocks(begun), blocks(sent));
             let end = BegunEnd::new(begun.iter().map(Block::borrowed));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_a_joined_text_is_in_the_last_of_its_blocks() {
+    fn joined_text_ends_in_its_last_visible_block() {
         let ends = |sent: &[&str], visible: &[&str]| {
             let (sent, visible) = (blocks(sent), blocks(visible));
             let sent: Vec<_> = sent.iter().map(Block::borrowed).collect();

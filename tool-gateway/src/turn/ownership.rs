@@ -297,7 +297,7 @@ fn is_internal(name: &str, schema: Option<&str>, internal: &InternalTool, owners
 
 /// Writes the canonical form of a schema without the keywords that do not change the accepted arguments.
 fn same_schema(out: &mut CanonicalText, schema: &str) {
-    canonical::written(out, schema, |field| {
+    canonical::write_filtered(out, schema, |field| {
         let is_annotation = ["description", "title", "$schema"]
             .iter()
             .any(|name| field.is(name));

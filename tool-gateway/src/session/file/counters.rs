@@ -1,4 +1,4 @@
-//! Counters of the file: its number of bytes, the turns and bytes of each client, and the number of turns ever stored.
+//! Counters of a file: its size in bytes, the turns and bytes of each client, and the number of all turns that were ever stored.
 
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -25,7 +25,7 @@ fn add(transaction: &WriteTransaction, counter: &str, more: i64) -> Result<u64, 
     Ok(after)
 }
 
-/// The size of a client in the file.
+/// Numbers of turns and bytes of a client in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ClientSize {
     pub(super) turns: u64,

@@ -12,8 +12,8 @@ use crate::session::database::Failed;
 use crate::session::encoding::{OLDEST_VERSION, VERSION};
 use crate::session::store::StoreError;
 
-/// Creates the tables of a new file, or converts the tables of the previous version. Returns the secret of the file. A file with other
-/// tables or without its secret is an error: with a new secret, no stored session would be found.
+/// Creates the tables of a new file, or converts the tables of the previous version. Returns the secret of the file. A file of an unknown
+/// version is an error, and so is a file without its secret: with a new secret, no stored session would be found.
 pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed> {
     let is_new = transaction.list_tables()?.next().is_none();
     {
@@ -28,11 +28,14 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed>
                 version_5::convert(transaction)?;
                 versions.insert((), VERSION)?;
             }
-            _ => {
-                return Err(Failed::Store(StoreError(
-                    "the file was not written by this version of the program; use the version that wrote the file, or name another file"
-                        .to_owned(),
-                )));
+            unknown => {
+                let problem = match unknown {
+                    Some(version) => format!("unknown version {version} of the session file"),
+                    None => "missing version of the session file".to_owned(),
+                };
+                return Err(Failed::Store(StoreError(format!(
+                    "{problem}; expected {OLDEST_VERSION} or {VERSION}; use the version of the program that wrote the file, or name another file"
+                ))));
             }
         }
     }
@@ -57,12 +60,12 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed>
         secrets.insert((), &crate::random::bytes())?;
     }
     let secret = secrets.get(()).map_err(lost_secret)?;
-    let secret = secret.ok_or_else(|| lost_secret("it is missing"))?;
+    let secret = secret.ok_or_else(|| lost_secret("missing secret"))?;
     Ok(*secret.value())
 }
 
 fn lost_secret(error: impl std::fmt::Display) -> Failed {
     Failed::Store(StoreError(format!(
-        "the secret of its sessions cannot be read: {error}; restore the file from a backup, or name another file"
+        "cannot read the secret of the session file: {error}; restore the file from a backup, or name another file"
     )))
 }

@@ -12,7 +12,7 @@ use crate::session::database::Failed;
 use crate::session::record::SessionId;
 use crate::session::store::SUSPENDED_FACTOR;
 
-/// Maximum number of turns and requests that a save removes, unless the save needs more room. No single request pays for all removals.
+/// Maximum number of turns and requests that a save removes, unless the save needs more room. The maximum bounds the latency of a save.
 const MAX_REMOVED: usize = 8;
 
 /// Maximum size and time to live of the file's entries.
@@ -29,11 +29,11 @@ pub(super) struct StoreLimits {
 pub(super) struct Moment {
     /// Seconds since 1970.
     pub(super) seconds: u64,
-    /// Whether expired entries may be removed, since the clocks agree.
+    /// Whether expired entries may be removed: the wall clock and the monotonic clock agree.
     pub(super) may_remove: bool,
 }
 
-/// The entry that was just saved, and stays.
+/// The entry that was just saved, which is not removed.
 pub(super) struct Saved<'s> {
     pub(super) client: [u8; 32],
     pub(super) session: Option<&'s SessionId>,
@@ -41,7 +41,7 @@ pub(super) struct Saved<'s> {
     pub(super) before: Before,
 }
 
-/// Numbers of bytes before an entry is saved.
+/// Numbers of bytes in the file and of the client before an entry is saved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     of_all: u64,
@@ -107,12 +107,12 @@ impl StoreLimits {
         self.make_room_for_all(transaction, saved)
     }
 
-    /// While a client is above its limits, removes its entries that expire first.
+    /// Removes the entries of a client that expire first, as long as the client is above its limits.
     fn make_room_for_client(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let size = size_of(transaction, &saved.client)?;
             let has_too_many_bytes = size.bytes > self.max_bytes_per_client;
-            // A large entry removes enough for its own size.
+            // A large entry may remove more than `MAX_REMOVED` entries, up to its size.
             let is_done =
                 removed >= MAX_REMOVED && !(has_too_many_bytes && size.bytes > saved.before.of_client);
             if is_done
@@ -125,11 +125,10 @@ impl StoreLimits {
         Ok(())
     }
 
-    /// Removes entries of the client with the most bytes, first the entries that expire first, until the number of bytes is within the
-    /// limit.
+    /// Removes entries of the client with the most bytes, in the order of their expiration, until the number of bytes is within the limit.
     ///
-    /// If a client has the most bytes only because of the saved entry, it displaces others only while they are above the limit without this
-    /// entry.
+    /// If the saved entry makes its client the client with the most bytes, entries of other clients are removed only as long as the limit
+    /// is exceeded even without the saved entry.
     fn make_room_for_all(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;

@@ -50,7 +50,7 @@ impl<'t> TurnReader<'t> {
         Ok(is_known.then(|| Arc::new(turn)))
     }
 
-    /// Returns the latest turns after a point and all turns of `session`, the oldest first.
+    /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
     pub(super) fn turns_of_point(
         &mut self,
         point: Digest,

@@ -36,9 +36,10 @@ use crate::off_worker::BlockingThreads;
 /// Keeps sessions in a file. Saved turns survive a crash, and no other process can open the file at the same time. The file also has the
 /// secret of the digests, so that [`Gateway::with_store`](crate::Gateway::with_store) alone finds the sessions after a restart.
 ///
-/// A session expires after a time without a new turn; the progress of a request expires, too. A client above its limits loses the entries
-/// that expire first: the oldest turns of a session, and the session with its last turn. Above the limit of all clients, the client with
-/// the most bytes loses entries. The client's messages are forwarded unchanged in place of removed turns.
+/// A session expires after a time without a new turn. The progress of a request expires, too. The entries of a client above its limits are
+/// removed in the order of their expiration: the oldest turns of a session, and the session with its last turn. Above the limit of all
+/// clients, entries of the client with the most bytes are removed. In place of a removed turn, the client's messages are forwarded
+/// unchanged.
 ///
 /// ```
 /// use std::time::Duration;
@@ -70,8 +71,8 @@ pub struct FileStore {
 const MAX_SWEPT: usize = 256;
 
 impl FileStore {
-    /// Opens or creates a file. The file and a new folder are accessible only to the owner. The whole file is read, to find changes by
-    /// other programs.
+    /// Opens or creates a file. The file and a new folder are accessible only to the owner. The whole file is read, so that a corrupted
+    /// file is an error.
     ///
     /// # Errors
     ///
@@ -155,7 +156,7 @@ impl FileStore {
         on_disk(move || store.read_now(|transaction| read(transaction, store.clock.seconds())))
     }
 
-    /// Runs a write on a blocking thread, with the writes of other requests that wait.
+    /// Runs a write on a blocking thread, in one transaction with the queued writes of other requests.
     fn write<'a>(
         &self,
         write: impl Fn(&WriteTransaction, &StoreLimits, Moment) -> Result<(), Failed> + Send + 'static,
@@ -193,7 +194,7 @@ impl fmt::Debug for FileStore {
     }
 }
 
-/// Threads for all operations on files but the writes of a [`WriteQueue`], which has a thread.
+/// Threads for all operations on files except the writes of a [`WriteQueue`], which have a separate thread.
 static READERS: BlockingThreads = BlockingThreads::new(32);
 
 /// Runs an operation that may block on the disk, on a blocking thread.

@@ -28,10 +28,10 @@ struct Pending {
 
 type WriteFn = dyn Fn(&WriteTransaction) -> Result<(), Failed> + Send;
 
-/// A write, and the request that waits for it. Skipped if the request has stopped waiting: the request has failed, and its retry may have
-/// stored newer entries since.
+/// A write, and the request that waits for the write. The write is skipped if the request has stopped waiting: the request has failed, and
+/// its retry may have stored newer entries.
 struct QueuedWrite {
-    /// Executed again if another write of the transaction fails.
+    /// Function of the write, which is called again if another write of the transaction fails.
     write: Box<WriteFn>,
     done: oneshot::Sender<Result<(), StoreError>>,
 }
@@ -48,7 +48,7 @@ const MAX_WRITES: usize = 256;
 /// Maximum time for which a transaction waits for further writes.
 const MAX_WAIT: Duration = Duration::from_millis(10);
 
-/// Time that is too short for a thread to sleep.
+/// Minimum time for which a thread sleeps. A shorter wait is skipped.
 const MIN_WAIT: Duration = Duration::from_micros(100);
 
 impl WriteQueue {
@@ -87,8 +87,8 @@ impl WriteQueue {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits a tenth of the duration of the last transaction. Requests whose writes were answered together send their next writes in
-    /// this time; otherwise the first of these writes would be a transaction alone, and the others would wait for two.
+    /// Waits a tenth of the duration of the last transaction. Requests whose writes ended together queue their next writes in this time.
+    /// Without the wait, the first of these writes would be a separate transaction, and the other writes would wait for two transactions.
     fn wait_for_more(&self) {
         let last = self.lock().last_transaction;
         let time = (last / 10).min(MAX_WAIT);
@@ -144,7 +144,7 @@ impl WriteQueue {
         }
     }
 
-    /// Returns whether no writes wait. The next write then starts another thread.
+    /// Returns whether no writes are queued. If so, the thread ends, and the next write starts another thread.
     fn ends(&self) -> bool {
         let mut pending = self.lock();
         pending.is_writing = !pending.writes.is_empty();
@@ -182,14 +182,14 @@ impl Writer {
                 continue;
             }
             self.has_ended = true;
-            // After the answer to its last write, a store can be closed, so this thread must release the file before.
+            // A store can be closed after the result of its last write, so this thread must release the file before it sends the result.
             drop(self);
             return answers.into_iter().for_each(FinishedWrite::send);
         }
     }
 }
 
-/// If the thread panics, or never starts because its runtime ends, the waiting writes fail. The next write starts another thread.
+/// If the thread panics, or does not start because its runtime ends, the queued writes fail. The next write starts another thread.
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.has_ended {

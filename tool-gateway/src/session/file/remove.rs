@@ -46,7 +46,7 @@ pub(super) fn remove_turn(transaction: &WriteTransaction, client: Digest, id: &s
     Ok(true)
 }
 
-/// Removes the oldest turn of a session, unless the session has only one. Returns whether a turn was removed.
+/// Removes the oldest turn of a session, unless the session has a single turn. Returns whether a turn was removed.
 pub(super) fn remove_older_turn(transaction: &WriteTransaction, session: &SessionId) -> Result<bool, Failed> {
     let oldest = {
         let name = session.0.as_str();

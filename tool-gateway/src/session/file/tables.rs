@@ -34,7 +34,7 @@ pub(super) const SIZES_OF_CLIENTS: TableDefinition<'_, &[u8; 32], (u64, u64)> =
 /// Clients by number of bytes.
 pub(super) const CLIENTS_BY_BYTES: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("clients by bytes");
-/// Number of turns ever stored, and number of bytes.
+/// Number of all turns that were ever stored, and number of bytes.
 pub(super) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 /// Logs of the progress of requests: the expiration in seconds since 1970, the client, the number of segments, and of their bytes.
 pub(super) const LOGS: TableDefinition<'_, &[u8; 32], (u64, &[u8; 32], u64, u64)> =
@@ -52,7 +52,7 @@ pub(super) const SECRET: TableDefinition<'_, (), &[u8; 32]> = TableDefinition::n
 /// Version of these tables and of their records.
 pub(super) const FILE_VERSION: TableDefinition<'_, (), u32> = TableDefinition::new("version");
 
-/// A turn that was read; [`WrittenTurn`] is written.
+/// A turn that is read. [`WrittenTurn`] is its counterpart for writes.
 #[derive(Deserialize)]
 pub(super) struct StoredTurn {
     pub(super) turn: Turn,
@@ -60,7 +60,7 @@ pub(super) struct StoredTurn {
     pub(super) number: u64,
 }
 
-/// A turn for a write.
+/// A turn that is written.
 #[derive(Serialize)]
 pub(super) struct WrittenTurn<'s> {
     pub(super) turn: &'s Turn,

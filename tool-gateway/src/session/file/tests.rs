@@ -174,7 +174,7 @@ fn rejects_a_file_of_another_version() {
         write(other);
         let StoreError(error) = create().unwrap_err();
         assert!(
-            error.ends_with("use the version that wrote the file, or name another file"),
+            error.ends_with("use the version of the program that wrote the file, or name another file"),
             "{error}"
         );
     }
@@ -208,10 +208,10 @@ async fn abandoned_write_is_not_executed_later() {
     is_writing.recv().unwrap();
     let late = store.save_progress(progress(b"late"));
     let late = tokio::time::timeout(Duration::from_millis(100), late).await;
-    assert!(late.is_err(), "it waits for the other");
+    assert!(late.is_err(), "the write waits for the other write");
     end.send(()).unwrap();
     writing.join().unwrap().unwrap();
-    // Time enough for the abandoned write, if it were executed.
+    // In this time, the abandoned write would be executed.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let found = store.progress(request, request).await.unwrap();
     assert_eq!(found, [b"first"]);
@@ -251,7 +251,7 @@ impl StorageBackend for SlowFile {
     }
 }
 
-/// Otherwise 50 clients wait for 50 syncs.
+/// With a transaction for each save, 50 clients would wait for 50 syncs.
 #[tokio::test]
 async fn concurrent_saves_share_the_syncs_of_a_transaction() {
     let folder = Folder::new("syncs");
@@ -372,7 +372,7 @@ async fn rejected_write_keeps_the_other_writes_of_its_transaction() {
     }
 }
 
-/// Records as version 5 wrote them, in its tables.
+/// Writes records and tables in the form of version 5.
 fn write_version_5(path: &std::path::Path) {
     const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::new("turns of a client");
     const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
@@ -438,13 +438,13 @@ fn write_version_5(path: &std::path::Path) {
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
 }
 
-/// An update of the program loses no session.
+/// Sessions survive an update of the program.
 #[tokio::test]
 async fn sessions_of_version_5_are_found_and_continue() {
     let folder = Folder::new("version-5");
     std::fs::create_dir(&folder.0).unwrap();
     write_version_5(&folder.file());
-    // Opened once and again: the tables are converted once.
+    // The file is opened twice. The tables are converted only once.
     drop(FileStore::open(folder.file()).unwrap());
     let store = FileStore::open(folder.file()).unwrap();
     assert_eq!(store.secret(), Some([7; 32]));
@@ -463,7 +463,7 @@ async fn sessions_of_version_5_are_found_and_continue() {
     let progress = store.progress(digest("client"), digest("request")).await.unwrap();
     assert_eq!(progress, [b"old"]);
 
-    // The old turn counts: a client above its limit loses it first.
+    // The old turn is counted, so it is removed first above the limit of the client.
     let store = store.with_max_turns_per_client(1);
     let mut next = Turn::clone(turn);
     (next.id, next.session) = ("t2".to_owned(), SessionId("ses_b".to_owned()));

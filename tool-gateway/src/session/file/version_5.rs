@@ -1,4 +1,5 @@
-//! Converts the tables of a file of version 5, which did not count the bytes of clients, and stored only the latest progress of a request.
+//! Converts the tables of a file of version 5. That version did not count the bytes of clients, and stored only the latest progress of a
+//! request.
 
 use redb::{ReadableTable as _, TableDefinition, WriteTransaction};
 
@@ -12,7 +13,7 @@ use crate::session::encoding::decode;
 const TURNS_OF_CLIENT: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::new("turns of a client");
 const PROGRESS: TableDefinition<'_, &[u8; 32], (u64, &[u8])> = TableDefinition::new("progress");
 
-/// Client of progress that was stored without a client.
+/// Client for progress that version 5 stored without a client.
 const UNKNOWN_CLIENT: [u8; 32] = [0; 32];
 
 /// Counts the turns and bytes of clients, and moves the progress of requests to logs.

@@ -1,4 +1,4 @@
-//! The canonical form compared with a projection of parsed values: stored digests of earlier versions were computed from these.
+//! The canonical form, compared with a projection of parsed values. Earlier versions computed their stored digests from such projections.
 
 use serde_json::{Map, Value};
 
@@ -7,12 +7,12 @@ use crate::session::canonical;
 use crate::session::canonical_text::CanonicalText;
 use crate::session::texts::is_space;
 
-/// Reads the value of a text; a value that cannot be read becomes a string with its text.
+/// Parses a text. A text that cannot be parsed becomes a string with the text.
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Removes from a block the fields that do not count. Returns whether the block counts.
+/// Removes the fields of a block that are not part of the canonical content. Returns whether the block is part of it.
 fn project(block: &mut Value) -> bool {
     let Value::Object(fields) = block else {
         return true;
@@ -117,16 +117,16 @@ fn assert_equal_to_values(blocks: &[String]) {
         project(&mut value).then_some(value)
     });
     let projected: Vec<_> = projected.collect();
-    let content = written(|out| canonical::content(out, blocks.iter()));
+    let content = written(|out| canonical::write_content(out, blocks.iter()));
     assert_eq!(content, reference(projected.clone()), "{blocks:?}");
     for has_input in [false, true] {
         let items = canonical::items(&blocks.iter());
         let outline = projected.iter().map(|block| outline(block.clone(), has_input));
         let expected = reference(outline.collect());
-        let found = written(|out| canonical::outline(out, &items, has_input));
+        let found = written(|out| canonical::write_outline(out, &items, has_input));
         assert_eq!(found, expected, "{blocks:?}");
         let expected = reference(joined(&projected, has_input));
-        let found = written(|out| canonical::joined(out, &items, has_input));
+        let found = written(|out| canonical::write_joined(out, &items, has_input));
         assert_eq!(found, expected, "{blocks:?}");
     }
     let tools = blocks.iter().map(|tool| {
@@ -135,7 +135,7 @@ fn assert_equal_to_values(blocks: &[String]) {
         tool
     });
     let expected = reference(tools.collect());
-    let found = CanonicalText::kept(|out| canonical::tools(out, blocks.iter().map(String::as_str)));
+    let found = CanonicalText::kept(|out| canonical::write_tools(out, blocks.iter().map(String::as_str)));
     assert_eq!(String::from_utf8(found).unwrap(), expected);
 }
 
@@ -189,13 +189,15 @@ fn digest_of_a_long_form_equals_the_digest_of_its_bytes() {
     for items in [0, 1, 10, 20_000, 40_000] {
         let list = format!("[{}]", vec!["1e3"; items].join(" , "));
         let text = format!(r#"{{"b":{list},"a":"{}"}}"#, "é".repeat(items));
-        let bytes = CanonicalText::kept(|out| canonical::value(out, &text));
+        let bytes = CanonicalText::kept(|out| canonical::write_value(out, &text));
         let expected = key.digest(&[b"label", &bytes]);
         assert_eq!(
-            key.canonical(b"label", |out| canonical::value(out, &text)),
+            key.canonical(b"label", |out| canonical::write_value(out, &text)),
             expected
         );
-        assert!(CanonicalText::equals(&bytes, |out| canonical::value(out, &text)));
+        assert!(CanonicalText::equals(&bytes, |out| canonical::write_value(
+            out, &text
+        )));
     }
 }
 

@@ -47,7 +47,11 @@ async fn caps_the_turns_of_a_client(store: &dyn SessionStore) {
     assert!(named("ada/1").await.is_some());
     save("ada/2", &["b2"]).await;
     assert_eq!(kept().await, ["b1", "b2"]);
-    assert_eq!(named("ada/1").await, None, "it goes with the last of its turns");
+    assert_eq!(
+        named("ada/1").await,
+        None,
+        "the session is removed with its last turn"
+    );
     save("ada/2", &["b3", "b4"]).await;
     assert_eq!(kept().await, ["b3", "b4"]);
     assert!(named("ada/2").await.is_some());
@@ -78,7 +82,7 @@ async fn caps_the_bytes_of_a_session(store: &dyn SessionStore, max_bytes: usize)
     }
 }
 
-/// A client may use many keys for one session, which is found by the latest keys.
+/// A client may use many keys for one session. Only the latest keys find the session.
 async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     let keys: Vec<_> = (0..=MAX_KEYS_OF_SESSION)
         .map(|key| format!("key {key}"))
@@ -96,7 +100,7 @@ async fn caps_the_keys_of_a_session(store: &dyn SessionStore) {
     )
     .await;
     assert_eq!(found(0).await.as_deref(), Some("keys/a"));
-    // A key that is used again becomes the latest one; a key that is used for another session belongs to that session.
+    // A key that is used again becomes the latest key. A key that is used for another session belongs to that session.
     save_with(store, turn("k2", "keys/a", "k"), &[], &keys[..1]).await;
     save_with(store, turn("k3", "keys/b", "k"), &[], &keys[1..2]).await;
     save_with(
@@ -213,12 +217,16 @@ async fn progress_in_a_file_makes_room() {
 }
 
 #[tokio::test]
-async fn over_the_cap_the_session_that_expires_first_goes_first() {
+async fn removes_the_session_that_expires_first() {
     let store = MemoryStore::new().with_max_turns(3);
     save_with(&store, turn("suspended-1", "a", "1"), &["call"], &[]).await;
     save_with(&store, turn("2", "b", "2"), &[], &["key b"]).await;
     save(&store, turn("3", "c", "3")).await;
-    assert_eq!(ids(&store, "2").await, ["2"], "which does not renew it");
+    assert_eq!(
+        ids(&store, "2").await,
+        ["2"],
+        "a look-up does not renew the session"
+    );
     save(&store, turn("4", "d", "4")).await;
     assert_eq!(ids(&store, "2").await, [""; 0]);
     save(&store, turn("5", "e", "5")).await;
@@ -229,7 +237,7 @@ async fn over_the_cap_the_session_that_expires_first_goes_first() {
     assert_eq!(
         store.session_of_key(digest("key b")).await.unwrap(),
         None,
-        "the key goes with its session"
+        "the key is removed with its session"
     );
     assert!(store.turn_of_call(digest("call")).await.unwrap().is_some());
     assert_eq!(store.len(), 3);
@@ -270,7 +278,7 @@ async fn bytes_are_capped_and_ten_thousand_suspended_turns_have_space() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_count() {
+async fn counts_the_bytes_of_invalid_arguments() {
     let json = json!({ "type": "tool_use", "id": "a", "name": "n", "input": {} });
     let stored = json!({ "json": json, "raw_input": "x".repeat(10_000) });
     let block: Block = serde_json::from_str(&stored.to_string()).unwrap();

@@ -9,7 +9,7 @@ use crate::session::store::StoreError;
 
 /// A file with changed bytes, or a part of a file, gives an error or the stored turns.
 #[tokio::test]
-async fn a_corrupted_file_gives_an_error_and_never_wrong_data() {
+async fn corrupted_file_gives_an_error_or_the_stored_data() {
     let folder = Folder::new("bytes");
     let store = FileStore::open(folder.file()).unwrap();
     let before = follows_a_model(&store, 11, 40).await;
@@ -66,7 +66,7 @@ async fn rejects_other_files_by_their_name() {
     drop(store);
     let bytes = std::fs::read(folder.file()).unwrap();
     for wrong in [
-        &b"no database, but long enough to be looked at"[..],
+        &b"a file that is long enough, but not a database"[..],
         &bytes[..bytes.len() / 2],
     ] {
         std::fs::write(folder.file(), wrong).unwrap();
@@ -75,7 +75,11 @@ async fn rejects_other_files_by_their_name() {
             error.contains("sessions.redb") && error.contains("name another file"),
             "{error}"
         );
-        assert_eq!(std::fs::read(folder.file()).unwrap(), wrong, "it stays as it is");
+        assert_eq!(
+            std::fs::read(folder.file()).unwrap(),
+            wrong,
+            "the file is unchanged"
+        );
     }
     let error = FileStore::open(&folder.0).unwrap_err().to_string();
     assert!(error.contains("directory"), "{error}");
@@ -121,7 +125,7 @@ async fn rejects_a_file_that_has_lost_its_secret() {
     });
     assert!(
         open().ends_with(
-            "sessions.redb: the secret of its sessions cannot be read: it is missing; restore the file from a backup, or name another file"
+            "sessions.redb: cannot read the secret of the session file: missing secret; restore the file from a backup, or name another file"
         ),
         "{}",
         open()
@@ -136,7 +140,7 @@ async fn rejects_a_file_that_has_lost_its_secret() {
             .unwrap();
     });
     assert!(
-        open().contains("sessions.redb: the secret of its sessions cannot be read: "),
+        open().contains("sessions.redb: cannot read the secret of the session file: "),
         "{}",
         open()
     );

@@ -23,7 +23,11 @@ async fn complete_sessions_in_a_file_expire_and_free_space() {
         (ids(&store, "2").await, ids(&store, "3").await),
         (Vec::new(), Vec::new())
     );
-    assert_eq!(ids(&store, "1").await, ["suspended-1"], "it waits for the client");
+    assert_eq!(
+        ids(&store, "1").await,
+        ["suspended-1"],
+        "the suspended session is kept"
+    );
     let store = store.with_ttl(Duration::from_secs(3600));
     save(&store, turn("4", "c", "4")).await;
     assert_eq!(store.session_of_key(digest("key b")).await.unwrap(), None);
