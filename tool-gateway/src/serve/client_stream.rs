@@ -1,4 +1,4 @@
-//! [`ClientStream`]: the connection of a client, which ends if the client is slow.
+//! [`ClientStream`]: the connection of a client, which fails if the client is too slow.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,7 +13,8 @@ use crate::server::body::idle::{IdleTimeout, IdleTimer};
 
 /// Connection that fails if a client takes too long to send the head of a request, or does not read a response.
 ///
-/// hyper limits the time between requests. hyper's timer for a head would also start at the end of the previous request.
+/// hyper's own timer for the head of a request is not used, since it starts at the end of the previous request. hyper limits the time
+/// between requests.
 pub(super) struct ClientStream<S> {
     stream: S,
     heads: Arc<Heads>,
@@ -25,7 +26,7 @@ pub(super) struct ClientStream<S> {
     write_timer: IdleTimer,
 }
 
-/// Number of ends of heads plus number of beginnings of responses; the number is odd while a request is read.
+/// Number of complete heads plus number of begun responses. The sum is odd from the end of a head to the beginning of the response.
 #[derive(Debug, Default)]
 pub(super) struct Heads(AtomicUsize);
 

@@ -22,7 +22,7 @@ use crate::settings::limits::Limits;
 /// Timeouts of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientTimes {
-    /// Timeout of the head of a request, and of a write of a response.
+    /// Timeout of the head of a request, and of each write of a response.
     pub(crate) idle: Duration,
     /// Time from the end of a response to the next request.
     pub(crate) keep_alive: Duration,
@@ -37,7 +37,7 @@ impl ClientTimes {
     }
 }
 
-/// Serves until `stop` is ready, then accepts no more connections, and returns after all running requests have been answered.
+/// Serves until `stop` is ready. Then no more connections are accepted, and the function returns at the end of all running requests.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -60,7 +60,7 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        // Events are small, and clients wait for each one.
+        // Events are small, and clients wait for each event.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection delays small writes");
         }
@@ -106,12 +106,12 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     }
 }
 
-/// Period of a timer that ends before the timers of requests. Whenever a new timer is the first to end, the runtime wakes the thread that
-/// waits for the network; without this timer, that would happen once for each request.
+/// Period of a timer that ends before the timers of requests. The runtime wakes the thread that waits for the network whenever a new timer
+/// is the first to end. Without this timer, each request would wake the thread.
 const EARLIEST: Duration = Duration::from_secs(1);
 
-/// Waits after a failed accept. Without file descriptors or memory, accepting fails until connections end, and the loop must not use up the
-/// processor meanwhile.
+/// Waits after a failed accept. Without free file descriptors or memory, accepting fails until a connection ends, and a loop without a wait
+/// would use all of the processor.
 async fn wait_after(error: &io::Error) {
     let is_of_connection = matches!(
         error.kind(),
@@ -184,7 +184,7 @@ mod tests {
     const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
     #[tokio::test(start_paused = true)]
-    async fn idle_connections_are_kept_and_slow_heads_are_not() {
+    async fn closes_connections_with_slow_heads() {
         for (sent, seconds, answers) in [
             (&[(0, "")][..], 75, 0),
             (&[(0, GET)], 75, 1),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn slow_responses_and_bodies_are_not_slow_heads() {
+    async fn keeps_connections_with_slow_responses_and_bodies() {
         let request = "GET /silent HTTP/1.1\r\nhost: a\r\n\r\n";
         let (closed, text) = closed_after(router(), &[(0, request)]).await;
         assert_eq!((closed, text.matches("piece").count()), (200 + 75, 2), "{text}");

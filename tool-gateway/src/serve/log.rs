@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::serve::log_lines::LogLines;
 
-/// Starts the log on standard error, as text on a terminal and otherwise as JSON. The layer `beside` the log has separate filters.
+/// Starts the log on standard error: text on a terminal, JSON elsewhere. The layer `beside` the log has separate filters.
 pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let level = match env::var("RUST_LOG").as_deref() {
         Ok("debug") => LevelFilter::DEBUG,
@@ -19,7 +19,7 @@ pub(super) fn start_log(beside: Option<Box<dyn Layer<Registry> + Send + Sync>>) 
         Ok("error") => LevelFilter::ERROR,
         _ => LevelFilter::INFO,
     };
-    // The line of the turn has all fields of such a span, and the span takes longer to format than all other work of a request.
+    // The log line of a turn has all fields of these spans, and formatting a span takes longer than all other work of a request.
     let shows = filter_fn(move |metadata| {
         level >= LevelFilter::DEBUG || !(metadata.is_span() && metadata.name() == "chat")
     });

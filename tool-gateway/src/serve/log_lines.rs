@@ -1,6 +1,6 @@
 //! [`LogLines`]: the log as JSON, one line for each event.
 //!
-//! Each request has a line and one or two spans. `tracing_subscriber` serializes their fields with `serde`, one by one, which took a tenth
+//! Each request has a log line and one or two spans. `tracing_subscriber` serializes each field with `serde`, which took a tenth
 //! of the time of a request.
 
 use std::fmt;
@@ -16,7 +16,7 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use crate::wire::object::push_string;
 
-/// Passes each line to `write`: time, level, fields and target of the event, and the enclosing spans with their fields.
+/// Layer that passes each line to `write`: the time, level, fields and target of the event, and the enclosing spans with their fields.
 pub(super) struct LogLines<F> {
     write: F,
 }
@@ -116,7 +116,7 @@ impl Visit for LineFields<'_> {
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no other numbers.
+        // JSON has no infinite numbers and no NaN.
         if value.is_finite() {
             self.push(field, value);
         } else {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_fields_of_its_event() {
+    fn writes_the_fields_of_an_event() {
         let lines = logged(|| {
             let error = std::io::Error::other("a \"quoted\"\nerror");
             tracing::warn!(%error, text = "é", count = -3, size = u64::MAX, half = 0.5, none = f64::NAN, yes = true, list = ?[1, 2], "said");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_spans_that_its_event_is_in_from_the_outermost() {
+    fn writes_the_spans_of_an_event_from_the_outermost() {
         let lines = logged(|| {
             let outer = tracing::info_span!("outer", id = "a", later = tracing::field::Empty);
             outer.record("later", 5);

@@ -44,10 +44,10 @@ pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failur
     })
 }
 
-/// Time for blocked threads after everything else has ended.
+/// Time for blocked threads after all other work has ended.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Runs a future to its end, and then shuts down the runtime. A dropped runtime would wait for threads of tools and for a disk that hangs.
+/// Runs a future to its end, and then shuts down the runtime. The drop of a runtime would wait for blocked threads, such as a hanging disk.
 fn run_on<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LAST);
@@ -62,8 +62,8 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         .into_result()
         .map_err(|mistakes| Failure::Message(mistakes.to_string()))?;
     if options.check_config {
-        // The running server, which may restart with this configuration, uses the address and the file.
-        print("the configuration is right");
+        // The address and the session file are not opened, since a running server may use them.
+        print("the configuration is valid");
         return Ok(Outcome::Success);
     }
     let listener = TcpListener::bind(listen).await.map_err(|error| {
@@ -80,7 +80,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     let store = settings.sessions.open(&settings.store);
     let store = store.map_err(|StoreError(error)| Failure::Message(format!("--store: {error}")))?;
     let gateway = gateway.with_shared_store(store);
-    // A process that reads the start message may send a signal at once.
+    // The signal handlers are installed first, since a process that reads the start message may send a signal at once.
     let signals = StopSignals::listen()
         .map_err(|error| Failure::Message(format!("the signal handlers cannot be installed: {error}")))?;
     let base_path = settings.base_path.as_str();
@@ -99,7 +99,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
         router = traces.traced(router);
     }
     if let Some(metrics) = metrics {
-        // The listener ends with the program, so that the last values can be read.
+        // The listener for metrics ends with the program, so that the last values can be read.
         let times = ClientTimes::new(&limits);
         tokio::spawn(connections::serve(
             metrics,
@@ -191,8 +191,8 @@ impl Started {
     }
 }
 
-/// Serves until a signal. After the signal, requests are no longer admitted, and running requests have some time to end. The listener stays
-/// open for that time, so that a load balancer reads 503. A second signal ends the program at once.
+/// Serves until a signal. After the signal, no more requests are admitted, and running requests have `limits.shutdown` to end. The listener
+/// stays open for this time, so that a load balancer reads 503. A second signal ends the program at once.
 async fn serve_until_stopped(
     listener: TcpListener,
     router: Router,
@@ -210,7 +210,7 @@ async fn serve_until_stopped(
     let times = ClientTimes::new(limits);
     tokio::select! {
         () = connections::serve(listener, router, times, stop) => {}
-        // The remaining calls are interrupted. A retry learns this from a store in a file.
+        // The remaining calls are interrupted. A store in a file reports the interruption to a retry.
         () = async { signals.received(1).await; tokio::time::sleep(limits.shutdown).await } => {}
         () = signals.received(2) => {}
     }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_ends_though_a_thread_does_not() {
+    fn program_ends_beside_a_blocked_thread() {
         let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
         let began = Instant::now();
         let done = run_on(runtime, async {

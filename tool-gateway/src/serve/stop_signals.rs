@@ -6,7 +6,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// Counts the signals to stop, from the creation of this value.
+/// Number of stop signals since the creation of this value.
 pub(super) struct StopSignals {
     received: watch::Receiver<usize>,
 }
@@ -23,11 +23,11 @@ impl StopSignals {
         Ok(Self { received })
     }
 
-    /// Waits until this many signals have arrived.
+    /// Waits until `wanted` signals have been received.
     pub(super) async fn received(&self, wanted: usize) {
         let mut received = self.received.clone();
         if received.wait_for(|count| *count >= wanted).await.is_err() {
-            // No signal can arrive.
+            // The sender has ended, so no more signals are received.
             std::future::pending::<()>().await;
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A path such as `/llm`, for a proxy with other services in addition to the gateway. Empty by default.
+/// A path such as `/llm`, for a proxy that serves the gateway beside other services. Empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct BasePath(String);

@@ -69,11 +69,11 @@ impl TryFrom<String> for Sha256 {
     }
 }
 
-/// A client key, with the name under which its sessions are stored, so that keys can be changed.
+/// A client key, with the name to which its sessions belong, so that the key can be replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClientKey {
     pub(crate) name: String,
-    /// Digest of the key. The key itself is not kept.
+    /// Digest of the key. The key is not stored.
     pub(crate) sha256: Sha256,
 }
 
@@ -96,7 +96,7 @@ impl ClientKey {
     }
 }
 
-/// Client keys, each of which belongs to one client. A shared key would give one client the sessions of another.
+/// Client keys. Each key belongs to one client: a shared key would give one client the sessions of another client.
 ///
 /// A client may have several keys, so that a key can be replaced without interruption.
 #[derive(Default)]
@@ -191,8 +191,7 @@ impl KeyTable {
     }
 }
 
-/// Returns whether a client can send this text as its key: the text must be a valid header value that HTTP and [`credential`] leave
-/// unchanged.
+/// Returns whether a client can send this text as its key: a valid header value that neither HTTP nor [`credential`] changes.
 fn can_be_sent(key: &str) -> bool {
     key.trim() == key && HeaderValue::from_str(key).is_ok_and(|value| credential(&value) == Some(key))
 }

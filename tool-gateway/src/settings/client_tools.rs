@@ -1,4 +1,4 @@
-//! The section `client_tools`: arguments of calls of the client's tools.
+//! The section `client_tools`: coercion of the arguments of calls of the client's tools.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coercion_is_set_for_all_tools_and_for_single_ones() {
+    fn sets_the_coercion_of_all_tools_and_of_single_tools() {
         let text = "[client_tools]\ncoercion = \"lenient\"\nbroken_calls = 0\ntools = { Edit = \"off\" }";
         let file = read::<Settings>(text);
         assert!(file.mistakes.is_empty(), "{:?}", file.mistakes);

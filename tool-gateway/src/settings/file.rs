@@ -11,13 +11,13 @@ use super::unknown_tool;
 /// A configuration file that was read.
 #[derive(Debug)]
 pub(crate) struct ReadFile<T> {
-    /// Settings without the keys that had mistakes.
+    /// Settings. A key with a mistake has its default value.
     pub(crate) settings: T,
     pub(crate) lines: Lines,
     pub(crate) mistakes: Vec<Mistake>,
 }
 
-/// Reads the text of a file. serde stops at the first mistake, so the key with that mistake is removed, and the rest is read again.
+/// Reads the text of a file. serde stops at the first mistake, so the key with the mistake is removed, and the rest is read again.
 pub(crate) fn read<T: Default + for<'de> Deserialize<'de>>(text: &str) -> ReadFile<T> {
     let (mut root, errors) = DeTable::parse_recoverable(text);
     let mut reader = Reader {
@@ -56,7 +56,7 @@ pub(crate) fn read<T: Default + for<'de> Deserialize<'de>>(text: &str) -> ReadFi
 
 struct Reader<'t> {
     text: &'t str,
-    /// Keys that were removed because of a mistake, and the keys that were probably meant.
+    /// Keys that were removed because of a mistake, and known keys that are similar to removed unknown keys.
     removed: Vec<Vec<String>>,
     mistakes: Vec<Mistake>,
 }
@@ -131,7 +131,7 @@ impl Reader<'_> {
         };
         self.removed.retain(|removed| !removed.starts_with(&key));
         self.removed.push(key);
-        // A list instead of a table is removed item by item.
+        // A list in place of a table is removed item by item, and the mistake is recorded once.
         let is_known = |known: &Mistake| (known.line, &known.message) == (mistake.line, &mistake.message);
         if !self.mistakes.iter().any(is_known) {
             self.mistakes.push(mistake);

@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     /// Maximum number of rounds of the gateway's calls in a turn.
     #[serde(deserialize_with = "units::count")]
     pub(crate) rounds: usize,
-    /// Time in which a turn may begin rounds, and the deadline of its calls.
+    /// Time after which a turn begins no more rounds, and the deadline of its calls.
     #[serde(rename = "seconds", deserialize_with = "units::seconds")]
     pub(crate) turn_time: Duration,
     /// Maximum number of tokens of all rounds of a turn.
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
     /// Maximum size of a request for batches or files, in bytes.
     #[serde(rename = "upload_mb", deserialize_with = "units::mebibytes")]
     pub(crate) max_upload: usize,
-    /// Maximum number of bytes of all requests that are being read and digested. A client has half of them.
+    /// Maximum total size in bytes of all requests that are being read and digested. A client may use half of it.
     #[serde(rename = "bodies_mb", deserialize_with = "units::mebibytes")]
     pub(crate) bodies: usize,
     /// Maximum number of JSON values of a request.
@@ -44,16 +44,16 @@ pub(crate) struct Limits {
     /// Time that turns have to end when the program is stopped.
     #[serde(rename = "shutdown_seconds", deserialize_with = "units::seconds_from_zero")]
     pub(crate) shutdown: Duration,
-    /// Time in which a client may send nothing within a request, and read nothing of a response.
+    /// Maximum time for which a client sends no part of a begun request, or reads no part of a response.
     #[serde(rename = "client_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) client_idle: Duration,
     /// Time for which a connection without a request is kept.
     #[serde(rename = "keep_alive_seconds", deserialize_with = "units::seconds")]
     pub(crate) keep_alive: Duration,
-    /// Time for the complete body of a request.
+    /// Maximum time for the complete body of a request.
     #[serde(rename = "body_seconds", deserialize_with = "units::seconds")]
     pub(crate) body_time: Duration,
-    /// Time in which the upstream may send nothing, before and during its response.
+    /// Maximum time for which the upstream sends no bytes, before and during its response.
     #[serde(rename = "upstream_idle_seconds", deserialize_with = "units::seconds")]
     pub(crate) upstream_idle: Duration,
     /// Maximum number of concurrent requests of a client.
@@ -68,7 +68,7 @@ impl Limits {
     /// Default maximum size of a request in bytes: 32 MiB.
     pub(crate) const MAX_BODY: usize = 32 << 20;
 
-    /// Default maximum size of all requests that are being read in bytes: 256 MiB.
+    /// Default maximum total size in bytes of all requests that are being read: 256 MiB.
     const BODIES: usize = 256 << 20;
 
     /// Returns the maximum numbers of the parts of a request.

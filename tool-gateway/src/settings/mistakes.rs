@@ -10,7 +10,7 @@ use super::unknown_tool::UnknownTool;
 /// A mistake of the configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// Line in the file; `None` for a mistake in an option or the environment.
+    /// Line in the file; `None` for a mistake in an option or in the environment.
     pub(crate) line: Option<usize>,
     /// Key, with the keys of the enclosing tables.
     pub(crate) key: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Mistakes {
     /// Path of the file.
     file: String,
     lines: Lines,
-    /// Options and variables, by the key that they set.
+    /// Options and environment variables, by the key that they set.
     sources: BTreeMap<&'static str, &'static str>,
     found: Vec<Mistake>,
 }

@@ -1,5 +1,5 @@
-//! [`Settings`]: all settings of a gateway with their defaults. Set by the file, the environment, the options of `serve` and
-//! `Gateway::with_*`.
+//! [`Settings`]: all settings of a gateway with their defaults. The configuration file, the environment, the options of `serve` and
+//! `Gateway::with_*` set them.
 
 // A module uses only modules that are declared before it.
 pub(crate) mod unknown_tool;
@@ -145,7 +145,7 @@ impl Settings {
     }
 
     fn set_environment(&mut self, mistakes: &mut Mistakes) {
-        // This variable names a server of the Messages API, and in the shell of a client this gateway.
+        // The variable names a server of the Messages API. In the shell of a client it names this gateway.
         if self.upstream.kind() == UpstreamKind::OpenAi {
             return;
         }
@@ -176,7 +176,7 @@ impl Settings {
         }
         let is_kind_set = options.upstream_kind.is_some() || options.upstream.is_some();
         if is_kind_set && upstream.kind() != UpstreamKind::Script {
-            // The options replace the kind that the file's script belongs to.
+            // The options set another kind of upstream, which does not use the script of the file.
             upstream.script = None;
         }
         if let Some(script) = &options.script {
@@ -208,7 +208,7 @@ impl Settings {
         }
     }
 
-    /// Loads the client keys. Without client keys, only this machine may be served.
+    /// Loads the client keys. Without client keys, only clients on this machine may be served.
     pub(crate) fn client_keys(&self, mistakes: &mut Mistakes) -> Vec<ClientKey> {
         let keys = ClientKey::load(&self.clients, mistakes);
         if !self.listen.ip().is_loopback() && keys.is_empty() && mistakes.is_correct("clients") {
@@ -231,7 +231,7 @@ impl Settings {
         clients: &[ClientKey],
         mistakes: &mut Mistakes,
     ) {
-        // After a mistake there, `ReadOffloaded` is not registered, and its name would be reported as unknown.
+        // After a mistake in `offload`, `ReadOffloaded` is not registered, so its name would be reported as unknown.
         if !mistakes.is_correct("offload") {
             return;
         }

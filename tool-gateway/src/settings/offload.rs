@@ -41,7 +41,8 @@ fn default_threshold() -> usize {
 }
 
 impl Offload {
-    /// Creates settings that offload results of 1000 characters and more to files in this directory, which only the gateway may use.
+    /// Creates settings that offload results of 1000 characters and more to files in this directory. No other program may use the
+    /// directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),

@@ -18,34 +18,34 @@ pub(crate) struct ServeOptions {
     /// The configuration file; other options have precedence over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Check the configuration and end
+    /// Check the configuration and exit
     #[arg(long, requires = "config")]
     pub(crate) check_config: bool,
     /// Address to listen on [default: 127.0.0.1:8484]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// The server to ask; without it that of `ANTHROPIC_BASE_URL`, else Anthropic's
+    /// URL of the upstream [default: `ANTHROPIC_BASE_URL`, or else Anthropic's server]
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
-    /// Kind of the upstream; without it `script` with --script, else `anthropic`
+    /// Kind of the upstream [default: `script` with --script, or else `anthropic`]
     #[arg(long, value_name = "KIND")]
     pub(crate) upstream_kind: Option<UpstreamKind>,
-    /// The turns that the upstream `script` plays; without it a built-in conversation
+    /// File with the turns of the upstream `script` [default: a built-in conversation]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// The tools that the gateway has, with commas between them; without it all
+    /// Names of the gateway's tools, separated by commas [default: all tools]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// The former name of `--tools`, which is refused with the new one.
+    /// The former name of `--tools`. Its value is rejected with a message that names `--tools`.
     #[arg(long = "internal", value_name = "NAMES", hide = true, value_parser = renamed)]
     _internal: Option<Infallible>,
-    /// Store of the sessions: `memory`, the default, or `file:PATH`, which outlives the program
+    /// Store of the sessions: `memory`, or `file:PATH` to keep sessions after the program ends [default: memory]
     #[arg(long, value_name = "STORE", value_parser = str::parse::<StoreLocation>)]
     pub(crate) store: Option<StoreLocation>,
-    /// Formats of tool calls that are recovered from text, with commas between them: tags, json, python
+    /// Formats of tool calls that are recovered from text, separated by commas: tags, json, python
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = parse_format)]
     pub(crate) text_calls: Option<Vec<Format>>,
-    /// Which of the gateway's tools take part in a turn [default: declared]
+    /// Tools of the gateway that the model can call in a turn [default: declared]
     #[arg(long, value_name = "WHICH")]
     pub(crate) offer: Option<OfferName>,
 }

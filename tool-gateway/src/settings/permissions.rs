@@ -16,7 +16,7 @@ use crate::session::principal::Principal;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionRule {
-    /// Name of a tool, in which `*` matches any text.
+    /// Pattern for names of tools, in which `*` matches any text.
     pub(crate) tool: String,
     #[serde(deserialize_with = "values::name")]
     pub(crate) decision: DecisionName,
@@ -92,8 +92,8 @@ impl PermissionRule {
         }
     }
 
-    /// Rejects rules that match no tool of the gateway, since they would have no effect. This includes the client's tools, which the client
-    /// runs without the gateway. A rule for `*` is accepted even without tools.
+    /// Rejects rules that match no tool of the gateway, since they would have no effect. Rules for the client's tools are rejected, too,
+    /// since the client runs these tools. A rule for `*` is accepted even if the gateway has no tools.
     pub(crate) fn check(rules: &[Self], tools: &[String], clients: &[ClientKey], mistakes: &mut Mistakes) {
         for (index, rule) in rules.iter().enumerate() {
             for name in rule.clients.iter().flatten() {

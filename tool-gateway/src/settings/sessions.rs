@@ -59,7 +59,7 @@ pub(crate) struct SessionSettings {
     /// Maximum size of a client's turns, in bytes.
     #[serde(rename = "client_mb", deserialize_with = "units::mebibytes_u64")]
     pub(crate) client_bytes: u64,
-    /// Whether a history is also found with another system prompt or other tools.
+    /// Whether the session of a history is found despite another system prompt or other tools.
     pub(crate) ignore_context: bool,
 }
 

@@ -1,4 +1,4 @@
-//! [`ToolSettings`]: the gateway's tools, and the owners of tools that both the client and the gateway have.
+//! [`ToolSettings`]: the gateway's tools, and the owners of tools that the client and the gateway both have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct ToolSettings {
     pub(crate) deferred: BTreeSet<String>,
 }
 
-/// The section in the file, where the table of ownership is not nested.
+/// The section in the file. The keys of the ownership are keys of this section.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ToolTable {
@@ -44,7 +44,7 @@ pub(crate) enum OfferName {
     /// The tools that the client declares
     #[default]
     Declared,
-    /// All tools, whatever the client declares
+    /// All tools, even if the client does not declare them
     Always,
 }
 

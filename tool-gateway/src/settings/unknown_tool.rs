@@ -1,4 +1,4 @@
-//! [`UnknownTool`]: a setting with the name of a tool that the gateway does not have.
+//! [`UnknownTool`]: error of a setting that names a tool that the gateway does not have.
 
 use tool_runtime::ToolRegistry;
 
@@ -31,14 +31,14 @@ impl UnknownTool {
 /// Lists the known tools, and suggests the nearest name.
 pub(crate) fn advice(name: &str, known: &[String]) -> String {
     if known.is_empty() {
-        return "there are none at all".to_owned();
+        return "no tools are registered".to_owned();
     }
     let meant = nearest(name, known.iter().map(String::as_str));
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
     format!("the tools are {}{meant}", known.join(", "))
 }
 
-/// Returns the name that is most similar to an unknown one, if any is similar enough.
+/// Returns the name that is most similar to an unknown name; `None` if no name is similar enough.
 pub(crate) fn nearest<'n>(unknown: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let scored = names.map(|name| (strsim::jaro_winkler(unknown, name), name));
     let (score, name) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;

@@ -25,10 +25,10 @@ use crate::upstream::script::ScriptUpstream;
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 pub(crate) struct UpstreamSettings {
-    /// Kind of the upstream, unless a script implies the kind.
+    /// Kind of the upstream; `None` if `script` or the default determines the kind.
     #[serde(deserialize_with = "values::some_name")]
     pub(crate) kind: Option<UpstreamKind>,
-    /// Base URL; [`DEFAULT_URL`] if neither file, option nor environment sets one.
+    /// Base URL; [`DEFAULT_URL`] if neither the file nor an option nor the environment sets a URL.
     #[serde(deserialize_with = "base_url")]
     pub(crate) url: Option<String>,
     /// File with the turns of a script.
@@ -50,7 +50,7 @@ pub(crate) struct UpstreamSettings {
     /// Kind of the server of Chat Completions.
     #[serde(deserialize_with = "values::name")]
     pub(crate) profile: ProfileName,
-    /// Flags of the profile that differ.
+    /// Flags that differ from the profile of the server.
     #[serde(deserialize_with = "values::table")]
     pub(crate) quirks: Quirks,
     /// Fields that are merged into each request of Chat Completions.
@@ -72,7 +72,7 @@ pub(crate) enum UpstreamAuth {
     Bearer,
 }
 
-/// Variable with the key that is used without `key_env`.
+/// Variable with the key of a server of the Messages API without `key_env`.
 const DEFAULT_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// Variable with the key of an upstream `openai` without `key_env`.
@@ -92,7 +92,7 @@ pub(crate) enum UpstreamKind {
     #[value(name = "openai")]
     #[serde(rename = "openai")]
     OpenAi,
-    /// Answers from a file, or a built-in conversation: no key is needed
+    /// Responses from a file, or a built-in conversation; needs no key
     Script,
 }
 

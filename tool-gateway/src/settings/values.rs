@@ -1,4 +1,4 @@
-//! Strict deserializers for the configuration. By default, serde also reads a table from a list, and a name from a table.
+//! Strict deserializers for the configuration. By default, serde also deserializes a struct from a list, and an enum from a table.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,19 +30,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
     }
 }
 
-/// Reads a section.
+/// Deserializes a section from a table only.
 pub(super) fn table<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Table::deserialize(deserializer).map(|Table(value)| value)
 }
 
-/// Reads an optional section.
+/// Deserializes an optional section from a table only.
 pub(super) fn some_table<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     table(deserializer).map(Some)
 }
 
-/// Reads the sections of one name, in double brackets.
+/// Deserializes an array of tables (`[[name]]`).
 pub(super) fn tables<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -50,13 +50,13 @@ pub(super) fn tables<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(tables.into_iter().map(|Table(value)| value).collect())
 }
 
-/// Reads an enum's variant name from a string.
+/// Deserializes a variant of an enum from a string only.
 pub(super) fn name<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
     T::deserialize(name.into_deserializer())
 }
 
-/// Reads an optional variant name from a string.
+/// Deserializes an optional variant of an enum from a string only.
 pub(super) fn some_name<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

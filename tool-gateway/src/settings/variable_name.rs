@@ -22,7 +22,7 @@ impl VariableName {
         env::var(&self.0).ok().filter(|value| !value.is_empty())
     }
 
-    /// Returns whether a text has the form of a name. Generated keys have other characters, or are a long mix of letters and digits.
+    /// Returns whether a text has the form of a name. Generated keys have other characters, or are long and have letters and digits.
     fn is_name(text: &str) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let is_random = text.len() >= MIN_KEY
@@ -49,7 +49,7 @@ impl TryFrom<String> for VariableName {
         if Self::is_name(&text) {
             return Ok(Self(text));
         }
-        // The text may be a key: the message does not contain it.
+        // The text may be a key, so the message does not contain the text.
         Err(
             "expected the name of an environment variable, such as ANTHROPIC_API_KEY; put the key into that variable",
         )
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_not_names() {
+    fn rejects_keys_as_names() {
         for name in [
             "ANTHROPIC_API_KEY",
             "KEY",

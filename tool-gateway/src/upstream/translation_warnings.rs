@@ -1,4 +1,4 @@
-//! [`TranslationWarnings`]: counters of the parts that a translating upstream left out.
+//! [`TranslationWarnings`]: counters of the parts that a translating upstream omitted or changed.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,8 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 
-/// Counters of the parts of requests and responses that a translating upstream left out or changed, by their code. Clones share the counters.
+/// Counters of the parts of requests and responses that a translating upstream omitted or changed, by warning code. Clones share the
+/// counters.
 ///
 /// ```
 /// use tool_gateway::upstream::TranslationWarnings;
@@ -22,7 +23,7 @@ pub struct TranslationWarnings {
     pub(crate) counters: Family<WarningLabels, Counter>,
     /// Thinking blocks of requests that were not sent, by reason.
     pub(crate) dropped_thinking: Family<DroppedLabels, Counter>,
-    /// Models and codes that are in the log.
+    /// Pairs of model and code that were logged.
     logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
     /// Numbers of tokens that were estimated.
     pub(crate) estimates: Family<EstimateLabels, Counter>,
@@ -43,18 +44,19 @@ pub(crate) struct DroppedLabels {
     reason: &'static str,
 }
 
-/// Maximum number of models with codes that are remembered, since clients choose the names of models.
+/// Maximum number of stored pairs of model and code. The number is limited because clients choose the names of models.
 const MAX_LOGGED: usize = 10_000;
 
 impl TranslationWarnings {
-    /// Counts a warning. The first one of each model and code is in the log. The code must not be a part of a message.
+    /// Increments the counter of a warning code, and logs the first warning of each model and code. The code is a metric label: a fixed
+    /// name, never content of a message.
     pub fn add(&self, upstream: &str, model: &str, code: &'static str) {
         self.add_with(model, code, || {
             tracing::warn!(
                 upstream,
                 model,
                 code,
-                "the upstream cannot receive a part of the request"
+                "a part of the request is not supported by the upstream"
             );
         });
     }

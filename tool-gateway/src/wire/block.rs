@@ -16,7 +16,7 @@ use super::walk;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlockText<'b> {
     json: Cow<'b, str>,
-    /// The arguments of a call as they arrived, if they are not a JSON object.
+    /// Received text of a call's arguments, if it is not a JSON object.
     raw_input: Option<&'b str>,
 }
 
@@ -27,7 +27,7 @@ enum Kind {
     EmptyText,
     Thinking,
     ToolUse,
-    /// A call that the upstream runs itself.
+    /// A call that the upstream runs.
     ServerToolUse,
     Other,
 }
@@ -56,7 +56,7 @@ impl<'b> BlockText<'b> {
         }
     }
 
-    /// Creates the text block of a content that is a string, in JSON's form.
+    /// Creates the text block for content that is a JSON string.
     pub(super) fn from_string(string: &str) -> Self {
         Self {
             json: Cow::Owned(format!(r#"{{"type":"text","text":{string}}}"#)),
@@ -93,7 +93,7 @@ impl<'b> BlockText<'b> {
         Kind::from_object(self.object())
     }
 
-    /// Whether the block is visible: clients may omit thinking and empty texts.
+    /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
     pub(crate) fn is_counted(&self) -> bool {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)
     }
@@ -103,7 +103,7 @@ impl<'b> BlockText<'b> {
         (self.kind() == Kind::Text).then(|| self.object().text("text"))?
     }
 
-    /// Whether the block is thinking, which is valid after the exact messages before it only.
+    /// Returns whether the block is thinking. Thinking is valid only after the exact messages that preceded it.
     pub(crate) fn is_thinking(&self) -> bool {
         self.kind() == Kind::Thinking
     }
@@ -114,7 +114,7 @@ impl<'b> BlockText<'b> {
         self.is_thinking() && signature().is_some_and(|signature| signature.starts_with(prefix))
     }
 
-    /// Returns the call, if the block is one.
+    /// Returns the call of a `tool_use` block; `None` for other blocks.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
         let object = self.object();
         if Kind::from_object(object) != Kind::ToolUse {
@@ -152,14 +152,15 @@ impl AsRef<str> for BlockText<'_> {
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     text: Arc<str>,
-    /// The range of the block in the text.
+    /// Start of the block in the text.
     start: u32,
+    /// End of the block in the text.
     end: u32,
-    /// The arguments of a call as they arrived, if they are not a JSON object. Rare, so the field is one pointer.
+    /// Received text of a call's arguments, if it is not a JSON object. Such calls are rare, so the field has the size of one pointer.
     raw_input: Option<Arc<String>>,
 }
 
-/// Estimated size of a text in bytes without its characters: the counters, and what allocations take.
+/// Estimated overhead of a shared text in bytes: its reference counts, and the overhead of the allocation.
 pub(crate) const TEXT_BYTES: usize = 64;
 
 impl PartialEq for Block {
@@ -188,7 +189,7 @@ impl Block {
         }
     }
 
-    /// Creates a call. `arguments` is the text of the model, which may be no JSON object.
+    /// Creates a call. `arguments` is the text of the model, which need not be a JSON object.
     pub(crate) fn call(id: &str, name: &str, arguments: &str) -> Self {
         let mut json = r#"{"type":"tool_use""#.to_owned();
         for (field, value) in [("id", id), ("name", name)] {
@@ -224,7 +225,7 @@ impl Block {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        // Indexes of this platform have at least 32 bits.
+        // `usize` has at least 32 bits on the supported platforms.
         self.text
             .get(self.start as usize..self.end as usize)
             .unwrap_or_default()
@@ -242,12 +243,12 @@ impl Block {
         Object::from_json(self.as_str()).unwrap_or_default()
     }
 
-    /// Returns whether the block counts as visible: clients may omit thinking and empty texts.
+    /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
     pub(crate) fn is_counted(&self) -> bool {
         self.borrowed().is_counted()
     }
 
-    /// Returns the arguments of a call as they arrived, if they are not a JSON object.
+    /// Returns the received text of a call's arguments, if it is not a JSON object.
     pub(crate) fn raw_input(&self) -> Option<&str> {
         self.raw_input.as_ref().map(|raw| raw.as_str())
     }
@@ -260,12 +261,12 @@ impl Block {
             + self.raw_input.as_ref().map_or(0, |raw| raw.len())
     }
 
-    /// Whether both blocks are ranges of one text.
+    /// Returns whether the blocks are ranges of one shared text.
     pub(crate) fn shares_text(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.text, &other.text)
     }
 
-    /// Frees the memory that texts do not need: blocks that are kept must not keep a response of which they are a small part.
+    /// Copies blocks out of a shared text if a large part of the text is unused, so that they do not keep a whole response in memory.
     pub(crate) fn shrink(blocks: &mut [Self]) {
         for shared in blocks.chunk_by_mut(Self::shares_text) {
             let len: usize = shared.iter().map(|block| block.as_str().len()).sum();
@@ -301,7 +302,7 @@ impl Block {
         Self::new(text)
     }
 
-    /// Returns whether the block is thinking, which is valid only after the exact messages before it.
+    /// Returns whether the block is thinking. Thinking is valid only after the exact messages that preceded it.
     pub(crate) fn is_thinking(&self) -> bool {
         self.borrowed().is_thinking()
     }
@@ -323,8 +324,8 @@ impl Block {
         text.is_some_and(|text| text.trim().is_empty())
     }
 
-    /// Returns the call with an object as `input`, which the API requires in requests: a string is parsed as JSON, and a missing value or
-    /// `null` means no arguments. The block keeps the text of other arguments separately.
+    /// Returns the call with an object as `input`, which the API requires in requests. A string is parsed as JSON, and a missing value or
+    /// `null` becomes an empty object. Of other arguments, the block keeps the text separately.
     pub(crate) fn with_object_input(self) -> Self {
         let kind = self.borrowed().kind();
         if !matches!(kind, Kind::ToolUse | Kind::ServerToolUse) || self.raw_input.is_some() {
@@ -349,7 +350,7 @@ impl Block {
         block.with_raw_input(text.into_owned())
     }
 
-    /// Returns the call, if the block is one.
+    /// Returns the call of a `tool_use` block; `None` for other blocks.
     pub(crate) fn tool_use(&self) -> Option<ToolUse> {
         self.borrowed().tool_use()
     }
@@ -366,7 +367,7 @@ impl AsRef<str> for Block {
     }
 }
 
-/// A block in stored records: its exact JSON, and arguments that are not JSON.
+/// A block in stored records: its exact JSON, and the text of arguments that are not a JSON object.
 #[derive(Serialize, Deserialize)]
 struct StoredBlock<Json, Text> {
     json: Json,
@@ -407,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_block_is_the_same() {
+    fn stored_blocks_round_trip() {
         let text = r#"{"type":"tool_use","id":"a","name":"n","input":{"x" : 1.0}}"#;
         let malformed = Block::new(text).with_raw_input("{'x': 1.0}".to_owned());
         for block in [Block::new(text), malformed] {
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_keeps_the_text_of_its_arguments_under_another_id() {
+    fn keeps_the_text_of_arguments_under_another_id() {
         let block = Block::new(r#"{"type":"tool_use","id":"a","name":"n","input":{"x" : 1.0}}"#);
         let other = block.with_string("id", "b");
         assert_eq!(

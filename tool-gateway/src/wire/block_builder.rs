@@ -13,11 +13,11 @@ use super::walk;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockBuilder {
     start: Block,
-    /// Fields of the block, once a field differs from the start.
+    /// Fields of the block; `None` as long as all fields equal the start.
     fields: Option<RawFields>,
-    /// Pieces of a text that are not yet in their field.
+    /// Joined pieces of a text that were not yet appended to their field.
     text: Option<(TextField, String)>,
-    /// Text of `input`, which arrives in pieces of JSON.
+    /// Joined pieces of the JSON text of `input`.
     input: String,
 }
 
@@ -81,8 +81,8 @@ impl BlockBuilder {
         fields.get_or_insert_with(|| start.object().into())
     }
 
-    /// Builds the whole block. Arguments that are not a JSON object, such as cut-off arguments, become an empty object, since no API
-    /// accepts other values. The block keeps their text separately.
+    /// Builds the whole block. Arguments that are not a JSON object, such as truncated arguments, become an empty object, since no API
+    /// accepts other values. The block keeps the text of the arguments separately.
     pub(crate) fn finish(mut self) -> Block {
         self.close_text();
         let input = std::mem::take(&mut self.input);
@@ -102,7 +102,7 @@ impl BlockBuilder {
         let block = self
             .fields
             .map_or(self.start, |fields| Block::new(fields.to_json()));
-        // No reader of strings accepts half a surrogate pair: the block could not be sent back.
+        // JSON parsers reject a lone surrogate, so a block with a lone surrogate could not be sent back.
         match without_halves(block.as_str()) {
             Cow::Borrowed(_) => block,
             Cow::Owned(text) => Block::new(text),
@@ -110,8 +110,8 @@ impl BlockBuilder {
     }
 }
 
-/// Appends a piece to a string. Value and piece are JSON texts; if one of them is not a string, the piece replaces the value. The texts are
-/// not decoded, so that half a surrogate pair in each forms a character again.
+/// Appends a piece to a string. The value and the piece are JSON texts. If one of them is not a string, the piece replaces the value. The
+/// texts are not decoded, so that the surrogates of a pair that was split between them form a character again.
 fn append_to_string(value: &mut String, piece: &str) {
     match piece.strip_prefix('"') {
         Some(rest) if value.starts_with('"') => {
@@ -122,7 +122,7 @@ fn append_to_string(value: &mut String, piece: &str) {
     }
 }
 
-/// Appends an item to a list. Value and item are JSON texts; a value that is not a list is replaced by a list with this item.
+/// Appends an item to a list. The value and the item are JSON texts. A value that is not a list is replaced by a list with the item.
 fn append_to_list(value: &mut String, item: &str) {
     if value.starts_with('[') {
         value.pop();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_arguments_are_kept_for_the_call_only() {
+    fn keeps_invalid_arguments_beside_an_empty_object() {
         for piece in ["{\"a\": [1", "{'a': True}", "[1]"] {
             let start = json!({ "type": "tool_use", "id": "t", "name": "n", "input": {} });
             let mut builder = BlockBuilder::new(Block::new(start.to_string()));
@@ -199,7 +199,7 @@ mod tests {
     fn values_keep_their_text() {
         let start = r#"{"type":"later", "a":1.50,"list":[1.0],"text":"\ud83d","n":0}"#;
         let unchanged = BlockBuilder::new(Block::new(start)).finish();
-        // Half a surrogate pair that stays alone is replaced.
+        // A lone surrogate is replaced.
         assert_eq!(unchanged.as_str(), start.replace(r"\ud83d", r"\ufffd"));
         let mut builder = BlockBuilder::new(Block::new(start));
         for delta in [

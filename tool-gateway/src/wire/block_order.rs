@@ -6,11 +6,11 @@ use std::fmt;
 use super::event::StreamEvent;
 use super::message::{MAX_BLOCKS, MessageError};
 
-/// Blocks of a message whose events arrive. Events in another order than the API's would merge blocks, or parts of two messages.
+/// Order of the blocks of a streamed message. Events in another order than the API defines would merge blocks, or parts of two messages.
 #[derive(Debug, Default)]
 pub(crate) struct BlockOrder {
     is_started: bool,
-    /// Whether the blocks are open, by their indexes.
+    /// Whether each block is open, by its index.
     blocks: BTreeMap<usize, bool>,
 }
 
@@ -20,9 +20,9 @@ pub(crate) enum OrderError {
     /// No `message_start` precedes the event.
     MissingMessageStart,
     TooManyBlocks,
-    /// A second block has this index.
+    /// Another block with this index has already begun.
     DuplicateIndex(usize),
-    /// The event is a piece or an end of a block that is not open.
+    /// The event is a delta or the end of a block that is not open.
     MissingBlockStart(usize),
 }
 

@@ -1,4 +1,4 @@
-//! [`Caps`]: the maximum numbers of the parts of a request. Caps bound the work and the memory for a body of many small parts.
+//! [`Caps`]: maximum numbers of the parts of a request. Caps bound the work and the memory for a body with many small parts.
 
 use axum::http::StatusCode;
 
@@ -6,7 +6,7 @@ use super::error::ApiError;
 use super::request::MessagesRequest;
 use super::walk;
 
-/// Maximum numbers of the parts of a request. Typical clients send far less.
+/// Maximum numbers of the parts of a request. Requests of typical clients have far fewer parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Caps {
     /// JSON values: objects, lists, strings, numbers and so on.
@@ -21,7 +21,7 @@ impl Default for Caps {
     fn default() -> Self {
         Self {
             values: 2_000_000,
-            // The API's own limit, <https://platform.claude.com/docs/en/api/messages>.
+            // The limit of the API, <https://platform.claude.com/docs/en/api/messages>.
             messages: 100_000,
             blocks: 100_000,
             tools: 10_000,
@@ -43,7 +43,7 @@ impl Caps {
         if request.messages.len() > self.messages {
             return Err(over(self.messages, "messages"));
         }
-        // An item of a list has at least two bytes with its separator.
+        // An item of a list and its separator have at least two bytes.
         let fits = |max: usize| request.len() / 2 < max;
         let blocks = || {
             request

@@ -40,7 +40,7 @@ impl TextField {
         }
     }
 
-    /// Returns the text of a delta that has nothing else.
+    /// Returns the field of a delta that has a single text and no other field.
     pub(super) fn from_delta(delta: &Object<'_>) -> Option<Self> {
         let is_delta = |field: &Self| delta.is("type", field.delta_type());
         let field = Self::ALL.into_iter().find(is_delta)?;
@@ -58,7 +58,7 @@ impl TextField {
     }
 }
 
-/// Consecutive changes of one text. The texts of their events are kept, and need not be written again.
+/// Consecutive changes of one text, with the texts of their events, so that the events need not be serialized again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextRun {
     pub(crate) field: TextField,
@@ -69,7 +69,7 @@ pub(crate) struct TextRun {
     events: String,
 }
 
-/// Beginning of an event, up to the index, which can then be replaced in the text.
+/// Beginning of an event up to the index, so that the index can be replaced in the text.
 const EVENT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":";
 
 impl TextRun {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_read_keep_their_bytes_except_the_index() {
+    fn runs_keep_the_bytes_of_their_events_except_the_index() {
         let event = |index: usize, text: &str| {
             format!("{EVENT}{index},\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n")
         };
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn events_in_another_form_are_not_text_events() {
+    fn rejects_text_events_in_another_notation() {
         let event = |rest: &str| format!("{EVENT}{rest}");
         for other in [
             event("0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\r\n\r\n"),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_and_written_without_a_map() {
+    fn text_events_round_trip_without_a_map() {
         for (data, field, text) in [
             (
                 r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"a\n\u00e9"}}"#,

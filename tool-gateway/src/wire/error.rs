@@ -1,4 +1,4 @@
-//! [`ApiError`]: an error in the API's form.
+//! [`ApiError`]: an error in the form of the Messages API.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// An error of the gateway in the form of the API. Errors of the upstream pass unchanged.
+/// An error of the gateway in the form of the Messages API. Errors of an upstream of this API are forwarded unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
-    /// Time after which the request may be repeated, in seconds.
+    /// Time in seconds after which the client may retry the request.
     pub(crate) retry_after: Option<u64>,
     /// Details of a translated error.
     pub(crate) details: Option<ErrorDetails>,
 }
 
-/// Status and code of an upstream's error that was translated.
+/// Status and code of a translated error of the upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ErrorDetails {
     pub(crate) upstream_status: Option<u16>,
@@ -36,7 +36,7 @@ impl ApiError {
         }
     }
 
-    /// Sets the time after which the request may be repeated, in seconds.
+    /// Sets the time in seconds after which the client may retry the request.
     pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
@@ -65,7 +65,7 @@ impl ApiError {
     }
 }
 
-/// Names of the API's errors by status, <https://platform.claude.com/docs/en/api/errors>.
+/// Error types of the Messages API by status, <https://platform.claude.com/docs/en/api/errors>.
 const ERROR_TYPES: [(u16, &str); 11] = [
     (400, "invalid_request_error"),
     (401, "authentication_error"),
@@ -80,7 +80,7 @@ const ERROR_TYPES: [(u16, &str); 11] = [
     (529, "overloaded_error"),
 ];
 
-/// Returns the API's name of the errors with a status.
+/// Returns the error type of a status in the Messages API.
 pub(crate) fn error_type(status: StatusCode) -> &'static str {
     let known = ERROR_TYPES.iter().find(|(known, _)| *known == status.as_u16());
     match known {
@@ -90,7 +90,7 @@ pub(crate) fn error_type(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns the status of errors with this name.
+/// Returns the status of an error type.
 pub(crate) fn status_of_type(name: &str) -> Option<StatusCode> {
     let (status, _) = ERROR_TYPES.iter().find(|(_, known)| *known == name)?;
     StatusCode::from_u16(*status).ok()

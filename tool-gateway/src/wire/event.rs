@@ -10,7 +10,7 @@ use super::object::Object;
 /// An event of the upstream's or the gateway's stream. Values that the gateway does not read keep their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StreamEvent {
-    /// The message without content.
+    /// `message`, whose content is empty.
     MessageStart(ObjectText),
     BlockStart {
         index: usize,
@@ -103,7 +103,7 @@ impl StreamEvent {
                 push_line(out, block.as_str());
                 out.push('}');
             }
-            // A run contains whole events.
+            // A run contains complete events, so it is written without a frame.
             Self::BlockDelta {
                 index,
                 delta: Delta::Texts(run),

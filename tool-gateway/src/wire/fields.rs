@@ -1,4 +1,4 @@
-//! Owned JSON objects whose values keep their text: [`ObjectText`] for reading, and [`RawFields`] for changes.
+//! Owned JSON objects whose values keep their text: [`ObjectText`] cannot be changed, [`RawFields`] can.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl RawFields {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns the text of a field's value for a change. A missing field is added, and its value must be set.
+    /// Returns the text of a field's value for a change. A missing field is added with an empty text, which the caller must replace.
     pub(super) fn value(&mut self, name: &str) -> &mut String {
         self.0.entry(name.to_owned()).or_default()
     }
@@ -112,14 +112,14 @@ impl RawFields {
         text
     }
 
-    /// Converts the fields to an object that is not changed any more.
+    /// Converts the fields to an immutable object.
     pub(crate) fn into_object(self) -> ObjectText {
         ObjectText(self.to_json().into())
     }
 }
 
 impl From<Object<'_>> for RawFields {
-    /// The last of repeated fields counts.
+    /// Converts an object. The value of a repeated field is its last value.
     fn from(object: Object<'_>) -> Self {
         let fields = object.fields();
         Self(

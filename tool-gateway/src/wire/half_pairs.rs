@@ -1,17 +1,17 @@
-//! [`HalfPairs`]: joins surrogate pairs whose halves arrive in two events.
+//! [`HalfPairs`]: joins surrogate pairs that are split between two events.
 
 use super::delta::{Delta, TextField};
 use super::event::StreamEvent;
 use super::fields::ObjectText;
 use super::surrogates::{Rewritten, rewritten};
 
-/// Joins the halves of surrogate pairs that arrive in two pieces of a text.
+/// Joins surrogate pairs that are split between two pieces of a text.
 #[derive(Debug, Default)]
 pub(crate) struct HalfPairs {
     first: Option<FirstHalf>,
 }
 
-/// The first half of a pair, at the end of the last piece of a text.
+/// High surrogate at the end of the last piece of a text.
 #[derive(Debug)]
 struct FirstHalf {
     index: usize,
@@ -20,7 +20,7 @@ struct FirstHalf {
 }
 
 impl FirstHalf {
-    /// Returns the event with a half that no other half completes.
+    /// Returns an event with U+FFFD, for a high surrogate without its low surrogate.
     fn event(&self) -> StreamEvent {
         StreamEvent::BlockDelta {
             index: self.index,
@@ -29,7 +29,7 @@ impl FirstHalf {
     }
 }
 
-/// Event after the event of an earlier lone half.
+/// An event, after the event for an earlier lone surrogate.
 #[derive(Debug, PartialEq)]
 pub(crate) struct JoinedEvent {
     pub(crate) before: Option<StreamEvent>,
@@ -37,7 +37,8 @@ pub(crate) struct JoinedEvent {
 }
 
 impl HalfPairs {
-    /// Takes the next event of a message. A half at the end of a text moves into the next piece of the text, others become U+FFFD.
+    /// Handles the next event of a message. A high surrogate at the end of a text moves into the next piece of the text. Other lone
+    /// surrogates become U+FFFD.
     pub(crate) fn join(&mut self, event: StreamEvent) -> JoinedEvent {
         let index = match &event {
             StreamEvent::BlockDelta {
@@ -62,13 +63,13 @@ impl HalfPairs {
         }
     }
 
-    /// Returns the event of a lone half in the block with this index.
+    /// Returns the event for a pending high surrogate in the block with this index.
     pub(crate) fn take(&mut self, index: usize) -> Option<StreamEvent> {
         let first = self.first.take_if(|first| first.index == index)?;
         Some(first.event())
     }
 
-    /// Joins a piece of a text, in JSON's form.
+    /// Joins a piece of a text, which is a JSON string.
     fn join_text(&mut self, index: usize, field: TextField, text: &str) -> JoinedEvent {
         let mut piece = text.to_owned();
         let mut before = self.first.take();
@@ -93,7 +94,7 @@ impl HalfPairs {
     }
 }
 
-/// Returns the escaped text of a delta without other fields that was not parsed because of its halves.
+/// Returns the JSON string of a delta with a single text, which was not parsed because of a lone surrogate.
 fn broken_text(delta: &ObjectText) -> Option<(TextField, &str)> {
     if !delta.as_str().contains("\\u") {
         return None;
@@ -125,7 +126,7 @@ mod tests {
         ))
     }
 
-    /// The texts of the events, with the index of the block before each; others are `-`.
+    /// Returns the texts of the events, each after the index of its block; `-` for other events.
     fn joined(events: impl IntoIterator<Item = StreamEvent>) -> String {
         let mut halves = HalfPairs::default();
         let mut out = String::new();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_joined_over_pieces() {
+    fn joins_surrogates_of_consecutive_pieces() {
         let stop = |index: usize| event(&format!(r#"{{"type":"content_block_stop","index":{index}}}"#));
         let ping = || event(r#"{"type":"ping"}"#);
         let end = || event(r#"{"type":"message_stop"}"#);

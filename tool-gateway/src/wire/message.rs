@@ -1,4 +1,4 @@
-//! Messages of a request, and messages as text.
+//! [`Message`]: a message of a request, and [`WholeMessage`]: an assistant message that is not streamed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::role::Role;
 use super::surrogates::without_halves;
 use super::walk;
 
-/// A message of a request: ranges of the body, whose blocks are read at each look.
+/// A message of a request: ranges of the body. The blocks are parsed at each access.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) role: Role,
@@ -45,7 +45,7 @@ impl TextRange {
 }
 
 impl Message {
-    /// Reads a message at the range `message` of a body that is known to be JSON; the error does not name the place of the message.
+    /// Parses `message`, a part of a body that is known to be valid JSON. The caller adds the index of the message to an error.
     pub(crate) fn parse(body: &str, message: &str) -> Result<Self, String> {
         let object = Object::from_json(message).ok_or("expected an object")?;
         let [role, content] = object.get_all(["role", "content"]);
@@ -66,7 +66,7 @@ impl Message {
         self.text.slice(body)
     }
 
-    /// Returns the blocks of the message in its body; a string counts as one text block.
+    /// Returns the blocks of the message in its body. Content that is a string is one text block.
     pub(crate) fn blocks<'b>(&self, body: &'b str) -> Blocks<'b> {
         Blocks::new(self.content.slice(body)).unwrap_or_default()
     }
@@ -107,7 +107,7 @@ impl<'b> Blocks<'b> {
 }
 
 impl Blocks<'_> {
-    /// Returns the number of blocks that are left.
+    /// Returns the number of remaining blocks.
     pub(crate) fn len(&self) -> usize {
         let list = self.list.clone();
         list.map_or(usize::from(self.string.is_some()), Iterator::count)
@@ -125,14 +125,14 @@ impl<'b> Iterator for Blocks<'b> {
     }
 }
 
-/// Maximum number of blocks of a response, each of which a turn keeps with its call and the copy with the client's id: up to 16 MiB together.
-/// Responses have a few hundred blocks, each with several tokens of the model.
+/// Maximum number of blocks of a response. A turn keeps each block with its call and a copy with the client's id, up to 16 MiB in total.
+/// Real responses have at most a few hundred blocks.
 pub(crate) const MAX_BLOCKS: usize = 8_000;
 
-/// Error of a response that is not read.
+/// Error of a response that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageError {
-    /// The text is no message.
+    /// The text is not a message.
     Invalid,
     TooManyBlocks,
 }
@@ -165,7 +165,7 @@ impl WholeMessage {
         let [content, usage] = fields.get_all(["content", "usage"]);
         let content = content.ok_or(MessageError::Invalid)?;
         let mut blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
-        // A block has at least two bytes with its separator.
+        // A block and its separator have at least two bytes.
         if content.len() / 2 >= MAX_BLOCKS && blocks.nth(MAX_BLOCKS).is_some() {
             return Err(MessageError::TooManyBlocks);
         }

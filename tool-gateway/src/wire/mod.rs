@@ -1,4 +1,5 @@
-//! The Messages API as text. Requests, content blocks and stream events keep unknown fields, and unchanged parts keep their bytes.
+//! Types of the Messages API as JSON text. Requests, content blocks and stream events keep unknown fields, and unchanged parts keep their
+//! bytes.
 
 pub(crate) mod error;
 pub(crate) mod walk;

@@ -8,7 +8,7 @@ use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 
 use super::walk::{self, Field, has_escapes};
 
-/// A JSON object as text. Each access to a field parses the text again, so that an object of many fields takes no memory.
+/// A JSON object as text. Each access to a field walks over the text again, so that an object with many fields takes no memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object<'a>(&'a str);
 
@@ -40,7 +40,7 @@ impl<'a> Object<'a> {
         Ok(Self(text))
     }
 
-    /// Returns the object in a text that is known to be JSON; `None` if it is another value.
+    /// Returns the object in a text that is known to be valid JSON; `None` if the text is another value.
     pub(crate) fn from_json(text: &'a str) -> Option<Self> {
         text.trim_ascii_start().starts_with('{').then_some(Self(text))
     }
@@ -50,7 +50,7 @@ impl<'a> Object<'a> {
         walk::fields(self.0)
     }
 
-    /// Returns the text of a field's value. The last one of repeated fields counts, as for most readers of JSON.
+    /// Returns the text of a field's value. The value of a repeated field is its last value, as in most JSON parsers.
     pub(crate) fn get(self, name: &str) -> Option<&'a str> {
         let [value] = self.get_all([name]);
         value
@@ -74,17 +74,17 @@ impl<'a> Object<'a> {
         self.text(name).map(Cow::into_owned)
     }
 
-    /// Returns the value of a field that is a string, without a copy where it has no escapes.
+    /// Returns the value of a field that is a string. A string without escapes is not copied.
     pub(crate) fn text(self, name: &str) -> Option<Cow<'a, str>> {
         walk::string(self.get(name)?)
     }
 
-    /// Whether a field is the string `value`.
+    /// Returns whether a field is the string `value`.
     pub(crate) fn is(self, name: &str, value: &str) -> bool {
         self.text(name).is_some_and(|text| text == value)
     }
 
-    /// Returns the fields in their order, and the last one of repeated fields: a replaced value must be written once.
+    /// Returns the fields in their order, each with its last value, so that a replaced value is written once.
     pub(crate) fn last_of_each(self) -> impl Iterator<Item = Field<'a>> {
         let few = self.few_fields().map(|fields| {
             (0..fields.len()).filter_map(move |index| {
@@ -101,7 +101,7 @@ impl<'a> Object<'a> {
         few.into_iter().flatten().chain(many.into_iter().flatten())
     }
 
-    /// Returns the fields of a short text with few fields. Keeping them in memory costs less than parsing the text again.
+    /// Returns the fields of a short text with few fields, for which a list costs less than another walk over the text.
     fn few_fields(self) -> Option<Vec<Field<'a>>> {
         const FEW: usize = 16;
         let mut fields = Vec::with_capacity(FEW + 1);
@@ -109,7 +109,7 @@ impl<'a> Object<'a> {
         (fields.len() <= FEW).then_some(fields)
     }
 
-    /// Returns the offsets of the fields in the order of their names, and in their own order among fields of one name.
+    /// Returns the offsets of the fields, sorted by name. Repeated fields keep their order.
     fn sorted(self) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(self.capacity());
         offsets.extend(self.fields().map(|field| self.offset(&field)));
@@ -121,10 +121,10 @@ impl<'a> Object<'a> {
         offsets
     }
 
-    /// Returns the fields in the order in which RFC 8785 writes them, and the last one of repeated fields.
+    /// Returns the fields in the order of RFC 8785, each with its last value.
     pub(crate) fn sorted_fields(self) -> impl Iterator<Item = Field<'a>> {
         let few = self.few_fields().map(|mut fields| {
-            // Stable: the last one of repeated fields is the last of its name.
+            // The sort is stable, so the last value of a repeated field is the last of its name.
             fields.sort_by(Field::cmp_name);
             fields
         });
@@ -149,7 +149,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// Returns the capacity for a list of the fields. The fields of a large object are counted first, since a list that grows takes up to
+    /// Returns the capacity for a list of the fields. The fields of a large object are counted first, since a growing list takes up to
     /// three times its size.
     pub(super) fn capacity(self) -> usize {
         if self.0.len() > LARGE {
@@ -175,7 +175,7 @@ impl<'a> Object<'a> {
         u32::try_from(place(self.0, field.quoted_name()).start).unwrap_or(u32::MAX)
     }
 
-    /// Returns the offsets of the fields that a later one replaces, in their order.
+    /// Returns the offsets of the fields that a later field of the same name replaces, in their order.
     fn replaced(self) -> Vec<u32> {
         let sorted = self.sorted();
         let is_equal = |left: u32, right: u32| Some(self.cmp_names(left, right)?.is_eq());
@@ -188,7 +188,7 @@ impl<'a> Object<'a> {
         replaced
     }
 
-    /// Serializes the object. `change` returns the text of a field, or `None` to omit the field. The last of repeated fields is written.
+    /// Serializes the object. `change` returns the change of a field. A repeated field is written once, with its last value.
     pub(crate) fn write<'t>(
         self,
         out: &mut String,
@@ -208,7 +208,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Size of a text from which on its parts are counted before they are put in a list, in bytes.
+/// Size of a text in bytes from which its parts are counted before a list of them is allocated.
 pub(super) const LARGE: usize = 64 << 10;
 
 /// Returns the range of a part in its text.
@@ -230,7 +230,7 @@ pub(crate) fn push_name(out: &mut String, name: &str) {
     out.push(':');
 }
 
-/// Appends the name of a field in JSON's form to the text of an object that is not closed.
+/// Appends the name of a field, a JSON string, to the text of an unclosed object. The caller appends the value.
 pub(crate) fn push_quoted_name(out: &mut String, name: &str) {
     push_field_separator(out);
     out.push_str(name);
@@ -238,7 +238,7 @@ pub(crate) fn push_quoted_name(out: &mut String, name: &str) {
 }
 
 fn push_field_separator(out: &mut String) {
-    // No value ends like this.
+    // No value ends with `{`, so the object has no field yet.
     if !out.ends_with('{') {
         out.push(',');
     }
@@ -254,11 +254,11 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     }
     match serde_json::to_string(text) {
         Ok(json) => out.push_str(&json),
-        Err(_) => out.push_str("\"\""), // a `str` has a form in JSON
+        Err(_) => out.push_str("\"\""), // serializing a `str` never fails
     }
 }
 
-/// Appends a field with a value in JSON's form to an object's text: before its closing brace.
+/// Returns the object's text with a field before its closing brace. `value` is a JSON text.
 pub(crate) fn with_field(object: &str, name: &str, value: &str) -> String {
     let Some(body) = object.trim_end().strip_suffix('}') else {
         return object.to_owned();
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(out, r#"{"a":null,"b":2}"#);
     }
 
-    /// Otherwise a short object with a repeated field would become long.
+    /// If each repetition were replaced, a short object could become long.
     #[test]
     fn changes_a_repeated_field_once() {
         let text = format!(r#"{{{}"a":1,"b":2}}"#, r#""\u0061":0,"#.repeat(100_000));
@@ -333,7 +333,7 @@ mod tests {
             assert!(object.is("name", text) && !object.is("name", "other"), "{json}");
             assert_eq!(object.string("name").as_deref(), Some(text));
         }
-        // The text differs from the characters between the quotes.
+        // The characters between the quotes differ from the decoded string.
         assert!(!Object::parse(r#"{"a":"\n"}"#).unwrap().is("a", "\\n"));
     }
 

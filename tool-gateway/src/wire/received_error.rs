@@ -19,9 +19,9 @@ pub(crate) enum ReceivedError {
 /// An error in the form of another API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForeignError {
-    /// The status that the error names.
+    /// HTTP status in the error.
     pub(crate) status: Option<StatusCode>,
-    /// The message of the server.
+    /// Message in the error.
     pub(crate) message: String,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct ForeignError {
 const MAX_BYTES: usize = 1 << 20;
 
 impl ReceivedError {
-    /// Parses the body of a response or the data of an event. Returns `None` without a message.
+    /// Parses the body of a response or the data of an event. Returns `None` if the text has no error message.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = Some(text.trim_ascii()).filter(|text| text.len() <= MAX_BYTES)?;
         if let Some(error) = ObjectText::new(text).filter(is_api_error) {
@@ -39,7 +39,7 @@ impl ReceivedError {
     }
 }
 
-/// Whether an object is an error of the Messages API with a type and a message.
+/// Returns whether an object is an error of the Messages API with a type and a message.
 fn is_api_error(error: &ObjectText) -> bool {
     let error = error.object();
     let details = error.get("error").and_then(|details| Object::parse(details).ok());
@@ -52,8 +52,8 @@ fn is_api_error(error: &ObjectText) -> bool {
 }
 
 impl ForeignError {
-    /// Parses a JSON text. Known forms are `{"error": {"message", "code"}}` of OpenAI and Google, also in a list, and a string as `error`,
-    /// `message`, `detail`, `error_msg` or `msg`.
+    /// Parses a JSON text. The known forms are `{"error": {"message": …, "code": …}}` of OpenAI and Google, a list with such an object, and
+    /// an object whose `error`, `message`, `detail`, `error_msg` or `msg` is a string.
     fn parse(text: &str) -> Option<Self> {
         let body = match serde_json::from_str(text).ok()? {
             Value::Array(items) => items.into_iter().next()?,
@@ -83,7 +83,8 @@ fn string(value: Option<&Value>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns the status of an error object: a number, also as a string, or the status of a type of the Messages API.
+/// Returns the HTTP status of an error object: a code from 400 to 599, as a number or a string, or the status of its error type in the
+/// Messages API.
 fn status(fields: &Map<String, Value>) -> Option<StatusCode> {
     let number = |value: &Value| match value {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
@@ -148,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_api_keep_their_text() {
+    fn keeps_the_text_of_messages_api_errors() {
         let text = r#"{ "type":"error", "error":{"type":"later_error","message":"m","x":1.50}}"#;
         let expected = ReceivedError::Api(ObjectText::new(text).unwrap());
         assert_eq!(ReceivedError::parse(&format!("{text}\n")), Some(expected));
     }
 
     #[test]
-    fn texts_without_a_message_are_no_errors() {
+    fn rejects_texts_without_an_error_message() {
         for other in [
             "",
             "<html>",

@@ -7,21 +7,22 @@ use super::message::{Blocks, Message, TextRange};
 use super::object::{LARGE, Object, push_name, push_quoted_name};
 use super::walk::{self, Field};
 
-/// The body of a request. The request owns its text, so that it is read once and moved into its turn. Unchanged parts keep their bytes.
+/// The body of a request. The request owns the text of the body, which is received once and moved into the turn. Unchanged parts keep their
+/// bytes.
 ///
-/// All parts are ranges of the text, and nested parts are parsed at each access: a body of many small values takes little more than its
-/// text.
+/// All parts are ranges of the text, and nested parts are parsed at each access, so that a body with many small values takes little more
+/// memory than its text.
 #[derive(Debug)]
 pub(crate) struct MessagesRequest {
     body: String,
-    /// The fields but messages and tools, in their order. The last one of repeated fields counts, as for most readers of JSON.
+    /// The fields except `messages` and `tools`, in their order. The value of a repeated field is its last value, as in most JSON parsers.
     fields: Vec<FieldPart>,
     pub(crate) messages: Vec<Message>,
     /// The list of tools; `None` if it is missing or null.
     tools: Option<TextRange>,
 }
 
-/// A field of the body, whose ranges spare a walk over its value at each look.
+/// A field of the body. Its ranges avoid a walk over the value at each access.
 #[derive(Debug)]
 struct FieldPart {
     name: TextRange,
@@ -110,7 +111,7 @@ impl MessagesRequest {
             .map(|field| field.value)
     }
 
-    /// Returns all fields but messages and tools, in the order of their names.
+    /// Returns all fields except `messages` and `tools`, sorted by name.
     pub(crate) fn sorted_settings(&self) -> impl Iterator<Item = Field<'_>> {
         let mut parts: Vec<_> = Vec::with_capacity(self.fields.len());
         parts.extend(self.settings_parts());
@@ -159,8 +160,8 @@ impl MessagesRequest {
         self.get("stream") == Some("true")
     }
 
-    /// Builds the body with other messages, other values of some fields, and without some fields. Missing fields are appended. `messages` is
-    /// the text of the list without brackets.
+    /// Builds the body with other messages, other values of some fields, and without some fields. Missing fields are appended. `messages`
+    /// is the text of the list without brackets.
     pub(crate) fn with(&self, messages: &str, changes: &[(&str, &str)], left_out: &[&str]) -> String {
         let added: usize = changes
             .iter()
@@ -200,7 +201,7 @@ impl MessagesRequest {
 
     /// Returns the size of the body without its messages.
     fn settings_len(&self) -> usize {
-        // The separators belong to the list.
+        // The length of the list includes its separators.
         let messages = self.messages_len().saturating_sub(self.messages.len());
         self.body.len().saturating_sub(messages)
     }
@@ -258,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Otherwise the upstream request would have a copy of all messages for each repetition of a short field.
+    /// If each repetition were replaced, a short request could have many copies of all messages.
     #[test]
     fn sends_the_last_of_a_repeated_field() {
         let many = 20_000;

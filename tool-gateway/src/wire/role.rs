@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_role_keeps_its_name() {
+    fn roles_round_trip() {
         for (name, expected) in [
             ("user", Role::User),
             ("assistant", Role::Assistant),

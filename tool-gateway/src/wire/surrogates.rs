@@ -1,22 +1,22 @@
-//! Halves of surrogate pairs in JSON strings. A character outside of the basic plane is a pair of escapes, which may be cut.
+//! Lone surrogates in JSON strings. A character outside of the Basic Multilingual Plane is escaped as a pair, which may be split.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 
-/// Returns a JSON text in which U+FFFD replaces each lone surrogate. No reader of strings accepts such a half.
+/// Returns a JSON text in which U+FFFD replaces each lone surrogate, since JSON parsers reject lone surrogates.
 pub(super) fn without_halves(json: &str) -> Cow<'_, str> {
     rewritten(json, false).text
 }
 
-/// Characters of a JSON text without lone surrogates.
+/// A JSON text without lone surrogates.
 pub(super) struct Rewritten<'t> {
     pub(super) text: Cow<'t, str>,
-    /// First half of a pair at the end of the text, which is not part of the text.
+    /// Escape of a high surrogate that was removed from the end of the text.
     pub(super) first_half: Option<&'t str>,
 }
 
-/// Replaces lone surrogates. With `holds_last`, a first half at the end is held back.
+/// Replaces lone surrogates. With `holds_last`, a high surrogate at the end is removed and returned separately.
 pub(super) fn rewritten(json: &str, holds_last: bool) -> Rewritten<'_> {
     let mut out = String::new();
     let mut is_changed = false;
@@ -63,7 +63,7 @@ pub(super) fn rewritten(json: &str, holds_last: bool) -> Rewritten<'_> {
 /// U+FFFD as JSON writes it in an escape.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// A half of a surrogate pair.
+/// High or low surrogate of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
     First,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_that_are_alone_become_replacement_characters() {
+    fn replaces_lone_surrogates() {
         for (json, expected) in [
             (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
             (r#""\uD83D\uDE00 é""#, r#""\uD83D\uDE00 é""#),

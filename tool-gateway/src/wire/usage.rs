@@ -1,4 +1,4 @@
-//! Usage of a message, and the sum of the usage of several rounds, including nested counters.
+//! Usage of a message, and the total usage of several rounds, including nested counters.
 
 use serde_json::{Map, Number, Value};
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_counters_replace_earlier_ones_but_null_replaces_none() {
+    fn merges_later_counters_except_null() {
         let read = |value: Value| value.as_object().unwrap().clone();
         let mut counted = read(
             json!({ "input_tokens": 9, "output_tokens": 1, "cache_creation": { "ephemeral_5m_input_tokens": 2 }, "service_tier": null }),

@@ -1,6 +1,7 @@
-//! Walks over text that is known to be JSON, without memory for its parts: [`items`] of a list, [`fields`] of an object.
+//! Walks over text that is known to be valid JSON, without memory for its parts: [`items`] of a list, [`fields`] of an object.
 //!
-//! The text was checked by a parser, so that brackets and quotes are all that counts. The walks of other text end, without an error.
+//! A parser has validated the text, so the walks look only at brackets, quotes and separators. A walk over invalid JSON ends without an
+//! error.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -63,18 +64,18 @@ impl<'a> Iterator for Fields<'a> {
 /// A field of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
-    /// The name in JSON's form, with its quotes.
+    /// The name as a JSON string, with its quotes.
     name: &'a str,
     pub(crate) value: &'a str,
 }
 
 impl<'a> Field<'a> {
-    /// Creates a field from its name in JSON's form and the text of its value.
+    /// Creates a field from its name, a JSON string, and the text of its value.
     pub(super) fn new(name: &'a str, value: &'a str) -> Self {
         Self { name, value }
     }
 
-    /// Reads the name that begins at an offset of an object's text. The value is left out, since parsing it takes as long as its text.
+    /// Reads the name that begins at an offset of an object's text. The value is not read, which would take time linear in its length.
     pub(super) fn name_at(object: &'a str, offset: usize) -> Option<Self> {
         let mut rest = object.get(offset..)?;
         Some(Self {
@@ -89,7 +90,7 @@ impl<'a> Field<'a> {
         Fields { rest }.next()
     }
 
-    /// Returns the name. A name that is no Unicode text keeps its escapes.
+    /// Returns the decoded name. A name with a lone surrogate keeps its escapes.
     pub(crate) fn name(&self) -> Cow<'a, str> {
         let written = self.written_name();
         if written.contains('\\')
@@ -100,27 +101,27 @@ impl<'a> Field<'a> {
         Cow::Borrowed(written)
     }
 
-    /// Compares names by their UTF-16 code units, as RFC 8785 sorts them. A half of a surrogate pair is a code unit, too.
+    /// Compares names by their UTF-16 code units, the order of RFC 8785. A lone surrogate is a code unit.
     pub(super) fn cmp_name(&self, other: &Self) -> Ordering {
         let is_plain = |name: &str| name.is_ascii() && !name.contains('\\');
         if is_plain(self.name) && is_plain(other.name) {
-            // The closing quote is not part of the name.
+            // The closing quotes are not compared.
             let written = |name: &'a str| name.get(..name.len().saturating_sub(1));
             return written(self.name).cmp(&written(other.name));
         }
         CodeUnits::new(self.name).cmp(CodeUnits::new(other.name))
     }
 
-    /// Returns the name in JSON's form.
+    /// Returns the name as a JSON string.
     pub(crate) fn quoted_name(&self) -> &'a str {
         self.name
     }
 
-    /// Whether the field has this name.
+    /// Returns whether the field has this name.
     pub(crate) fn is(&self, name: &str) -> bool {
         let written = self.written_name();
         let has_escapes = || written.contains('\\');
-        // An escape is longer than its character.
+        // An escape is longer than its character, so a shorter text cannot have this name.
         match written.len().cmp(&name.len()) {
             Ordering::Less => false,
             Ordering::Equal => written == name && !has_escapes(),
@@ -128,7 +129,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns the name in JSON's form without its quotes.
+    /// Returns the contents of the JSON string with the name.
     fn written_name(&self) -> &'a str {
         self.name
             .get(1..self.name.len().saturating_sub(1))
@@ -136,7 +137,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The UTF-16 code units of a string in JSON's form.
+/// The UTF-16 code units of a JSON string.
 struct CodeUnits<'a> {
     chars: Chars<'a>,
     /// The second half of a surrogate pair.
@@ -185,9 +186,9 @@ impl Iterator for CodeUnits<'_> {
     }
 }
 
-/// Whether a text has more JSON values than `max`. Names of fields are no values.
+/// Returns whether a text has more JSON values than `max`. Names of fields are not values.
 pub(super) fn has_more_values(json: &str, max: usize) -> bool {
-    // A value has at least two bytes with its separator.
+    // A value and its separator have at least two bytes.
     if json.len() / 2 < max {
         return false;
     }
@@ -282,7 +283,7 @@ fn string_len(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Reads a string, without a copy if it has no escapes; `None` for another value, and for text that is not Unicode.
+/// Decodes a JSON string, without a copy if it has no escapes. Returns `None` for another value, and for a lone surrogate.
 pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     let plain = json.strip_prefix('"')?.strip_suffix('"')?;
     if has_escapes(plain) {
@@ -291,9 +292,9 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(plain))
 }
 
-/// Whether a string has characters that JSON writes as escapes.
+/// Returns whether a string has characters that JSON requires to escape.
 pub(crate) fn has_escapes(text: &str) -> bool {
-    // Tests all bytes without an early end, so that many of them are tested in one step.
+    // All bytes are tested without an early exit, so that the compiler can vectorize the loop.
     let is_escape = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     text.bytes()
         .fold(0, |found, byte| found | u8::from(is_escape(byte)))
@@ -305,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn walks_have_the_parts_of_the_parser() {
+    fn walks_return_the_parts_that_a_parser_returns() {
         let list = r#" [ 1 ,"a]\"\\" , [[],{"]":"}"}],{} ,null , "",-1.5e3 ] "#;
         let expected: Vec<&serde_json::value::RawValue> = serde_json::from_str(list).unwrap();
         let expected: Vec<_> = expected
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_of_other_text_end() {
+    fn walks_over_invalid_json_end() {
         let texts = [
             "[",
             "[,",

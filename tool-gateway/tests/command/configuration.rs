@@ -237,7 +237,7 @@ fn rejects_unknown_tool_names_with_the_nearest_name() {
     is_refused(
         "[tools]\nnames = []\ninternal = [\"TodoWrite\"]",
         &[],
-        "gateway.toml:3: tools.internal: there is no tool `TodoWrite`; there are none at all",
+        "gateway.toml:3: tools.internal: there is no tool `TodoWrite`; no tools are registered",
     );
     // The client's tools may have any names, even names that the gateway does not have yet.
     is_accepted("[tools]\nexternal = [\"Bash\"]", &[]);

@@ -56,7 +56,7 @@ impl HttpClient for OtlpClient {
                 Ok(sent) => sent,
                 Err(_) => Err(format!("no response within {} s", timeout.as_secs_f64()).into()),
             };
-            // The exporter logs only that an export failed, but not the cause.
+            // The exporter logs that an export failed, but not the cause.
             if let Err(error) = &sent {
                 tracing::warn!(
                     error = first_cause(&**error),

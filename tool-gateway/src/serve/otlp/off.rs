@@ -10,7 +10,7 @@ use tracing_subscriber::registry::Registry;
 
 use crate::serve::otlp::collector::Collector;
 
-/// Traces do not exist in this build.
+/// Uninhabited type, since this build has no exporter.
 pub(crate) enum Traces {}
 
 impl Traces {

@@ -80,7 +80,7 @@ impl Traces {
     }
 
     /// Adds a span for each request, as a part of the client's trace.
-    #[expect(clippy::unused_self, reason = "there is nothing to trace without it")]
+    #[expect(clippy::unused_self, reason = "only an existing exporter traces requests")]
     pub(crate) fn traced(&self, router: Router) -> Router {
         router.layer(middleware::from_fn(traced))
     }
@@ -111,7 +111,7 @@ async fn traced(request: Request, next: Next) -> Response {
         otel.status_code = Empty,
     );
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
-    // The call fails only without the layer, when there is no trace.
+    // The call fails only without the layer. There is no trace in this case.
     let _ = span.set_parent(parent);
     let response = next.run(request).instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());

@@ -1,4 +1,4 @@
-//! [`PendingSaves`]: writes of a turn to the store, beside the next steps of the turn.
+//! [`PendingSaves`]: writes of a turn to the store, which run concurrently with the next steps of the turn.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -9,7 +9,7 @@ use crate::wire::error::ApiError;
 
 type SaveFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send + 'a>>;
 
-/// Writes in their order, which a store keeps: each of them begins with its first poll.
+/// Pending writes, oldest first. A write begins with its first poll, and the store applies writes in the order of their first polls.
 #[derive(Default)]
 pub(super) struct PendingSaves<'a>(Vec<PendingSave<'a>>);
 
@@ -23,7 +23,7 @@ impl<'a> PendingSaves<'a> {
         self.0.is_empty()
     }
 
-    /// Adds a write after the others, and begins it.
+    /// Appends a write, and begins it.
     pub(super) async fn push(&mut self, write: impl Future<Output = Result<(), ApiError>> + Send + 'a) {
         let mut write = PendingSave {
             future: Box::pin(write),
@@ -37,8 +37,8 @@ impl<'a> PendingSaves<'a> {
         self.0.push(write);
     }
 
-    /// Waits for the end of all writes, or for the first failure. The later writes are then dropped, since each of them continues the
-    /// one before.
+    /// Waits for the end of all writes, or for the first failure. After a failure, the later writes are dropped, since each write continues
+    /// the write before it.
     pub(super) async fn all(&mut self) -> Result<(), ApiError> {
         let saved = poll_fn(|cx| self.poll_all(cx)).await;
         self.0.clear();

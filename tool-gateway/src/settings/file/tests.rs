@@ -1,4 +1,4 @@
-//! The sample file, single mistakes, and many at once.
+//! Reads of the sample file, of files with one mistake, and of files with many mistakes.
 
 use super::*;
 use crate::settings::Settings;
@@ -63,7 +63,7 @@ fn mutated(line: &str, mutation: usize) -> Option<String> {
     Some(mutated)
 }
 
-/// The mistakes of a file are the mistakes of its lines, each made separately.
+/// A file with a mistake in each line has the mistakes that each line has alone.
 #[test]
 fn all_mistakes_are_reported_like_single_mistakes() {
     let text = with_examples();

@@ -15,12 +15,12 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
 
-/// Writes the events of blocks: a text has at most one open block, which ends when another kind of block begins.
+/// Writes the events of blocks. At most one text block is open; it ends when a block of another kind begins.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     events: VecDeque<MessageEvent>,
     open: Option<OpenBlock>,
-    /// White space before a text, which waits for other characters.
+    /// White space at the beginning of a text block, which is held until other characters arrive.
     blank: Option<(BlockKind, String)>,
     /// Number of blocks that have begun.
     count: usize,
@@ -46,7 +46,7 @@ impl BlockKind {
     }
 }
 
-/// A block whose end was not written.
+/// A text block without its `content_block_stop`.
 #[derive(Debug)]
 struct OpenBlock {
     index: usize,
@@ -141,7 +141,7 @@ impl BlockWriter {
                 }
                 let name = field.as_str();
                 let delta = format!(r#"{{"type":"{name}_delta","{name}":{json}}}"#);
-                // The gateway joins half a pair with the other half in the next piece.
+                // `HalfPairs` joins a lone surrogate with the other surrogate of its pair in the next piece.
                 if let Some(delta) = ObjectText::new(&delta) {
                     self.push_delta(index, Delta::Other(delta));
                 }
@@ -180,7 +180,7 @@ impl BlockWriter {
         }
     }
 
-    /// Returns the index of the open block of a text, which begins if another kind is open.
+    /// Returns the index of the open block of a text. Begins a block if none or a block of another kind is open.
     fn open_block(&mut self, kind: BlockKind) -> usize {
         let field = match kind {
             BlockKind::Text => None,
