@@ -23,3 +23,4 @@ mod calls;
 mod hostile;
 mod fault_rows;
 mod faults;
+mod real_servers;

@@ -56,6 +56,10 @@ impl<'a> CallState<'a> {
 
     /// Returns whether the host recovered the call from text.
     #[inline]
+    #[cfg_attr(
+        not(feature = "calls"),
+        allow(clippy::unused_self, reason = "the feature `calls` reads the context")
+    )]
     pub(crate) fn is_from_text(&self) -> bool {
         #[cfg(feature = "calls")]
         return self
