@@ -28,6 +28,7 @@ use crate::settings::limits::Limits;
 use crate::settings::mistakes::Mistakes;
 use crate::settings::options::ServeOptions;
 use crate::settings::permissions::PermissionRule;
+use crate::settings::upstream::ChatSections;
 use crate::tools;
 
 pub(crate) fn run(options: &ServeOptions, _: Terminal) -> Result<Outcome, Failure> {
@@ -130,10 +131,11 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     let keys = settings.client_keys(mistakes);
     let registry = settings.tools.select(tools::loaded()?, mistakes);
     let registry = PermissionRule::apply(&settings.permissions, registry);
-    let upstream = settings
-        .upstream
-        .build(&settings.models, settings.listen, mistakes)
-        .await;
+    let chat = ChatSections {
+        models: &settings.models,
+        format_fixing: settings.chat_format_fixing(),
+    };
+    let upstream = settings.upstream.build(&chat, settings.listen, mistakes).await;
     let mut gateway = Gateway::with_settings(registry, upstream, settings.clone());
     if let Some(offload) = settings.offload.clone() {
         mistakes.check_names(gateway.registry(), ["offload", "exclude"], offload.excluded());

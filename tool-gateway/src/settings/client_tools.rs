@@ -65,6 +65,7 @@ impl From<ClientToolTable> for ClientCallRules {
                 .map(|(tool, ToolCoercion(coercion))| (tool, coercion.into()))
                 .collect(),
             broken_calls: table.broken_calls,
+            ..Self::default()
         }
     }
 }
@@ -89,6 +90,7 @@ mod tests {
             coercion: Policy::Lenient,
             tools: [("Edit".to_owned(), Policy::Strict)].into(),
             broken_calls: 0,
+            ..ClientCallRules::default()
         };
         assert_eq!(file.settings.client_tools, expected);
     }

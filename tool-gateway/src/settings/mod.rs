@@ -28,7 +28,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use serde::Deserialize;
 use tool_runtime::ToolRegistry;
-use tool_runtime::repair::FormatFixing;
+use tool_runtime::repair::{FormatFixing, TargetTools};
 
 use crate::turn::client_calls::ClientCallRules;
 use crate::upstream::TextCallRules;
@@ -78,6 +78,9 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// Repair of calls in responses of `OpenAI`'s APIs.
     pub(crate) format_fixing: FormatFixing,
+    /// Whether the file names the tools whose calls are repaired.
+    #[serde(skip)]
+    pub(crate) has_target_tools: bool,
     #[serde(deserialize_with = "values::table")]
     pub(crate) metrics: MetricsSettings,
     #[serde(deserialize_with = "values::tables")]
@@ -107,6 +110,7 @@ impl Default for Settings {
             sessions: SessionSettings::default(),
             limits: Limits::default(),
             format_fixing: FormatFixing::default(),
+            has_target_tools: false,
             metrics: MetricsSettings::default(),
             clients: Vec::new(),
             models: Vec::new(),
@@ -135,13 +139,21 @@ impl Settings {
                     settings,
                     lines,
                     mistakes,
-                } = file::read(&text);
+                } = Self::read(&text);
                 (settings, Mistakes::in_file(path_text, lines, mistakes))
             }
         };
         settings.set_options(options, &mut mistakes);
         settings.set_environment(&mut mistakes);
         Ok((settings, mistakes))
+    }
+
+    /// Reads the text of a file.
+    fn read(text: &str) -> file::ReadFile<Self> {
+        let mut file: file::ReadFile<Self> = file::read(text);
+        let target_tools = ["format_fixing", "target_tools"].map(str::to_owned);
+        file.settings.has_target_tools = file.lines.contains_key(target_tools.as_slice());
+        file
     }
 
     fn set_environment(&mut self, mistakes: &mut Mistakes) {
@@ -208,6 +220,18 @@ impl Settings {
         }
     }
 
+    /// Returns the repair of calls from an upstream `openai`: of every tool, unless the file names tools.
+    pub(crate) fn chat_format_fixing(&self) -> FormatFixing {
+        let fixing = self.format_fixing.clone();
+        if self.has_target_tools {
+            return fixing;
+        }
+        FormatFixing {
+            target_tools: TargetTools::All,
+            ..fixing
+        }
+    }
+
     /// Loads the client keys. Without client keys, only clients on this machine may be served.
     pub(crate) fn client_keys(&self, mistakes: &mut Mistakes) -> Vec<ClientKey> {
         let keys = ClientKey::load(&self.clients, mistakes);
@@ -257,6 +281,34 @@ impl Settings {
                     format_args!("the client `{name}` has another list of tools above; write the same"),
                 );
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_every_tool_are_repaired_unless_the_file_names_tools() {
+        let named = |name: &str| TargetTools::named([name]);
+        for (text, passing, translated) in [
+            ("", "TodoWrite", TargetTools::All),
+            (
+                "[format_fixing]\nfallback_on_error = false",
+                "TodoWrite",
+                TargetTools::All,
+            ),
+            (
+                "[format_fixing]\ntarget_tools = [\"TodoWrite\"]",
+                "TodoWrite",
+                named("TodoWrite"),
+            ),
+            ("format_fixing.target_tools = [\"Edit\"]", "Edit", named("Edit")),
+        ] {
+            let settings = Settings::read(text).settings;
+            assert_eq!(settings.format_fixing.target_tools, named(passing), "{text}");
+            assert_eq!(settings.chat_format_fixing().target_tools, translated, "{text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use axum::http::Uri;
 use clap::ValueEnum;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de};
+use tool_runtime::repair::FormatFixing;
 
 use super::mistakes::Mistakes;
 use super::values;
@@ -62,6 +63,13 @@ pub(crate) struct UpstreamSettings {
     pub(crate) fit_max_tokens: bool,
     /// Whether the client's credential is sent to a server of Chat Completions if the gateway has no key.
     pub(crate) pass_client_key: bool,
+}
+
+/// Other sections about an upstream `openai`.
+#[derive(Debug)]
+pub(crate) struct ChatSections<'s> {
+    pub(crate) models: &'s [ModelRule],
+    pub(crate) format_fixing: FormatFixing,
 }
 
 /// The header with the gateway's key.
@@ -143,7 +151,7 @@ impl UpstreamSettings {
     /// Builds the upstream. After a mistake, returns the embedded script, so that the rest of the configuration can be checked.
     pub(crate) async fn build(
         &self,
-        models: &[ModelRule],
+        chat: &ChatSections<'_>,
         listen: SocketAddr,
         mistakes: &mut Mistakes,
     ) -> Arc<dyn Upstream> {
@@ -153,7 +161,7 @@ impl UpstreamSettings {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
-            UpstreamKind::OpenAi => match self.openai(models, listen, mistakes).await {
+            UpstreamKind::OpenAi => match self.openai(chat, listen, mistakes).await {
                 Some(upstream) => Arc::new(upstream),
                 None => Arc::new(ScriptUpstream::embedded()),
             },
@@ -198,7 +206,7 @@ impl UpstreamSettings {
 
     async fn openai(
         &self,
-        models: &[ModelRule],
+        chat: &ChatSections<'_>,
         listen: SocketAddr,
         mistakes: &mut Mistakes,
     ) -> Option<OpenAiUpstream> {
@@ -209,6 +217,11 @@ impl UpstreamSettings {
             );
             return None;
         };
+        if !chat.format_fixing.strict_validation {
+            tracing::warn!(
+                "format_fixing.strict_validation = false has no effect before a server of Chat Completions: arguments are always checked"
+            );
+        }
         let variable = if self.key_env == VariableName::from(DEFAULT_KEY) {
             VariableName::from(OPENAI_KEY)
         } else {
@@ -223,7 +236,8 @@ impl UpstreamSettings {
             extra_body: self.extra_body.clone(),
             server_tools: self.server_tools,
             fit_max_tokens: self.fit_max_tokens,
-            models: models.to_vec(),
+            models: chat.models.to_vec(),
+            repair: chat.format_fixing.clone().into(),
             pass_client_key: self.pass_client_key,
         };
         Some(OpenAiUpstream::over(server.with_bearer_auth()).with_settings(settings))

@@ -20,6 +20,8 @@ pub(crate) enum Action {
     Record(Answer),
     /// Send this error to the client.
     Fail(ObjectText),
+    /// Send the client an error about the upstream's message, with the status 502.
+    FailUpstream(String),
     /// End the turn.
     End,
 }

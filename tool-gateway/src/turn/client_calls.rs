@@ -27,6 +27,8 @@ pub(crate) struct ClientCallRules {
     pub(crate) tools: BTreeMap<String, Policy>,
     /// Maximum number of consecutive hidden rounds after broken calls.
     pub(crate) broken_calls: usize,
+    /// Whether the model corrects a broken call. Otherwise, such a call ends the turn with an error.
+    pub(crate) fallback_on_error: bool,
 }
 
 impl Default for ClientCallRules {
@@ -35,6 +37,7 @@ impl Default for ClientCallRules {
             coercion: Policy::Lossless,
             tools: BTreeMap::new(),
             broken_calls: 2,
+            fallback_on_error: true,
         }
     }
 }
@@ -248,6 +251,12 @@ impl BrokenCall {
     pub(crate) fn notice(&self) -> String {
         let Self { name, reason, .. } = self;
         format!("The model's call of {name} could not be read: {reason}.")
+    }
+
+    /// Returns the message of the error that ends the turn.
+    pub(crate) fn error(&self) -> String {
+        let Self { name, reason, .. } = self;
+        format!("the model's call of `{name}` cannot be read: {reason}")
     }
 
     /// Builds the result for the model.

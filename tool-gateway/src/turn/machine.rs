@@ -359,7 +359,13 @@ impl TurnMachine {
                     block = sent;
                     coerced = shown.map(Box::new);
                 }
-                ReadCall::Broken(broken) => return self.message.push_broken(&block, broken),
+                ReadCall::Broken(broken) if client_calls.rules().fallback_on_error => {
+                    return self.message.push_broken(&block, broken);
+                }
+                ReadCall::Broken(broken) => {
+                    self.phase = Phase::Over;
+                    return actions.push(Action::FailUpstream(broken.error()));
+                }
             }
         }
         let shown = Shown {

@@ -259,6 +259,23 @@ impl Rest<'_> {
     }
 }
 
+/// Maximum size of a piece of a text, in bytes.
+const MAX_PIECE: usize = 16 << 10;
+
+/// Divides a text into pieces for deltas; an empty text has none.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = rest.len().min(MAX_PIECE);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, after) = rest.split_at_checked(end)?;
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -392,5 +409,16 @@ mod tests {
         ] {
             assert_eq!(parse_text(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn pieces_of_arguments_are_whole_characters() {
+        let arguments = "\u{20ac}".repeat(MAX_PIECE);
+        let all: Vec<&str> = pieces(&arguments).collect();
+        assert_eq!(all.len(), 4);
+        assert!(all.iter().all(|piece| piece.len() <= MAX_PIECE));
+        assert_eq!(all.concat(), arguments);
+        assert_eq!(pieces("{}").collect::<Vec<_>>(), ["{}"]);
+        assert_eq!(pieces("").count(), 0);
     }
 }

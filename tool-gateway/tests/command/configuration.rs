@@ -228,6 +228,22 @@ fn rejects_invalid_keys_and_values_of_format_fixing() {
 }
 
 #[test]
+fn strict_validation_stays_on_before_a_server_of_chat_completions() {
+    let warning = "format_fixing.strict_validation = false has no effect before a server of Chat Completions";
+    for (kind, is_warned) in [("openai", true), ("anthropic", false)] {
+        let text = format!(
+            "upstream = {{ kind = \"{kind}\", url = \"http://127.0.0.1:9\" }}\nformat_fixing.strict_validation = false"
+        );
+        let (status, stderr) = check(&text, &[]);
+        assert_eq!(
+            (status, stderr.contains(warning)),
+            (Some(0), is_warned),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
 fn rejects_unknown_tool_names_with_the_nearest_name() {
     is_refused(
         "[tools]\nnames = [\"TodoWrit\"]",

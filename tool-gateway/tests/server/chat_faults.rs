@@ -6,10 +6,12 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tool_gateway::Gateway;
 use tool_gateway::upstream::{OpenAiUpstream, Upstream, UpstreamFuture};
+use tool_runtime::repair::FormatFixing;
 
 use crate::fault_rows::{Log, Row, row};
 use crate::faults::chat;
 use crate::lab::{Lab, Runs, post, registry};
+use crate::openai_arguments::{ChatServer, answer};
 use crate::raw::{Raw, response, whole};
 use crate::reply::{Reply, events};
 use crate::test_script::TestScript;
@@ -352,4 +354,33 @@ async fn chat_server_is_overloaded_in_a_turn() {
     let call = json!({ "choices": [choice], "usage": { "prompt_tokens": 10, "completion_tokens": 5 } });
     let server = Raw::new([whole(&call), rejection(503, "busy"), done()]);
     asserts(&row, OpenAiUpstream::over(server), true).await;
+}
+
+/// Asserts the row of a call that ends the turn, without `fallback_on_error`.
+async fn call_fails(row: &Row, tool: &str, arguments: &str) {
+    for is_stream in [false, true] {
+        let fixing = FormatFixing {
+            fallback_on_error: false,
+            ..FormatFixing::for_every_tool()
+        };
+        let log = Log::start();
+        let server = ChatServer::new([answer("", &[[tool, arguments]])]);
+        let upstream = OpenAiUpstream::over(server).with_format_fixing(fixing.clone());
+        let runs = Runs::default();
+        let gateway = Gateway::new(registry(&runs), upstream).with_format_fixing(fixing);
+        let lab = Lab {
+            app: gateway.router(),
+            script: TestScript::embedded(),
+            runs,
+        };
+        let reply = chat(is_stream, "go").ask(&lab).await;
+        row.client_sees(&reply);
+        row.host_learns(&lab, &log).await;
+    }
+}
+
+#[tokio::test]
+async fn chat_server_sends_a_broken_call_without_fallback() {
+    let row = row("chat_server_sends_a_broken_call_without_fallback");
+    call_fails(&row, "weather", "{n").await;
 }

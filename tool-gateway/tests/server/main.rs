@@ -36,6 +36,7 @@ mod openai_arguments;
 mod openai_thinking;
 mod text_calls;
 mod openai_requests;
+mod openai_eager;
 mod repairing;
 mod failing_store;
 mod errors;

@@ -29,7 +29,7 @@ pub(crate) fn answer(text: &str, calls: &[[&str; 2]]) -> Value {
     ended(text, calls, finish)
 }
 
-fn ended(text: &str, calls: &[[&str; 2]], finish_reason: &str) -> Value {
+pub(crate) fn ended(text: &str, calls: &[[&str; 2]], finish_reason: &str) -> Value {
     let calls = calls.iter().enumerate().map(|(index, [name, arguments])| {
         json!({ "index": index, "id": format!("call_{name}_{index}"), "type": "function",
                 "function": { "name": name, "arguments": arguments } })
@@ -43,7 +43,7 @@ fn ended(text: &str, calls: &[[&str; 2]], finish_reason: &str) -> Value {
 }
 
 impl ChatServer {
-    fn new(answers: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Value>) -> Self {
         Self {
             answers: Arc::new(Mutex::new(answers.into_iter().collect())),
             requests: Arc::default(),
@@ -90,12 +90,12 @@ impl ChatServer {
     }
 
     /// Returns the messages of the last request.
-    fn last_messages(&self) -> Vec<Value> {
+    pub(crate) fn last_messages(&self) -> Vec<Value> {
         let requests = self.requests.lock().unwrap();
         requests.last().unwrap()["messages"].as_array().unwrap().clone()
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.requests.lock().unwrap().len()
     }
 

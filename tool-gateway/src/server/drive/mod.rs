@@ -41,7 +41,7 @@ use crate::session::recognize::client_digest;
 use crate::session::record::{Call, TrueMessage};
 use crate::session::store::Progress;
 use crate::turn::action::{Action, Answer, Sent};
-use crate::turn::client_calls::ClientCalls;
+use crate::turn::client_calls::{ClientCallRules, ClientCalls};
 use crate::turn::event::Event;
 use crate::turn::machine::TurnMachine;
 use crate::turn::restore::{self, Restored};
@@ -191,8 +191,12 @@ impl<'a> Drive<'a> {
         let is_translated = !shared.upstream.passes_messages();
         let has_text_calls = shared.recovers_text_calls(&job.request);
         let client_calls = (is_translated || has_text_calls).then(|| {
-            let (rules, state) = (&shared.settings.client_tools, &shared.metrics.client_calls);
-            Arc::new(ClientCalls::new(&job.request, rules.clone(), state.clone()))
+            let rules = ClientCallRules {
+                fallback_on_error: shared.settings.format_fixing.fallback_on_error,
+                ..shared.settings.client_tools.clone()
+            };
+            let state = shared.metrics.client_calls.clone();
+            Arc::new(ClientCalls::new(&job.request, rules, state))
         });
         let rules = Rules {
             internal: job.tools.internal.clone(),
@@ -316,7 +320,7 @@ impl<'a> Drive<'a> {
                 self.resume().await?;
                 self.record(answer).await
             }
-            Action::Send(_) | Action::Fail(_) | Action::End => Ok(()),
+            Action::Send(_) | Action::Fail(_) | Action::FailUpstream(_) | Action::End => Ok(()),
         }
     }
 
@@ -381,6 +385,7 @@ impl<'a> Drive<'a> {
             Action::Fail(error) => {
                 return Ok(Some(RunEnd::failed(status_of(&error), error.as_str().to_owned())));
             }
+            Action::FailUpstream(message) => return Err(ApiError::new(StatusCode::BAD_GATEWAY, message)),
             Action::End => return Ok(Some(RunEnd::Done)),
         }
         Ok(None)

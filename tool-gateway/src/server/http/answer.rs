@@ -12,7 +12,7 @@ use crate::server::turns::running_turn::{Next, RunEnd, Watcher};
 use crate::turn::action::Sent;
 use crate::wire::assembly::Assembly;
 use crate::wire::block::Block;
-use crate::wire::delta::{Delta, TextField};
+use crate::wire::delta::{Delta, TextField, pieces};
 use crate::wire::error::error_type;
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::RawFields;
@@ -197,19 +197,6 @@ fn block_events(index: usize, block: &Block) -> Vec<StreamEvent> {
         .chain(deltas)
         .chain([StreamEvent::BlockStop { index }])
         .collect()
-}
-
-/// Divides a text into pieces for deltas; an empty text has none.
-fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let mut end = text.len().min(MAX_PIECE);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let (piece, rest) = text.split_at(end);
-        text = rest;
-        (!piece.is_empty()).then_some(piece)
-    })
 }
 
 /// Collects the message for a client that does not stream.

@@ -34,6 +34,7 @@ use serde::de::IntoDeserializer as _;
 use serde::de::value::StrDeserializer;
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use tool_runtime::repair::FormatFixing;
 
 use self::counting::TokenCounter;
 use self::detection::ProfileDetection;
@@ -125,6 +126,24 @@ impl<U: Upstream> OpenAiUpstream<U> {
         self.settings.profile = profile;
         self.profile = OnceCell::new();
         Ok(self)
+    }
+
+    /// Sets the repair of the arguments of calls; by default, the arguments of every tool are repaired. If arguments of other tools are not
+    /// JSON, the model receives an error, and so for every tool without [`enabled`](FormatFixing::enabled). Repaired arguments are always
+    /// validated. [`Gateway::with_format_fixing`](crate::Gateway::with_format_fixing) decides about a call that cannot be read.
+    ///
+    /// ```
+    /// use tool_gateway::upstream::OpenAiUpstream;
+    /// use tool_runtime::repair::{FormatFixing, TargetTools};
+    ///
+    /// let fixing = FormatFixing { target_tools: TargetTools::named(["Edit"]), ..FormatFixing::default() };
+    /// let upstream = OpenAiUpstream::new("http://localhost:8000", None)?.with_format_fixing(fixing);
+    /// # Ok::<(), tool_gateway::upstream::InvalidUpstream>(())
+    /// ```
+    #[must_use]
+    pub fn with_format_fixing(mut self, fixing: FormatFixing) -> Self {
+        self.settings.repair = fixing.into();
+        self
     }
 
     /// Sets all settings.
@@ -353,6 +372,7 @@ impl<U: Upstream> OpenAiUpstream<U> {
         };
         let mut turn = request::translate(&MessagesRequest::parse(body)?, context)?;
         turn.response.estimates = self.estimates.clone();
+        turn.response.repair = self.settings.repair.clone();
         turn.response.warnings = self.warnings.clone();
         Ok(turn)
     }

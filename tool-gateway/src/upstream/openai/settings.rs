@@ -3,6 +3,7 @@
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tool_runtime::repair::{FormatFixing, TargetTools};
 
 use super::models::ModelRule;
 use super::profile::{ProfileName, Quirks};
@@ -26,6 +27,7 @@ pub(crate) struct ChatSettings {
     /// Whether a request whose output does not fit into the context is repeated with a smaller `max_tokens`.
     pub(crate) fit_max_tokens: bool,
     pub(crate) models: Vec<ModelRule>,
+    pub(crate) repair: ArgumentRepair,
     /// Whether the client's credential is forwarded if the gateway has no key.
     pub(crate) pass_client_key: bool,
 }
@@ -49,7 +51,45 @@ impl Default for ChatSettings {
             server_tools: ServerTools::default(),
             fit_max_tokens: true,
             models: Vec::new(),
+            repair: ArgumentRepair::default(),
             pass_client_key: false,
+        }
+    }
+}
+
+/// Repair of the arguments of calls; by default, of the calls of every tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArgumentRepair {
+    /// Configuration for the reader of calls.
+    pub(super) fixing: FormatFixing,
+    /// Whether arguments that cannot be repaired leave unchanged if some of them have left. Otherwise, the stream ends with an error.
+    pub(super) fallback_on_error: bool,
+}
+
+impl Default for ArgumentRepair {
+    fn default() -> Self {
+        FormatFixing::for_every_tool().into()
+    }
+}
+
+impl From<FormatFixing> for ArgumentRepair {
+    fn from(fixing: FormatFixing) -> Self {
+        let target_tools = if fixing.enabled {
+            fixing.target_tools
+        } else {
+            TargetTools::Named(Vec::new())
+        };
+        Self {
+            fallback_on_error: fixing.fallback_on_error,
+            fixing: FormatFixing {
+                enabled: true,
+                target_tools,
+                // Arguments that are not JSON would be broken.
+                strict_validation: true,
+                // The reader would keep the arguments back.
+                fallback_on_error: true,
+                debug_logging: fixing.debug_logging,
+            },
         }
     }
 }

@@ -93,9 +93,11 @@ pub(super) fn translate(
         profile,
         server_tools: settings.server_tools,
         warnings,
+        eager_functions: BTreeSet::new(),
     };
     let tools = translator.tools(request, &mut names)?;
     let choice = translator.choice(request.get("tool_choice"), &tools, &mut names)?;
+    let eager_functions = translator.eager_functions;
     let mut warnings = translator.warnings;
     if choice.is_thinking_off {
         thinking.turn_off()?;
@@ -127,10 +129,6 @@ pub(super) fn translate(
     };
     let is_stream = request.is_stream();
     let stops = StopSequences::read(request, profile);
-    let top_k = field(request, "top_k");
-    if top_k.is_some() && !profile.top_k {
-        warnings.insert(WarningCode::TopK);
-    }
     let mut chat = ChatRequest {
         model: Cow::Borrowed(served),
         parallel_tool_calls: (choice.is_single_call && profile.parallel && !tools.is_empty())
@@ -143,7 +141,7 @@ pub(super) fn translate(
         stop: stops.field,
         temperature: field(request, "temperature"),
         top_p: field(request, "top_p"),
-        top_k: top_k.filter(|_| profile.top_k),
+        top_k: top_k(request, profile, &mut warnings),
         response_format,
         reasoning,
         extras: account::extras(request, profile, turn.session.as_deref(), &mut warnings),
@@ -161,6 +159,7 @@ pub(super) fn translate(
         served_model: served.to_owned(),
         prompt: chat.take_prompt_size(body.len()),
         names,
+        eager_functions,
         is_single_call: choice.is_single_call,
         stop_sequences: stops.sent,
         searched_stops: stops.searched,
@@ -176,6 +175,20 @@ pub(super) fn translate(
         dropped_thinking,
         response,
     })
+}
+
+/// Returns `top_k`, if the server accepts it.
+fn top_k<'r>(
+    request: &'r MessagesRequest,
+    profile: &Profile,
+    warnings: &mut BTreeSet<WarningCode>,
+) -> Option<&'r RawValue> {
+    let top_k = field(request, "top_k")?;
+    if !profile.top_k {
+        warnings.insert(WarningCode::TopK);
+        return None;
+    }
+    Some(top_k)
 }
 
 /// Stop sequences of a request.

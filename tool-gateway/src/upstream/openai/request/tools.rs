@@ -26,6 +26,8 @@ pub(super) struct ToolTranslator<'p> {
     pub(super) profile: &'p Profile,
     pub(super) server_tools: ServerTools,
     pub(super) warnings: BTreeSet<WarningCode>,
+    /// Functions whose tools have `eager_input_streaming`.
+    pub(super) eager_functions: BTreeSet<String>,
 }
 
 /// The translated `tool_choice`.
@@ -79,6 +81,9 @@ impl ToolTranslator<'_> {
                 },
                 None => self.function(tool, name).map_err(|message| error(&message))?,
             };
+            if tool.get("eager_input_streaming") == Some("true") {
+                self.eager_functions.insert(function.name.to_string());
+            }
             tools.push(ChatTool {
                 function,
                 cache_control: self.cache_control(tool),

@@ -10,7 +10,7 @@ use super::details::ReasoningDetails;
 use crate::upstream::answer::{MessageEvent, Part};
 use crate::upstream::openai::signature::{ReasoningField, SignedReasoning, ThinkingSigner};
 use crate::wire::block::Block;
-use crate::wire::delta::{Delta, TextField};
+use crate::wire::delta::{Delta, TextField, pieces};
 use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
@@ -50,7 +50,8 @@ impl BlockKind {
 #[derive(Debug)]
 struct OpenBlock {
     index: usize,
-    /// The thinking so far; `None` for a text.
+    is_call: bool,
+    /// The thinking so far; `None` for a text or a call.
     thinking: Option<Box<OpenThinking>>,
 }
 
@@ -64,7 +65,7 @@ impl OpenBlock {
     /// Returns whether a text continues the block.
     fn accepts(&self, kind: BlockKind) -> bool {
         match (kind, &self.thinking) {
-            (BlockKind::Text, None) => true,
+            (BlockKind::Text, None) => !self.is_call,
             (BlockKind::Thinking(field), Some(open)) => {
                 open.reasoning.field.is_none_or(|before| before == field)
             }
@@ -209,6 +210,7 @@ impl BlockWriter {
         }
         let open = self.open.get_or_insert(OpenBlock {
             index: 0,
+            is_call: false,
             thinking: None,
         });
         open.thinking.get_or_insert_default()
@@ -224,13 +226,17 @@ impl BlockWriter {
         });
         let start = StreamEvent::BlockStart { index, block };
         self.events.push_back(MessageEvent(Part::Event(start)));
-        self.open = Some(OpenBlock { index, thinking });
+        self.open = Some(OpenBlock {
+            index,
+            is_call: false,
+            thinking,
+        });
         index
     }
 
     /// Ends the open block. Thinking ends with its signature.
     pub(super) fn close(&mut self) {
-        let Some(OpenBlock { index, thinking }) = self.open.take() else {
+        let Some(OpenBlock { index, thinking, .. }) = self.open.take() else {
             return;
         };
         if let Some(thinking) = thinking {
@@ -254,6 +260,37 @@ impl BlockWriter {
         self.events.push_back(MessageEvent(Part::Event(stop)));
     }
 
+    /// Begins a call whose arguments follow. Its data for the server are in the signature of the thinking before it.
+    pub(super) fn begin_call(&mut self, call: WrittenCall<'_>) {
+        let WrittenCall {
+            id,
+            name,
+            extra_content,
+            ..
+        } = call;
+        self.close_before(name, extra_content);
+        let index = self.count;
+        self.count += 1;
+        let block = Block::call(id, name, "");
+        let start = StreamEvent::BlockStart { index, block };
+        self.events.push_back(MessageEvent(Part::Event(start)));
+        self.open = Some(OpenBlock {
+            index,
+            is_call: true,
+            thinking: None,
+        });
+    }
+
+    /// Writes arguments of the open call, in pieces of limited size.
+    pub(super) fn push_arguments(&mut self, arguments: &str) {
+        let Some(index) = self.open.as_ref().map(|open| open.index) else {
+            return;
+        };
+        for piece in pieces(arguments) {
+            self.push_delta(index, Delta::Text(TextField::PartialJson, piece.to_owned()));
+        }
+    }
+
     /// Writes a call. Its data for the server are in the signature of the thinking before it.
     pub(super) fn push_call(&mut self, call: WrittenCall<'_>) {
         let WrittenCall {
@@ -262,14 +299,19 @@ impl BlockWriter {
             arguments,
             extra_content,
         } = call;
+        self.close_before(name, extra_content);
+        self.count += 1;
+        let block = Block::call(id, name, arguments);
+        self.events.push_back(MessageEvent(Part::Block(block)));
+    }
+
+    /// Ends the open block before a call, after the data of the call.
+    fn close_before(&mut self, name: &str, extra_content: Option<Box<RawValue>>) {
         self.blank = None;
         if let Some(extra_content) = extra_content {
             let extra_contents = &mut self.open_thinking().reasoning.extra_contents;
             extra_contents.insert(name.to_owned(), extra_content);
         }
         self.close();
-        self.count += 1;
-        let block = Block::call(id, name, arguments);
-        self.events.push_back(MessageEvent(Part::Block(block)));
     }
 }

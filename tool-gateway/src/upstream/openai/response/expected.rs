@@ -1,7 +1,10 @@
 //! [`ExpectedResponse`]: facts of a request for reading its response.
 
+use std::collections::BTreeSet;
+
 use crate::upstream::openai::estimates::{PromptSize, TokenEstimates};
 use crate::upstream::openai::names::ChatNames;
+use crate::upstream::openai::settings::ArgumentRepair;
 use crate::upstream::openai::signature::ThinkingSigner;
 use crate::upstream::translation_warnings::TranslationWarnings;
 
@@ -26,6 +29,10 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) splits_objects: bool,
     /// Names of functions that differ from the client's names of tools.
     pub(in crate::upstream::openai) names: ChatNames,
+    /// Names of the functions whose arguments leave in pieces, since their tools have `eager_input_streaming`.
+    pub(in crate::upstream::openai) eager_functions: BTreeSet<String>,
+    /// Repair of the arguments of calls.
+    pub(in crate::upstream::openai) repair: ArgumentRepair,
     /// Whether only the first call of the message counts, since the client disabled parallel calls.
     pub(in crate::upstream::openai) is_single_call: bool,
     /// Signs the thinking.

@@ -26,9 +26,56 @@ enum HeldPart {
 #[derive(Debug)]
 struct HeldCall {
     number: u64,
+    /// Arguments that leave in pieces.
+    eager: Option<EagerArguments>,
     /// The call, if it has ended.
     ended: Option<ReadCall>,
     extra_content: Option<Box<RawValue>>,
+}
+
+/// Beginning of a call whose tool has `eager_input_streaming`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EagerCall {
+    pub(super) id: String,
+    pub(super) tool: String,
+}
+
+/// Arguments of a call that leave in pieces.
+#[derive(Debug)]
+struct EagerArguments {
+    call: EagerCall,
+    /// Arguments that have not left.
+    pending: String,
+    has_begun: bool,
+}
+
+impl HeldCall {
+    /// Takes the next part of an eager call; `None` if the call must be complete, or waits for more arguments.
+    fn pop_eager(&mut self) -> Option<ReadyPart> {
+        let eager = self.eager.as_mut()?;
+        if !eager.has_begun {
+            // Other arguments than an object are read when they are complete.
+            eager.has_begun = eager.pending.trim_start().starts_with('{');
+            return eager
+                .has_begun
+                .then(|| ReadyPart::Begun(eager.call.clone(), self.extra_content.take()));
+        }
+        if eager.pending.is_empty() {
+            return None;
+        }
+        Some(ReadyPart::Arguments(std::mem::take(&mut eager.pending)))
+    }
+
+    fn has_begun(&self) -> bool {
+        self.eager.as_ref().is_some_and(|eager| eager.has_begun)
+    }
+
+    /// Removes the arguments that have not left.
+    fn clear(&mut self) {
+        if let Some(eager) = &mut self.eager {
+            eager.pending.clear();
+        }
+    }
 }
 
 impl HeldParts {
@@ -53,10 +100,16 @@ impl HeldParts {
         self.0.push_back(HeldPart::Detail(detail.to_owned()));
     }
 
-    /// Adds a call that begins.
-    pub(super) fn begin_call(&mut self, number: u64) {
+    /// Adds a call that begins. The arguments of an eager call leave in pieces.
+    pub(super) fn begin_call(&mut self, number: u64, eager: Option<EagerCall>) {
+        let eager = eager.map(|call| EagerArguments {
+            call,
+            pending: String::new(),
+            has_begun: false,
+        });
         self.0.push_back(HeldPart::Call(HeldCall {
             number,
+            eager,
             ended: None,
             extra_content: None,
         }));
@@ -77,34 +130,65 @@ impl HeldParts {
         calls.find(|held| held.number == number)
     }
 
-    /// Records the end of a call.
-    pub(super) fn end_call(&mut self, call: ReadCall) {
+    /// Adds arguments of a call.
+    pub(super) fn push_arguments(&mut self, number: u64, text: &str) {
+        if let Some(eager) = self.call(number).and_then(|held| held.eager.as_mut()) {
+            eager.pending.push_str(text);
+        }
+    }
+
+    /// Removes the arguments of a call, which begin again. Returns `false` if some of them have left.
+    pub(super) fn restart(&mut self, number: u64) -> bool {
+        let Some(held) = self.call(number) else {
+            return true;
+        };
+        held.clear();
+        !held.has_begun()
+    }
+
+    /// Records the end of a call. Without `has_rest`, the arguments that have not left do not leave.
+    pub(super) fn end_call(&mut self, call: ReadCall, has_rest: bool) {
         if let Some(held) = self.call(call.call) {
+            if held.has_begun() && !has_rest {
+                held.clear();
+            }
             held.ended = Some(call);
         }
     }
 
-    /// Removes the calls that were cut off: all whose arguments are not one complete object.
+    /// Removes the calls that were cut off: all whose arguments are not one complete object. The pieces of an eager call that have left
+    /// remain.
     pub(super) fn remove_cut_off(&mut self) {
-        self.0.retain(|part| match part {
-            HeldPart::Text(..) | HeldPart::Detail(_) => true,
-            HeldPart::Call(held) => held
-                .ended
-                .as_ref()
-                .is_some_and(|call| Object::parse(call.arguments.trim()).is_ok()),
+        self.0.retain_mut(|part| {
+            let HeldPart::Call(held) = part else { return true };
+            let ended = held.ended.as_ref();
+            let is_complete = ended.is_some_and(|call| Object::parse(call.arguments.trim()).is_ok());
+            if !is_complete {
+                held.clear();
+            }
+            is_complete || held.has_begun()
         });
     }
 
     /// Takes the next part that waits for no call.
     pub(super) fn pop(&mut self) -> Option<ReadyPart> {
+        if let Some(HeldPart::Call(held)) = self.0.front_mut()
+            && let Some(part) = held.pop_eager()
+        {
+            return Some(part);
+        }
         match self.0.pop_front()? {
             HeldPart::Text(kind, text) => Some(ReadyPart::Text(kind, text)),
             HeldPart::Detail(detail) => Some(ReadyPart::Detail(detail)),
             HeldPart::Call(HeldCall {
                 ended: Some(call),
                 extra_content,
+                eager,
                 ..
-            }) => Some(ReadyPart::Call(call, extra_content)),
+            }) => Some(match eager.filter(|eager| eager.has_begun) {
+                Some(eager) => ReadyPart::Ended(eager.call, call),
+                None => ReadyPart::Call(call, extra_content),
+            }),
             part @ HeldPart::Call(_) => {
                 self.0.push_front(part);
                 None
@@ -120,6 +204,12 @@ pub(super) enum ReadyPart {
     Detail(String),
     /// A call, and its `extra_content`.
     Call(ReadCall, Option<Box<RawValue>>),
+    /// An eager call begins.
+    Begun(EagerCall, Option<Box<RawValue>>),
+    /// Next arguments of the eager call.
+    Arguments(String),
+    /// The eager call ends.
+    Ended(EagerCall, ReadCall),
 }
 
 /// Returns the objects in the arguments of a call, if there are several of them and nothing else.

@@ -1,9 +1,10 @@
 //! [`MessageBuilder`]: builds the events of a message from chunks.
 
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tool_runtime::repair::Status;
 use tool_runtime::repair::stream::{CallEvent, CallReader, Dialect, ReadCall};
-use tool_runtime::repair::{FormatFixing, Status};
 
 use super::blocks::{BlockKind, BlockWriter, WrittenCall};
 use super::chunk::{Chunk, ChunkMessage};
@@ -11,7 +12,7 @@ use super::content::{Piece, PieceKind, PieceText};
 use super::expected::ExpectedResponse;
 use super::extra_contents::{ExtraContents, FoundExtraContent};
 use super::failure::ChatFailure;
-use super::held::{HeldParts, ReadyPart, several_objects};
+use super::held::{EagerCall, HeldParts, ReadyPart, several_objects};
 use super::stop_reason::{Ending, FinishKind};
 use super::stop_search::{SearchedText, StopSearch};
 use super::usage::ChatUsage;
@@ -47,9 +48,12 @@ pub(super) struct MessageBuilder {
 
 /// Parts of the message so far.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
 struct SeenParts {
     has_text: bool,
     has_call: bool,
+    /// Whether a call has begun, which may be incomplete.
+    has_begun_call: bool,
     /// Whether the arguments of a call are not JSON.
     has_incomplete_call: bool,
 }
@@ -69,10 +73,10 @@ impl MessageBuilder {
         let writer = BlockWriter::new(expected.signer.clone(), expected.omits_thinking);
         let stops = StopSearch::new(&expected.searched_stops);
         Self {
+            calls: CallReader::new(Dialect::ChatCompletions, expected.repair.fixing.clone()),
             expected,
             stops,
             is_ended: false,
-            calls: CallReader::new(Dialect::ChatCompletions, FormatFixing::for_every_tool()),
             has_begun_calls: false,
             held: HeldParts::default(),
             writer,
@@ -140,6 +144,8 @@ impl MessageBuilder {
             return Err(UpstreamError::new("the upstream's response has no choice"));
         }
         let message = completion.message();
+        // A whole completion has no pieces.
+        self.expected.eager_functions.clear();
         self.read(completion, message)?;
         if message.has_calls() && !self.is_ended {
             let reason = completion.finish_reason().unwrap_or_default();
@@ -288,10 +294,28 @@ impl MessageBuilder {
     ) -> Result<(), UpstreamError> {
         for event in events {
             match event {
-                CallEvent::Begun { call, choice, .. } if choice.is_none_or(|choice| choice == 0) => {
-                    self.held.begin_call(call);
+                CallEvent::Begun {
+                    call,
+                    choice,
+                    id,
+                    tool,
+                } if choice.is_none_or(|choice| choice == 0) => {
+                    let eager = self.eager_call(id, tool);
+                    self.seen.has_begun_call = true;
+                    self.held.begin_call(call, eager);
                 }
-                CallEvent::Ended(ended) => self.held.end_call(ended),
+                CallEvent::Arguments { call, text } => self.held.push_arguments(call, &text),
+                CallEvent::Restarted { call } if !self.held.restart(call) => {
+                    return Err(cut_off("the arguments of a call begin again"));
+                }
+                CallEvent::Ended(ended) => {
+                    let has_rest = match ended.status {
+                        Status::Truncated => false,
+                        Status::Refused => self.expected.repair.fallback_on_error,
+                        _ => true,
+                    };
+                    self.held.end_call(ended, has_rest);
+                }
                 CallEvent::Unattributed => {
                     return Err(cut_off("a piece of a call belongs to no call"));
                 }
@@ -309,6 +333,17 @@ impl MessageBuilder {
             self.held.remove_cut_off();
         }
         Ok(())
+    }
+
+    /// Returns the call, if its arguments leave in pieces.
+    fn eager_call(&self, id: Option<String>, tool: String) -> Option<EagerCall> {
+        let is_dropped = self.seen.has_begun_call && self.expected.is_single_call;
+        let is_eager = !is_dropped && !self.expected.splits_objects;
+        if !is_eager || !self.expected.eager_functions.contains(&tool) {
+            return None;
+        }
+        let id = id.unwrap_or_default();
+        Some(EagerCall { id, tool })
     }
 
     /// Ends the message.
@@ -414,9 +449,52 @@ impl MessageBuilder {
                 ReadyPart::Text(kind, text) => self.write_text(kind, text),
                 ReadyPart::Detail(detail) => self.write_detail(&detail),
                 ReadyPart::Call(call, extra_content) => self.send_call(&call, extra_content)?,
+                ReadyPart::Begun(call, extra_content) => {
+                    self.end_search();
+                    if self.is_ended {
+                        return Ok(());
+                    }
+                    self.seen.has_call = true;
+                    self.writer.begin_call(WrittenCall {
+                        id: &call.id,
+                        name: self.expected.names.client_name(&call.tool),
+                        arguments: "",
+                        extra_content,
+                    });
+                }
+                ReadyPart::Arguments(text) => self.writer.push_arguments(&text),
+                ReadyPart::Ended(begun, call) => self.end_eager_call(&begun, &call)?,
             }
         }
         Ok(())
+    }
+
+    /// Ends a call whose arguments have left.
+    fn end_eager_call(&mut self, begun: &EagerCall, call: &ReadCall) -> Result<(), UpstreamError> {
+        if call.tool != begun.tool {
+            return Err(cut_off(
+                "the name of a call changed after its arguments had begun",
+            ));
+        }
+        self.count_call(call);
+        let reason = self.finish_reason.as_deref();
+        let is_cut = reason.is_some_and(|reason| FinishKind::new(reason).cuts_calls());
+        if !self.expected.repair.fallback_on_error && !is_cut && !is_complete(call) {
+            return Err(UpstreamError::new(format!(
+                "the arguments of the tool `{}` are not JSON and could not be repaired",
+                self.expected.names.client_name(&call.tool)
+            )));
+        }
+        if call.ambiguous {
+            return Err(cut_off("pieces of its calls are ambiguous"));
+        }
+        self.writer.close();
+        Ok(())
+    }
+
+    fn count_call(&mut self, call: &ReadCall) {
+        self.output_bytes += call.arguments.len();
+        self.seen.has_incomplete_call |= !is_complete(call);
     }
 
     fn send_call(
@@ -431,8 +509,7 @@ impl MessageBuilder {
         if self.is_ended {
             return Ok(());
         }
-        self.output_bytes += call.arguments.len();
-        self.seen.has_incomplete_call |= !matches!(call.status, Status::Valid | Status::Repaired);
+        self.count_call(call);
         let id = call.id.as_deref().unwrap_or_default();
         let objects = several_objects(&call.arguments).filter(|_| self.expected.splits_objects);
         if let Some(objects) = objects {
@@ -469,6 +546,12 @@ impl MessageBuilder {
             ..call
         });
     }
+}
+
+/// Returns whether the arguments of a call are complete. Arguments that are not repaired have no status.
+fn is_complete(call: &ReadCall) -> bool {
+    let is_json = |text: &str| text.is_empty() || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    matches!(call.status, Status::Valid | Status::Repaired) && is_json(call.arguments.trim())
 }
 
 /// Returns the calls of a whole message as a chunk, with an index for each.

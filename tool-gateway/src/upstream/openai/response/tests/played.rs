@@ -156,7 +156,8 @@ impl Builder {
             } => {
                 assert_eq!(self.open, Some(index), "a piece of a closed block");
                 let block = self.content.last_mut().unwrap();
-                let before = block[field.as_str()].as_str().unwrap();
+                // Arguments are not a field of the start.
+                let before = block[field.as_str()].as_str().unwrap_or_default();
                 block[field.as_str()] = format!("{before}{text}").into();
             }
             StreamEvent::BlockStop { index } => {
@@ -164,6 +165,13 @@ impl Builder {
                 let block = self.content.last_mut().unwrap();
                 if block["type"] == "thinking" {
                     open_signature(&self.signer, block);
+                }
+                if block["type"] == "tool_use" {
+                    let arguments = block.as_object_mut().unwrap().remove("partial_json");
+                    let arguments = arguments.expect("a call begins with its arguments");
+                    let parsed = serde_json::from_str(arguments.as_str().unwrap());
+                    block["input"] = parsed.unwrap_or(arguments);
+                    return;
                 }
                 let is_empty = ["text", "thinking"].iter().all(|field| {
                     let text = block[*field].as_str().unwrap_or_default();

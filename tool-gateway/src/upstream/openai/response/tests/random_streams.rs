@@ -104,6 +104,7 @@ async fn random_streams_have_legal_events_and_no_incomplete_call() {
         }
         let expected = || ExpectedResponse {
             splits_objects: seed % 2 == 0,
+            eager_functions: (seed % 4 == 1).then(|| "f".to_owned()).into_iter().collect(),
             ..ExpectedResponse::default()
         };
         // The order of the events is asserted there.
