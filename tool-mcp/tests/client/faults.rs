@@ -172,6 +172,22 @@ async fn result_is_too_long() {
 }
 
 #[tokio::test]
+async fn value_does_not_match_its_schema() {
+    let row = row("value_does_not_match_its_schema");
+    let schema = json!({ "type": "object", "properties": { "cups": { "type": "integer" } } });
+    let input_schema = json!({ "type": "object", "additionalProperties": true });
+    let tools = json!([{ "name": "brew", "inputSchema": input_schema, "outputSchema": schema }]);
+    let command = peer(&json!({ "brew": "answer", "pages": { "": { "tools": tools } } }));
+    let result = json!({ "content": [], "structuredContent": { "cups": "many" } });
+    let outcome = brew_at(&row, command, json!({ "result": result })).await;
+    assert_eq!(
+        outcome.result.structured.as_deref(),
+        Some(&json!({ "cups": "many" }))
+    );
+    row.check(&outcome);
+}
+
+#[tokio::test]
 async fn floods_standard_output() {
     let row = row("floods_standard_output");
     let outcome = brew_text(&row, json!([{ "text": "x".repeat(1 << 10), "count": 1 << 11 }])).await;

@@ -123,9 +123,9 @@ impl RegisteredTool {
         self.output_schema.as_ref()?.error(value?)
     }
 
-    #[cfg(debug_assertions)]
-    pub(crate) fn log_wrong_structured_value(&self, value: Option<&Value>) {
-        if let Some(error) = self.structured_value_error(value) {
+    #[inline(never)]
+    pub(crate) fn log_wrong_structured_value(&self, value: &Value) {
+        if let Some(error) = self.structured_value_error(Some(value)) {
             tracing::error!(
                 tool = self.qualified_name.as_str(),
                 error,
