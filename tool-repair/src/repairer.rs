@@ -19,7 +19,7 @@ use super::scan::{Deviation, Scanner};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// The text is JSON; nothing was changed.
+    /// The text is JSON, and is unchanged.
     Valid,
     /// The text was not JSON. The result is JSON.
     Repaired,

@@ -1,7 +1,7 @@
 //! Tool calls that arrive as text: a server that did not parse the output of its model sends a call in the model's own markup.
 //!
 //! [`recover`] takes a whole text, a [`CallScanner`] takes pieces. A call is recovered if no guess is needed: its markup begins outside of
-//! code, its tool is [declared](Declared), and nothing but calls follows up to the end of the text. Every other text stays unchanged.
+//! code, its tool is [declared](Declared), and only calls follow up to the end of the text. Any other text is unchanged.
 //!
 //! ```
 //! use tool_repair::calls::{Declared, Format, Formats, ParameterKind, recover};

@@ -1,4 +1,4 @@
-//! Results of a scan.
+//! [`Recovered`]: the result of a scan, with the recovered calls.
 
 use std::fmt;
 use std::str::FromStr;
@@ -63,7 +63,7 @@ impl FromStr for Format {
     }
 }
 
-/// Error: the name of a format is unknown.
+/// Error for an unknown name of a [`Format`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownFormat;
 
@@ -88,7 +88,7 @@ impl std::error::Error for UnknownFormat {}
 pub struct Formats(u8);
 
 impl Formats {
-    /// No format: nothing is recovered.
+    /// No format, so that no call is recovered.
     pub const NONE: Self = Self(0);
     /// Every format.
     pub const ALL: Self = Self(0b111);
@@ -180,11 +180,11 @@ impl fmt::Display for TextReason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Calls, in their order; empty if nothing was recovered.
+    /// Recovered calls, in their order.
     pub calls: Vec<RecoveredCall>,
     /// Text before the calls, or the unchanged text. A [`CallScanner`](super::CallScanner) omits the text that it has already returned.
     pub text: String,
-    /// Format of the calls; `None` if nothing was recovered.
+    /// Format of the calls; `None` without calls.
     pub format: Option<Format>,
     /// Reason why no call was recovered from a text with possible calls; `None` for other texts.
     pub reason: Option<TextReason>,

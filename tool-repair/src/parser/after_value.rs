@@ -67,7 +67,7 @@ impl Parser<'_> {
             return Ok(self.state_after());
         };
         if frame.comma {
-            self.evidence.see(Level::Python);
+            self.evidence.record(Level::Python);
             self.fix(FixCode::Tuple, frame.opened);
             self.replace(1, "]");
             return Ok(self.state_after());
@@ -106,7 +106,7 @@ impl Parser<'_> {
         let inside = self.inside();
         while comma.is_some() && inside == Some(Kind::Object) && self.byte() == Some(b',') {
             // Double commas and missing commas are one kind of slip, so a text may have several of each.
-            self.note_slip(FixCode::MissingComma, self.at)?;
+            self.record_slip(FixCode::MissingComma, self.at)?;
             self.fix(FixCode::DoubleComma, self.at);
             self.at += 1;
             self.parse_gap()?;
@@ -191,7 +191,7 @@ impl Parser<'_> {
     }
 
     fn with_inner_quotes(&mut self, inner: &[usize]) -> Result<State, Failure> {
-        self.note_slip(FixCode::InnerQuote, self.string.end)?;
+        self.record_slip(FixCode::InnerQuote, self.string.end)?;
         self.reread_string(inner)?;
         Ok(State::After)
     }

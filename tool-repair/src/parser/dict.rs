@@ -2,7 +2,7 @@
 //! other forms.
 
 use super::frame::{Kind, State};
-use super::literal::{Form, Literal};
+use super::literal::{Form, StringLiteral};
 use super::state::Parser;
 use crate::scan::plain_before;
 
@@ -51,8 +51,8 @@ impl Parser<'_> {
             _ => return false,
         }
         let begin = self.at + 1;
-        self.note_single_quotes(self.at);
-        self.string = Literal::new(Form::SINGLE, false, self.base + self.at);
+        self.record_single_quotes(self.at);
+        self.string = StringLiteral::new(Form::SINGLE, false, self.base + self.at);
         self.string.end = begin + len;
         self.out.push('"');
         let contents = self.text.get(begin..begin + len);

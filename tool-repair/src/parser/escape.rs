@@ -69,7 +69,7 @@ impl Parser<'_> {
             b'u' => self.hexadecimal(4)?,
             b'U' => self.hexadecimal(8)?,
             b'a' | b'v' if python => {
-                self.need_evidence(Level::TripleQuotes);
+                self.require_evidence(Level::TripleQuotes);
                 self.write_escaped(2, if escaped == b'a' { 0x7 } else { 0xb })?;
             }
             b'0'..=b'7' => self.octal()?,
@@ -88,12 +88,12 @@ impl Parser<'_> {
     }
 
     /// Records that the escape at this position is valid only with evidence of this level.
-    fn need_evidence(&mut self, level: Level) {
+    fn require_evidence(&mut self, level: Level) {
         let message = match level {
             Level::NotJson => "an escape that JSON lacks, in a text that may be JSON",
             _ => "an escape that Python alone has, in a text that has nothing else of Python",
         };
-        self.evidence.need(level, self.at, message);
+        self.evidence.require(level, self.at, message);
     }
 
     /// Parses `\x41`, `\u4e2d` or `\U0001f600`, with `wanted` digits.
@@ -117,7 +117,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if !python {
-            self.need_evidence(Level::NotJson);
+            self.require_evidence(Level::NotJson);
         }
         self.write_escaped(2 + wanted, value)
     }
@@ -138,7 +138,7 @@ impl Parser<'_> {
             } else {
                 Level::NotJson
             };
-            self.need_evidence(level);
+            self.require_evidence(level);
         }
         let value = u32::from_str_radix(digits, 8).unwrap_or_default();
         self.write_escaped(1 + digits.len(), value)
@@ -147,7 +147,7 @@ impl Parser<'_> {
     /// Parses a line continuation: the string contains neither the backslash nor the line break.
     fn line_continuation(&mut self) {
         if !self.string.form.is_python() {
-            self.need_evidence(Level::NotJson);
+            self.require_evidence(Level::NotJson);
         }
         let message = "a backslash and the line break after it were removed";
         self.fix_with_message(FixCode::PythonEscape, self.at, message);
@@ -159,7 +159,7 @@ impl Parser<'_> {
     fn unknown_escape(&mut self) -> Result<(), Failure> {
         if !self.string.form.is_python() {
             self.refuse_if(self.string.key, self.at, "an unknown escape in a key")?;
-            self.note_slip(FixCode::UnknownEscape, self.at)?;
+            self.record_slip(FixCode::UnknownEscape, self.at)?;
             self.string.unknown_escape = true;
         }
         self.fix(FixCode::UnknownEscape, self.at);

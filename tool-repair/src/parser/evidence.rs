@@ -18,36 +18,36 @@ pub(super) type Objection = (usize, &'static str);
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Highest level of evidence that was found.
-    seen: Option<Level>,
-    /// First token for each level that is an error without evidence of that level or a higher one.
-    needed: [Option<Objection>; 3],
+    found: Option<Level>,
+    /// First token for each level that is an error without evidence of this level or a higher level.
+    required: [Option<Objection>; 3],
     /// First token that is an error if there is any evidence.
-    needs_none: Option<Objection>,
+    forbidden: Option<Objection>,
 }
 
 impl Evidence {
-    /// Records evidence.
+    /// Records evidence of a level.
     #[inline]
-    pub(super) fn see(&mut self, level: Level) {
-        self.seen = self.seen.max(Some(level));
+    pub(super) fn record(&mut self, level: Level) {
+        self.found = self.found.max(Some(level));
     }
 
     /// Records a token at `at` that is an error for this reason, unless the text has evidence of this level.
-    pub(super) fn need(&mut self, level: Level, at: usize, reason: &'static str) {
-        if let Some(needed) = self.needed.get_mut(level as usize) {
+    pub(super) fn require(&mut self, level: Level, at: usize, reason: &'static str) {
+        if let Some(needed) = self.required.get_mut(level as usize) {
             needed.get_or_insert((at, reason));
         }
     }
 
     /// Records a token at `at` that is an error for this reason if the text has any evidence.
-    pub(super) fn need_none(&mut self, at: usize, reason: &'static str) {
-        self.needs_none.get_or_insert((at, reason));
+    pub(super) fn forbid(&mut self, at: usize, reason: &'static str) {
+        self.forbidden.get_or_insert((at, reason));
     }
 
     /// Returns the first token that is an error because of missing or contrary evidence.
     pub(super) fn objection(&self) -> Option<Objection> {
-        let satisfied = self.seen.map_or(0, |level| level as usize + 1);
-        let missing = self.needed.into_iter().skip(satisfied).flatten().next();
-        missing.or(self.needs_none.filter(|_| self.seen.is_some()))
+        let satisfied = self.found.map_or(0, |level| level as usize + 1);
+        let missing = self.required.into_iter().skip(satisfied).flatten().next();
+        missing.or(self.forbidden.filter(|_| self.found.is_some()))
     }
 }

@@ -32,7 +32,7 @@ impl Parser<'_> {
                 [b'#', ..] | [b'/', b'/' | b'*', ..] => self.parse_comment()?,
                 [b'\\', next @ (b'\n' | b'\r' | b'n' | b'r' | b't'), ..] => {
                     if next.is_ascii_alphabetic() {
-                        self.note_slip(FixCode::OddSpace, self.at)?;
+                        self.record_slip(FixCode::OddSpace, self.at)?;
                     }
                     self.odd_space(2);
                 }

@@ -37,9 +37,9 @@ impl Parser<'_> {
         self.refuse_if(matches!(name, "True" | "False" | "None"), at, message)?;
         let opening_quote_lost = lost_opening_quote(rest);
         if opening_quote_lost {
-            self.note_slip(FixCode::UnquotedKey, at)?;
+            self.record_slip(FixCode::UnquotedKey, at)?;
         } else {
-            self.evidence.see(Level::NotJson);
+            self.evidence.record(Level::NotJson);
         }
         self.fix(FixCode::UnquotedKey, at);
         self.out.push('"');

@@ -1,4 +1,4 @@
-//! Form of a string: its prefix, its quotes, and its end.
+//! [`Form`] and [`StringLiteral`]: the prefix, the quotes and the end of a string.
 
 /// Prefix and quotes of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Form {
 /// The current string, or the last string between strings.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent properties of a string")]
-pub(super) struct Literal {
+pub(super) struct StringLiteral {
     pub(super) form: Form,
     pub(super) key: bool,
     /// Position of the opening quote, from the start of the whole text.
@@ -72,7 +72,7 @@ pub(super) struct Literal {
     pub(super) unknown_escape: bool,
 }
 
-impl Literal {
+impl StringLiteral {
     pub(super) fn new(form: Form, key: bool, began: usize) -> Self {
         Self {
             form,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::evidence::{Evidence, Objection};
 use super::failure::Failure;
 use super::frame::{Kind, OpenContainer};
-use super::literal::Literal;
+use super::literal::StringLiteral;
 use super::number::{self, Number};
 use crate::equality::Original;
 use crate::fixes::{FixCode, Fixes, Reason};
@@ -39,7 +39,7 @@ pub(super) struct Parser<'t> {
     pub(super) frames: Vec<OpenContainer>,
     pub(super) limits: Limits,
     /// The current string, or the last string.
-    pub(super) string: Literal,
+    pub(super) string: StringLiteral,
     /// State of the comparison with copies, while copies of the text's value follow.
     pub(super) copies: Option<Copies>,
     /// Name of the tool in the packaging.
@@ -86,7 +86,7 @@ impl<'t> Parser<'t> {
             needs_no_slip: None,
             frames: frames.collect(),
             limits,
-            string: Literal::default(),
+            string: StringLiteral::default(),
             copies: None,
             tool: None,
         }
@@ -97,7 +97,7 @@ impl<'t> Parser<'t> {
     /// # Errors
     ///
     /// Returns an error if the text has a slip of another kind.
-    pub(super) fn note_slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
+    pub(super) fn record_slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         let (first, place) = *self.slip.get_or_insert((kind, at));
         if first == kind && (kind != FixCode::UnquotedKey || place == at) {
             return Ok(());
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
     /// Records a slip and its repair at `at`.
     pub(super) fn slip(&mut self, kind: FixCode, at: usize) -> Result<(), Failure> {
         self.fix(kind, at);
-        self.note_slip(kind, at)
+        self.record_slip(kind, at)
     }
 
     /// Iterates backwards over the kept text before `at`.

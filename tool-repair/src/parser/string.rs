@@ -3,7 +3,7 @@
 use super::escape;
 use super::evidence::Level;
 use super::failure::Failure;
-use super::literal::{Form, Literal};
+use super::literal::{Form, StringLiteral};
 use super::result::{self, DRIVE_PATH};
 use super::state::{NOT_KEPT, Parser};
 use crate::fixes::FixCode;
@@ -19,12 +19,12 @@ impl Parser<'_> {
 
     /// Continues the string that was open at the start of the rest.
     pub(super) fn resume_string(&mut self, key: bool, began: usize) -> Result<(), Failure> {
-        self.string = Literal::new(Form::DOUBLE, key, began);
+        self.string = StringLiteral::new(Form::DOUBLE, key, began);
         // `""` was not parsed as an empty string yet: its second quote was held.
         if began + 1 == self.base && self.text.starts_with("\"\"") {
             self.at = 2;
             self.string.form.closing = "\"\"\"";
-            self.note_triple_quotes()?;
+            self.record_triple_quotes()?;
         }
         self.parse_contents(&[])
     }
@@ -40,7 +40,7 @@ impl Parser<'_> {
             Level::TripleQuotes
         };
         let message = "two adjacent strings, in a text that has nothing else of Python";
-        self.evidence.need(level, at, message);
+        self.evidence.require(level, at, message);
         self.needs_no_slip
             .get_or_insert((at, "adjacent strings, in a text with a slip"));
         self.fix(FixCode::ConcatenatedStrings, at);
@@ -59,15 +59,15 @@ impl Parser<'_> {
     /// Parses a prefix and the opening quotes without writing.
     fn begin_string(&mut self, form: Form, key: bool) -> Result<(), Failure> {
         let at = self.at;
-        self.string = Literal::new(form, key, self.base + at + form.prefix);
+        self.string = StringLiteral::new(form, key, self.base + at + form.prefix);
         if form.prefix > 0 {
-            self.evidence.see(Level::Python);
+            self.evidence.record(Level::Python);
             self.fix(FixCode::StringPrefix, at);
         }
         self.at += form.len();
         match form.quote() {
-            _ if form.is_triple() => self.note_triple_quotes()?,
-            b'\'' => self.note_single_quotes(at + form.prefix),
+            _ if form.is_triple() => self.record_triple_quotes()?,
+            b'\'' => self.record_single_quotes(at + form.prefix),
             0xE2 => self.slip(FixCode::SmartQuotes, at)?,
             b'`' => self.slip(FixCode::Backticks, at)?,
             _ => {}
@@ -77,15 +77,15 @@ impl Parser<'_> {
 
     /// Records that the quotes at `at` became double quotes.
     #[inline]
-    pub(super) fn note_single_quotes(&mut self, at: usize) {
-        self.evidence.see(Level::NotJson);
+    pub(super) fn record_single_quotes(&mut self, at: usize) {
+        self.evidence.record(Level::NotJson);
         self.fix(FixCode::SingleQuotes, at);
     }
 
     /// Records that the quotes of this string became one. The first quote may already be emitted.
-    fn note_triple_quotes(&mut self) -> Result<(), Failure> {
-        let Literal { began, form, .. } = self.string;
-        self.evidence.see(Level::TripleQuotes);
+    fn record_triple_quotes(&mut self) -> Result<(), Failure> {
+        let StringLiteral { began, form, .. } = self.string;
+        self.evidence.record(Level::TripleQuotes);
         // After a colon, one quote of `"""` may be redundant, and the key after it would look like contents.
         let after = self.from(self.at).trim_start_matches([',', ':', ' ']);
         let key = after.starts_with(char::from(form.quote())) && !after.starts_with(form.closing);
@@ -167,7 +167,7 @@ impl Parser<'_> {
         if !drive && escape::escapes(&contents).any(is_odd) {
             let message = "a backslash before a letter beyond ASCII, or `\\u` without its digits";
             self.refuse_if(!python, at, message)?;
-            self.evidence.need(Level::Python, at, message);
+            self.evidence.require(Level::Python, at, message);
         }
         if !python && has("av") {
             let message =
@@ -175,18 +175,18 @@ impl Parser<'_> {
             let backslash = |escape: char| !"\"\\/bfnrtu'avxUN01234567\n\r".contains(escape);
             let others = has("a") && has("v") || escapes().any(backslash);
             self.refuse_if(!drive && !others, at, message)?;
-            self.evidence.need_none(at, message);
+            self.evidence.forbid(at, message);
         }
         if raw_line_break && form.is_triple() && has("nrt") {
             let message =
                 "three quotes with line breaks and with `\\n` or the like, which may be two characters";
-            self.evidence.need(Level::Python, at, message);
+            self.evidence.require(Level::Python, at, message);
         }
         let apostrophes = escapes().filter(|escape| *escape == '\'').count();
         if !python && (1..contents.matches('\'').count()).contains(&apostrophes) {
             let message =
                 "`\\'` and a `'` without a backslash in one string: perhaps nothing in it is escaped";
-            self.evidence.need(Level::TripleQuotes, at, message);
+            self.evidence.require(Level::TripleQuotes, at, message);
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl Parser<'_> {
     }
 
     fn control_character(&mut self, byte: u8) -> Result<(), Failure> {
-        let (at, Literal { form, key, .. }) = (self.at, self.string);
+        let (at, StringLiteral { form, key, .. }) = (self.at, self.string);
         let message = "a line break or another control character in a key";
         self.refuse_if(key && !form.is_triple(), at, message)?;
         let message = "a carriage return, which Python would drop or change here";

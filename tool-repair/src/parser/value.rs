@@ -107,7 +107,7 @@ impl Parser<'_> {
         };
         if word != *json {
             if word != word.to_ascii_uppercase() {
-                self.evidence.see(Level::Python);
+                self.evidence.record(Level::Python);
             }
             self.fix_with_message(FixCode::PythonLiteral, at, message);
         }

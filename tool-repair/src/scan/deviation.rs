@@ -33,7 +33,7 @@ pub(crate) enum Place {
     Colon,
     /// Before the value after a colon.
     Value,
-    /// In a string in double quotes, or before its closing quote.
+    /// Inside of a string in double quotes, or before its closing quote.
     String { key: bool },
     /// After a value inside a container.
     After,

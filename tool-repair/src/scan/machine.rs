@@ -15,16 +15,16 @@ pub(crate) enum ScannerState {
     Done,
     // In these states, bytes may be held.
     Root,
-    /// After the bracket that opens an array that is the whole text.
+    /// State after the opening bracket of an array that is the whole text.
     RootArray,
-    /// After a comma in an object.
+    /// State after a comma in an object.
     Key,
     Colon,
-    /// After a comma in an array.
+    /// State after a comma in an array.
     Item,
     Escape,
     Unicode,
-    /// After the closing quote of a string.
+    /// State after the closing quote of a string.
     Closed,
     /// State after an empty object that is the complete received text.
     EmptyRoot,
@@ -38,7 +38,7 @@ pub(crate) enum ScannerState {
     Exponent,
     ExponentSign,
     ExponentDigits,
-    /// In `true`, `false` or `null`.
+    /// State inside of `true`, `false` or `null`.
     Literal,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Machine {
     gap: usize,
     /// Exceeded limit, if bytes that should be held were passed on.
     pub(crate) over_limit: Option<&'static str>,
-    /// Whether the string is a key.
+    /// Whether the current string is a key.
     pub(crate) key: bool,
     pub(crate) opening_quote: usize,
     /// The last byte.

@@ -84,7 +84,7 @@ impl Head {
     }
 }
 
-/// Checks the first key of an object, and a name that is the value of this key: other objects are answers in JSON.
+/// Checks the first key of an object, and a name that is the value of this key: other objects are JSON texts for the user.
 fn is_call_object(source: Source<'_>, at: usize, forms: Forms, declared: &impl Declared) -> Lookahead<()> {
     if forms.tags {
         return Lookahead::Match(());

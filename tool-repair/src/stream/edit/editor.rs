@@ -16,7 +16,7 @@ pub(crate) struct Editor {
     carriers: HashMap<u64, Vec<u8>>,
     /// Held events, by the call whose outcome decides about them.
     held_events: HashMap<u64, Vec<Vec<u8>>>,
-    /// Whether the stream ended with an error, after which nothing is sent.
+    /// Whether the stream ended with an error. No bytes are sent after the error.
     failed: bool,
 }
 

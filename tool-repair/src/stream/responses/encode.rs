@@ -42,10 +42,10 @@ pub(crate) fn held(raw: &[u8], status: Option<Status>, state: &StreamState, out:
     }
 }
 
-/// Encodes an event with a further piece of a call's arguments, after `last`, the event with the first piece.
+/// Encodes an additional event with the held arguments of a call. `last` is the event with the call's last piece.
 ///
-/// The event repeats the `sequence_number` of `last`, as if `last` had been split: all other events keep their
-/// numbers, and a client that resumes the stream after it misses nothing.
+/// The event repeats the `sequence_number` of `last`, as if `last` had been split. All other events keep their numbers, and
+/// a client that resumes the stream after the event misses no event.
 fn delta(last: &ResponsesEvent<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name
