@@ -31,7 +31,7 @@ where
         while running.len() < limit.max(1)
             && let Some((index, next)) = waiting.pop_front()
         {
-            // Panics of tools and layers are caught inside; this catches panics of other host code.
+            // Panics of tools and layers are caught in the call. A panic here is a panic of other code of the host.
             let call = CatchUnwind::new(Box::pin(call(next)));
             running.spawn(async move { (index, call.await) });
         }

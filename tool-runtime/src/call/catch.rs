@@ -1,4 +1,4 @@
-//! Runs functions and futures isolated: catches panics, and enforces deadlines and cancellation.
+//! Runs functions and futures in isolation: catches panics, and enforces deadlines and cancellation.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -21,7 +21,7 @@ pub(crate) struct CallLimits<'a> {
 }
 
 impl CallLimits<'_> {
-    /// Returns whether there is neither a deadline nor a token.
+    /// Returns whether the limits have neither a deadline nor a token.
     pub(crate) fn is_empty(self) -> bool {
         self.deadline.is_none() && self.token.is_none()
     }
@@ -40,7 +40,7 @@ impl CallLimits<'_> {
 #[derive(Debug)]
 pub(crate) struct Completion<T> {
     pub(crate) output: Result<T, Failure>,
-    /// Reason of a stop; also set if the future completed within the grace period.
+    /// Reason why the future was stopped. Also set if the future completed within the grace period.
     pub(crate) stop_reason: Option<Failure>,
 }
 
@@ -54,11 +54,11 @@ impl<T> From<Result<T, Failure>> for Completion<T> {
     }
 }
 
-/// Runs `future` until it is ready, panics, is past its deadline or is cancelled.
+/// Runs `future` until it is ready or panics, until its deadline, or until its cancellation.
 ///
 /// The deadline in `limits` applies until `shared` has another deadline.
 ///
-/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the future's token; then the future is
+/// At the deadline or the cancellation, `on_stop` is dropped, which cancels the future's token. The future is then
 /// polled for another `grace_period`.
 ///
 /// Tokio's timer is needed only with a deadline or a token. If no timer is running, the call completes as cancelled,
@@ -89,10 +89,10 @@ pub(crate) async fn run<T>(
         }
         if let Poll::Ready(output) = polled {
             if output.is_err() {
-                return Poll::Ready(output.into()); // a panic is reported, late or not
+                return Poll::Ready(output.into()); // a panic is reported even after the deadline
             }
             let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
-            // A future that blocks its thread can be ready after its deadline.
+            // A future that blocks its thread can become ready after its deadline.
             let is_late = deadline.is_some_and(|deadline| deadline <= now());
             let stop_reason = stop_reason
                 .or(is_cancelled.then_some(Failure::Cancelled))
@@ -130,7 +130,7 @@ pub(crate) async fn run<T>(
     .await
 }
 
-/// Returns the time of tokio's clock, which deadlines use and tests can pause.
+/// Returns the time of tokio's clock. Deadlines use this clock, and tests can pause it.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
@@ -144,7 +144,7 @@ fn is_ready<F: Future + ?Sized>(future: Option<&mut Pin<Box<F>>>, cx: &mut Conte
     future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
 }
 
-/// Tokio's timer; a missing timer is an error and not a panic.
+/// Timer of tokio. Without a running timer, it returns an error and does not panic.
 struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
@@ -235,7 +235,7 @@ impl<T> Drop for CatchUnwind<T> {
 /// Logs the message of a panic, which the model does not see.
 fn log_panic(payload: Box<dyn Any + Send>) -> Failure {
     tracing::error!(panic = panic_message(&*payload), "a tool panicked");
-    // Dropping the payload may panic; a second payload is leaked, since dropping it may panic again.
+    // The drop of the payload may panic. The payload of this second panic is leaked, since its drop may panic again.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }

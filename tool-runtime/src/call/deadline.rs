@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Deadline of a call in layers, shared by the watcher that stops the call and by the layers, which may pause the
-/// deadline.
+/// Deadline of a call in layers. The future that stops the call and the layers share the deadline, and layers may pause
+/// it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedDeadline {
     deadline: Arc<Mutex<Option<Instant>>>,
-    /// Deadline of the layers around a nested registry, which is paused, too.
+    /// Deadline of the layers around a nested registry. A pause applies to it, too.
     outer: Option<Arc<SharedDeadline>>,
 }
 
@@ -20,7 +20,7 @@ impl SharedDeadline {
         }
     }
 
-    /// Returns the current deadline; `None` if there is none, or while it is paused.
+    /// Returns the current deadline; `None` without a deadline, and during a pause.
     pub(crate) fn get(&self) -> Option<Instant> {
         *self.lock()
     }
@@ -36,17 +36,17 @@ impl SharedDeadline {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        // A single assignment changes the value, so a panic cannot leave it half changed.
+        // No panic can leave a partial change, so the value of a poisoned lock is valid.
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Pauses a [`SharedDeadline`] until dropped. Only the first of overlapping pauses counts.
+/// Guard that pauses a [`SharedDeadline`] until it is dropped. Overlapping pauses are one pause.
 #[derive(Debug)]
 pub(crate) struct Pause<'a> {
     deadline: &'a SharedDeadline,
     paused: Option<Instant>,
-    /// Start by tokio's clock, which watches the deadline.
+    /// Start of the pause by tokio's clock, which the deadline uses.
     began: tokio::time::Instant,
     _outer: Option<Box<Pause<'a>>>,
 }

@@ -38,8 +38,8 @@ async fn handle_within(
     let deadline = SharedDeadline::new(state.context.deadline(), outer);
     let route = Route::new(Arc::<Tools>::clone(tools), deadline.clone());
     call.route = Some(route.clone());
-    // A layer may hang, too. The grace period of layers is twice as long as the tool's: a layer can then return a result from
-    // the end of the tool's grace period.
+    // Layers may hang, too. Their grace period is twice as long as the grace period of the tool, so that a layer can return a
+    // result that the tool returns at the end of its grace period.
     let limits = CallLimits {
         deadline: state.context.deadline(),
         token: state.context.external_token(),
@@ -87,12 +87,12 @@ async fn handle_within(
     }
 }
 
-/// Returns the name by which the model calls a tool; an unknown name is returned unchanged.
+/// Returns the name by which the model calls a tool. An unknown name is returned unchanged.
 fn qualified_name<'a>(tools: &'a Tools, name: &'a str) -> &'a str {
     tools.tool(name).map_or(name, |tool| tool.qualified_name.as_str())
 }
 
-/// Runs a call in the registry that has the tool: this registry, or a nested one within its layers.
+/// Runs a call in the registry that has the tool: this registry, or a nested registry within its layers.
 async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut CallState<'_>) {
     match tools.nested(state.name) {
         None => handle(tools, state).await,
@@ -100,7 +100,7 @@ async fn dispatch(outer: Option<SharedDeadline>, tools: &Tools, state: &mut Call
     }
 }
 
-/// Runs a call in a nested registry, as if that registry had been called directly. Boxed, since it is recursive.
+/// Runs a call in a nested registry, as if that registry had been called directly. The future is boxed, since it is recursive.
 fn handle_nested<'a>(
     outer: Option<SharedDeadline>,
     nested: &'a NestedRegistry,

@@ -60,7 +60,7 @@ fn shown(text: &str) -> String {
     escape_and_truncate(text, MAX_SHOWN).into_owned()
 }
 
-/// Maximum length in characters of a value in the note: the model knows its own arguments, and a file may be long.
+/// Maximum length in characters of a value in the note. The model knows its arguments, and a value may be a whole file.
 const MAX_SHOWN: usize = 500;
 
 /// Returns the members of an object in compact JSON, each name with the text of its value.

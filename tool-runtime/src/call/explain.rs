@@ -8,14 +8,14 @@ use crate::call::table::Tools;
 use crate::wire::issue::{Code, Issue, excerpt};
 use crate::wire::result::Failure;
 
-/// Returns the text for an unknown tool, fixed by R-REG-7; the note [`known_names`] follows. Long names are
-/// truncated.
+/// Returns the text for an unknown tool, which R-REG-7 specifies. The note [`known_names`] follows the text. Long names
+/// are truncated.
 pub(crate) fn not_found(name: &str) -> String {
     format!("Tool '{}' not found", excerpt(name))
 }
 
-/// Returns the names of existing tools: all names of a small registry, otherwise the names that are similar to the
-/// unknown one.
+/// Returns the names of existing tools: all names of a small registry, or the names in a large registry that are similar
+/// to the unknown name.
 pub(crate) fn known_names(unknown: &str, tools: &Tools) -> Option<String> {
     let names = tools.tools().map(|tool| tool.qualified_name.as_str());
     let (label, names) = if tools.tools().count() <= MAX_LISTED_TOOLS {
@@ -68,7 +68,7 @@ pub(crate) fn stopped_in_layers(tool: &str, failure: Failure) -> String {
     }
 }
 
-/// Returns the text for a denied call: the host's text if it is not blank.
+/// Returns the text for a denied call: the text of the host, or a default text if the text of the host is blank.
 pub(crate) fn denied(tool: &str, text: String) -> String {
     if text.trim().is_empty() {
         format!("`{tool}` was not called because permission was denied")
@@ -89,7 +89,7 @@ pub(crate) fn undecided(tool: &str) -> String {
     )
 }
 
-/// Returns the text for rejected arguments: the errors, and unknown names, since each may be a misspelt parameter.
+/// Returns the text for rejected arguments: the errors, and the unknown names, which may be misspelt parameters.
 pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String {
     let mut text = format!("`{tool}` was not called because of invalid arguments:");
     let is_no_match = |error: &&Issue| error.code == Code::NoAlternativeFits;
@@ -98,7 +98,7 @@ pub(crate) fn errors(tool: &str, errors: &[Issue], warnings: &[Issue]) -> String
         .filter(is_no_match)
         .map(|error| &*error.path)
         .collect();
-    // The errors of single alternatives for a value are left out: the model could not know which of them to fix.
+    // The errors of single alternatives of a union are omitted, since the model could not know which of them to fix.
     let is_listed = |error: &&Issue| is_no_match(error) || !unmatched.contains(&*error.path);
     let is_unknown = |issue: &&Issue| matches!(issue.code, Code::UnknownParameter | Code::UnknownProperty);
     let listed = errors.iter().filter(is_listed);

@@ -1,4 +1,4 @@
-//! The pipeline of a call: find the tool, read the arguments, run the function, respond.
+//! The pipeline of a call: finds the tool, reads the arguments, runs the function, and creates the result.
 
 use std::time::Duration;
 
@@ -17,15 +17,14 @@ use crate::wire::result::{Failure, ToolOutcome, ToolOutput, ToolResult};
 
 /// State of a running call: the arguments, which are consumed, borrowed settings, and the recorded outcome.
 ///
-/// The futures of a call borrow this state. Passing it by value would copy it several times, which costs a third of a
-/// call.
+/// The futures of a call borrow this state. Copies of the state between the futures would cost a third of a call.
 #[derive(Debug)]
 pub(crate) struct CallState<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: RawArguments<'a>,
     pub(crate) context: &'a Context,
     pub(crate) policy: Option<Policy>,
-    /// Outcome; the call's id is set from the start.
+    /// Outcome. Its result has the id of the call from the start.
     pub(crate) outcome: ToolOutcome,
 }
 
@@ -41,7 +40,7 @@ impl<'a> CallState<'a> {
         }
     }
 
-    /// Takes the id and the arguments of a call.
+    /// Creates the state from the id and the arguments of a call.
     pub(crate) fn from_call(call: &'a mut ToolCall) -> Self {
         let id = std::mem::take(&mut call.id);
         let mut state = Self::new(id, &call.name, call.input.take(), &call.context);
@@ -79,7 +78,7 @@ impl<'a> CallState<'a> {
         }
     }
 
-    /// Takes the arguments into an owned call, for layers.
+    /// Moves the arguments into an owned call, for layers.
     pub(crate) fn take_call(&mut self) -> ToolCall {
         let input = self.input.take();
         let mut call = ToolCall::new(self.id(), self.name, input).with_context(self.context.clone());
@@ -120,12 +119,12 @@ pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
         );
     }
     let completion = match start(tools, tool, call, limits) {
-        // The guard cancels the call's own token when the function completes or is dropped.
+        // The guard cancels the token of the call when the function completes or is dropped.
         Ok(Some(Started {
             future,
             guard: _guard,
         })) if limits.is_empty() => CatchUnwind::new(future).await.into(),
-        // Boxed, since this future would enlarge the future of every other call.
+        // The future is boxed, since it would enlarge the future of every other call.
         Ok(Some(started)) => Box::pin(run_within(limits, started)).await,
         Ok(None) => return reject(tool, call),
         Err(failure) => Err(failure).into(),
@@ -133,8 +132,8 @@ pub(crate) async fn handle(tools: &Tools, call: &mut CallState<'_>) {
     respond(tools, tool, call, completion);
 }
 
-/// Reads the arguments and calls the function; `None` if the arguments are rejected. The arguments are freed, since
-/// the function may run for long.
+/// Reads the arguments and calls the function; `None` for rejected arguments. The arguments are freed before the future of
+/// the function runs, which may take long.
 #[inline]
 fn start(
     tools: &Tools,
@@ -175,7 +174,7 @@ fn limits<'a>(context: &'a Context, tool: &RegisteredTool) -> CallLimits<'a> {
 /// Awaits the function's future, stopping it at a limit.
 async fn run_within(limits: CallLimits<'_>, started: Started) -> Completion<ToolOutput> {
     let Started { future, guard } = started;
-    // A function without a token gets no grace period: it cannot notice the stop.
+    // A function without a token has no grace period, since it cannot notice the stop.
     let grace_period = guard
         .as_ref()
         .map_or(Duration::ZERO, |_| CancellationToken::GRACE_PERIOD);

@@ -16,7 +16,7 @@
 //! let mut registry = ToolRegistry::new().layer(TimeoutLayer::new(Duration::from_millis(20)));
 //! registry.register::<fetch>()?;
 //! let result = registry.execute_tool("toolu_01", "fetch", "{}").await;
-//! assert_eq!(result.text(), Some("request timed out")); // tower's message; `#[tool(timeout = ..)]` has a better one
+//! assert_eq!(result.text(), Some("request timed out")); // tower's message; `#[tool(timeout = ..)]` has a better message
 //! # Ok(())
 //! # }
 //! ```
@@ -42,8 +42,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Inner service of a layer: the tools, and the layers that were added before.
 ///
-/// A layer passes on the [`ToolCall`] that it received, changed or not, or a new call. The registry of the original
-/// call runs either call, by its current name. A new call in a spawned task has no registry, and fails.
+/// A layer calls it with the received [`ToolCall`], which may be changed, or with a new call. The registry of the original
+/// call runs the call, by its current name. A new call in a spawned task has no registry, and fails.
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn DynService>);
 
@@ -53,12 +53,12 @@ impl Service<ToolCall> for ToolService {
     type Future = Pin<Box<dyn Future<Output = Result<ToolOutcome, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), BoxError>> {
-        // Each call waits for its own clone of the inner service; see `DynService::call`.
+        // Each call waits for the readiness of a separate clone of the inner service; see `DynService::call`.
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, mut call: ToolCall) -> Self::Future {
-        // A new call of a layer gets the route of the current call.
+        // A new call from a layer has the route of the current call.
         call.route = call.route.take().or_else(|| ROUTE.try_get().ok());
         self.0.call(call)
     }
@@ -77,7 +77,7 @@ impl fmt::Debug for ToolService {
     }
 }
 
-/// Layers of a registry: the outermost layer, which contains the others.
+/// Layers of a registry: the outermost layer, which contains the other layers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layers(Option<ToolService>);
 
@@ -143,7 +143,7 @@ where
         + 'static,
 {
     fn call(&self, call: ToolCall) -> LayerFuture {
-        // Cloned, because readiness applies to one call (tower's contract).
+        // By tower's contract, readiness applies to one call, so each call uses a clone.
         let mut service = self.0.clone();
         Box::pin(async move {
             poll_fn(|context| service.poll_ready(context))

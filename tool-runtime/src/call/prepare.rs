@@ -80,7 +80,7 @@ fn issues_of_call(
     input: &RawArguments<'_>,
     policy: Option<Policy>,
 ) -> Option<Vec<Issue>> {
-    // Uses separate values, so that preparing a call creates no session.
+    // The session values are separate, so that preparing a call creates no session.
     let context = Context::new().with_session_values(SessionValues::new());
     let mut issues = Vec::new();
     let mut invocation = Invocation {

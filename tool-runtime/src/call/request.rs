@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Call with its coerced arguments, including unknown ones, before the function runs: the result of
+/// Call with its coerced arguments, including unknown arguments, before the function runs. It is the result of
 /// [`ToolRegistry::prepare`](crate::ToolRegistry::prepare), for permission dialogs and gateways.
 ///
 /// ```
@@ -35,7 +35,7 @@ pub struct ToolCallRequest {
     pub name: String,
     /// Unparsed arguments.
     pub raw_arguments: RawArguments<'static>,
-    /// Arguments after coercion; unknown and invalid arguments are unchanged.
+    /// Arguments after coercion. Unknown and invalid arguments are unchanged.
     pub arguments: Map<String, Value>,
     /// Arguments as compact JSON text, with the exact text of numbers, which a [`Value`] cannot represent.
     #[serde(skip)]
@@ -45,13 +45,13 @@ pub struct ToolCallRequest {
     pub defaults: Map<String, Value>,
     /// Arguments that were changed, ignored, or kept although the schema does not declare them.
     pub warnings: Vec<Issue>,
-    /// Errors for which the call would be rejected; empty if it is valid.
+    /// Errors for which the call would be rejected; empty for a valid call.
     pub errors: Vec<Issue>,
 }
 
 impl ToolCallRequest {
     /// Returns the value that the function would receive for a parameter: the argument, or the default of a missing
-    /// one.
+    /// argument.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.arguments.get(name).or_else(|| self.defaults.get(name))
     }

@@ -1,7 +1,7 @@
 //! Finds names that are similar to an unknown one.
 
-/// Returns the names that are most similar to `sent`, closest first; equally close names keep their order. If some
-/// names differ only in case and separators, no others are returned.
+/// Returns the names that are most similar to `sent`, closest first. Equally close names keep their order. If some names
+/// differ from `sent` only in case and separators, only these names are returned.
 pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if sent.len() > MAX_LENGTH {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn similar<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> V
 /// Maximum number of names.
 const MAX_NAMES: usize = 3;
 
-/// Maximum length in bytes: a longer text is not a misspelt name, and slow to compare.
+/// Maximum length in bytes. A longer text is not a misspelt name, and its comparison would be slow.
 const MAX_LENGTH: usize = 256;
 
 /// Returns a name in lower case, without separators.
@@ -40,7 +40,7 @@ fn rank(sent: &str, name: &str) -> Option<usize> {
             return Some(edits);
         }
     }
-    // A name with a prefix, such as `functions.search`, ranks after all misspelt names.
+    // A name with a prefix, such as `functions.search`, is less similar than all misspelt names.
     let contained = sent.contains(name) || name.contains(sent);
     (contained && shorter > MIN_LENGTH).then_some(MAX_LENGTH + longer - shorter)
 }
@@ -48,7 +48,7 @@ fn rank(sent: &str, name: &str) -> Option<usize> {
 /// Maximum number of edits.
 const MAX_EDITS: usize = 3;
 
-/// Minimum length in characters: almost every text is close to a shorter name, or contains it.
+/// Minimum length in characters. Almost every text is close to a shorter name, or contains it.
 const MIN_LENGTH: usize = 3;
 
 /// Returns the Levenshtein distance of two texts.

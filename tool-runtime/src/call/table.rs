@@ -14,7 +14,7 @@ use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
 use crate::wire::issue::excerpt;
 
-/// The part of a registry that runs calls; clones share it.
+/// The part of a registry that runs calls. Clones of the registry share it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
@@ -34,7 +34,7 @@ pub(crate) struct Tools {
 #[derive(Clone, Debug)]
 pub(crate) struct NestedRegistry {
     pub(crate) tools: Arc<Tools>,
-    /// Layers around its calls, inside the layers of the outer registry.
+    /// Layers around the calls of the nested registry, inside the layers of the outer registry.
     pub(crate) layers: Layers,
 }
 
@@ -48,8 +48,8 @@ impl Tools {
         self.in_order.iter().map(Arc::as_ref)
     }
 
-    /// Returns the reader of a tool's arguments. The most specific policy applies: the call's, then the tool's, then
-    /// the registry's.
+    /// Returns the reader of a tool's arguments. The most specific policy applies: the policy of the call, or else of the
+    /// tool, or else of the registry.
     pub(crate) fn reader<'a>(&self, tool: &'a RegisteredTool, call: Option<Policy>) -> ArgumentReader<'a> {
         ArgumentReader {
             compiled: &tool.compiled,
@@ -123,7 +123,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Returns whether tools of other registries are nested in this one.
+    /// Returns whether this registry has nested registries.
     #[inline]
     pub(crate) fn has_nested(&self) -> bool {
         !self.nested.is_empty()
@@ -135,9 +135,9 @@ impl Tools {
         Some((self.nested.get(nested.registry)?, nested.name.as_str()))
     }
 
-    /// Removes the values of a session, in nested registries, too, and returns this registry's values.
+    /// Removes the values of a session from this registry and from nested registries. Returns the values of this registry.
     pub(crate) fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
-        // First, since nested registries may share the store.
+        // The values of this registry are removed first, since nested registries may share the store.
         let removed = self.states.sessions.remove(session);
         for nested in &self.nested {
             nested.tools.remove_session(session);
@@ -145,8 +145,8 @@ impl Tools {
         removed
     }
 
-    /// Changes a tool in this registry and in its nested registry. Other registries that share the tool keep the old
-    /// one.
+    /// Changes a tool in this registry and in its nested registry. Other registries that share the tool keep the unchanged
+    /// tool.
     pub(crate) fn change(
         &mut self,
         name: &str,
@@ -169,8 +169,8 @@ impl Tools {
         Ok(())
     }
 
-    /// Keeps the tools for whose names `keep` returns `true`, also in nested registries, since their layers may make
-    /// calls.
+    /// Keeps the tools for whose names `keep` returns `true`. Nested registries keep only these tools, too, since their
+    /// layers may make calls.
     pub(crate) fn retain(&mut self, keep: &dyn Fn(&str) -> bool) {
         for (index, nested) in self.nested.iter_mut().enumerate() {
             let tools = self.in_order.iter().filter(|tool| keep(tool.name.as_str()));

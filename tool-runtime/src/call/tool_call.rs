@@ -49,7 +49,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call; `input` is JSON text or a [`Value`].
+    /// Creates a call. `input` is JSON text or a [`Value`].
     pub fn new<'a>(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -72,7 +72,7 @@ impl ToolCall {
         self
     }
 
-    /// Sets the policy of this call, in place of the tool's and the registry's.
+    /// Sets the policy of this call, in place of the policies of the tool and the registry.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
@@ -93,9 +93,8 @@ impl ToolCall {
             .map_or(&self.name, |tool| tool.qualified_name.as_str())
     }
 
-    /// Returns whether the call goes to the annotated function `T`, for layers. The registered name and its prefix do
-    /// not matter; comparing names could match another tool, or miss `T` in a [nested](crate::ToolRegistry::nest)
-    /// registry.
+    /// Returns whether the called tool is the annotated function `T`, for layers. A comparison of names could match another
+    /// tool, or miss `T` under another name or in a [nested](crate::ToolRegistry::nest) registry.
     ///
     /// ```
     /// use tool_runtime::layer::BoxError;
@@ -126,8 +125,8 @@ impl ToolCall {
 
     /// Reads the arguments for a layer, as the function would receive them, without running the function.
     ///
-    /// `None` outside the layers of a registry; use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare) there. An
-    /// unknown tool is an error in the request, as invalid arguments are.
+    /// Returns `None` outside of the layers of a registry: use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare)
+    /// there. An unknown tool and invalid arguments are errors in the request.
     pub fn prepare(&self) -> Option<ToolCallRequest> {
         let target = Arc::clone(&self.route.as_ref()?.target);
         Some(target.prepare(self.clone()))
@@ -147,8 +146,8 @@ pub(crate) struct Route {
     pub(crate) deadline: SharedDeadline,
 }
 
-/// The tools of the registry that runs a call. A trait, since the layers of a registry take calls, and a call refers
-/// to its registry. The table of tools implements the trait.
+/// The tools of the registry that runs a call. The table of tools implements this trait, which avoids a cycle of modules:
+/// a registry has layers, layers receive calls, and a call refers to its registry.
 pub(crate) trait RegistryTools: Send + Sync {
     fn tool(&self, name: &str) -> Option<&Arc<RegisteredTool>>;
 
@@ -195,7 +194,7 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Deserializes a `tool_use` block; other fields are ignored.
+/// Deserializes a `tool_use` block. Unknown fields are ignored.
 impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

@@ -1,11 +1,11 @@
-//! The tracing span of a call.
+//! Tracing span of a call.
 
 use tracing::Span;
 use tracing::field::Empty;
 
 use crate::wire::result::ToolOutcome;
 
-/// Returns a span with the names of OpenTelemetry's `GenAI` conventions. The span has neither arguments nor results.
+/// Returns a span with field names from the `GenAI` conventions of OpenTelemetry. The span has neither arguments nor results.
 pub(crate) fn span(name: &str, id: &str, is_from_text: bool) -> Span {
     // A span has only the fields of its macro, and most calls need no field for this.
     if is_from_text {

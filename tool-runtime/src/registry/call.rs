@@ -1,4 +1,4 @@
-//! Calls of tools, one or all of a turn, and the registry as a `tower` service.
+//! Calls of tools: single calls, all calls of a turn, and the registry as a `tower` service.
 
 use std::convert::Infallible;
 use std::task::{Context as TaskContext, Poll};
@@ -22,7 +22,7 @@ use crate::wire::result::{Failure, ToolOutcome, ToolResult};
 
 /// Calling tools.
 impl ToolRegistry {
-    /// Runs a tool and returns the result in the API's form. A failure is an error result.
+    /// Runs a tool and returns the result in the form of the Messages API. A failure is an error result.
     ///
     /// For an unknown name the result is exactly `Tool '{name}' not found`. [`call`](Self::call) and
     /// [`execute_all`](Self::execute_all) append a note with known names.
@@ -44,7 +44,7 @@ impl ToolRegistry {
     /// Runs a call and returns its outcome.
     ///
     /// For an unknown name, a [note](ToolOutcome::notes) lists all names of a registry with at most eight tools,
-    /// otherwise up to three similar names. Without similar names there is no note.
+    /// and up to three similar names of a larger registry. Without similar names, no note is added.
     pub async fn call(&self, mut call: ToolCall) -> ToolOutcome {
         let arrived = Instant::now();
         let mut state = CallState::from_call(&mut call);
@@ -61,7 +61,7 @@ impl ToolRegistry {
         if span.is_disabled() && self.layers.is_empty() && !self.tools.has_nested() {
             return handle(&self.tools, call).await;
         }
-        // Boxed, since the future of the layers would enlarge the future of every other call.
+        // The future of the layers is boxed, since it would enlarge the future of every other call.
         let handled = Box::pin(handle_in_layers(&self.layers, &self.tools, call));
         handled.instrument(span.clone()).await;
         trace::record(&span, &call.outcome);

@@ -56,8 +56,8 @@ impl ToolRegistry {
         self.tools.states.sessions.values(session)
     }
 
-    /// Removes the values of a session that has ended, and returns them. Values in memory are never removed
-    /// otherwise. The values of [nested](Self::nest) registries are removed, too, but not returned.
+    /// Removes the values of a session that has ended, and returns them. Only this method removes values from memory. The
+    /// values of [nested](Self::nest) registries are removed, too, but not returned.
     pub fn remove_session(&self, session: Option<&str>) -> Option<SessionValues> {
         self.tools.remove_session(session)
     }

@@ -7,14 +7,14 @@ use crate::schema::FormatPolicy;
 
 /// Settings of a registry.
 impl ToolRegistry {
-    /// Sets the policy for calls, unless the tool or the call has its own.
+    /// Sets the policy of calls for which neither the tool nor the call has a policy.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.tools_mut().policy = policy;
         self
     }
 
-    /// Appends a note with the warnings of a call to its result, for the model; off by default.
+    /// Sets whether a note with the warnings of a call is appended to its result, for the model. Off by default.
     ///
     /// Layers see the result without this [note](crate::ToolOutcome::notes): an offload layer stores only the tool's
     /// output, and the note follows the pointer to the stored file.
@@ -24,18 +24,18 @@ impl ToolRegistry {
         self
     }
 
-    /// Includes the defaults of parameters in the schemas; off by default. Applies to tools that are registered afterwards.
+    /// Sets whether the schemas include the defaults of parameters. Off by default. Applies to tools that are registered afterwards.
     #[must_use]
     pub fn with_defaults_in_schemas(mut self, enabled: bool) -> Self {
         self.tools_mut().include_defaults = enabled;
         self
     }
 
-    /// Enforces `format` in schemas; off by default, as in JSON Schema, where a format is an annotation. Applies to
-    /// tools that are registered afterwards. Needs the feature `format-assertion`.
+    /// Sets whether `format` is enforced. Off by default, since a format is an annotation in JSON Schema. Applies to tools
+    /// that are registered afterwards. Needs the feature `format-assertion`.
     ///
-    /// Enforced are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email` (RFC 5321,
-    /// in ASCII) and `uri` (RFC 3986, with a scheme). Any other text for such a format is `constraint_violated`.
+    /// The enforced formats are `date`, `time` and `date-time` (RFC 3339), `uuid` (RFC 9562), `ipv4`, `ipv6`, `email`
+    /// (RFC 5321, in ASCII) and `uri` (RFC 3986, with a scheme). A text in another form is `constraint_violated`.
     ///
     /// ```
     /// use tool_runtime::{Policy, ToolCall, ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -48,8 +48,8 @@ impl ToolRegistry {
     /// let request = registry.prepare(ToolCall::new("toolu_01", "plan", json!({ "day": "2025-02-30" })));
     /// assert_eq!(
     ///     request.errors[0].to_string(),
-    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a valid calendar date, for example 2025-01-31, or leave it out"#,
-    /// );
+    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a valid calendar date, for example 2025-01-31, or leave it
+    /// out"#, );
     /// ```
     #[cfg(feature = "format-assertion")]
     #[must_use]
@@ -62,13 +62,13 @@ impl ToolRegistry {
         self
     }
 
-    /// Corrects the schemas of [dynamic tools](Self::register_dynamic) that are written in another dialect; on by
-    /// default. Applies to tools that are registered afterwards.
+    /// Sets whether the schemas of [dynamic tools](Self::register_dynamic) in another dialect are corrected. On by default.
+    /// Applies to tools that are registered afterwards.
     ///
     /// Examples are `"type": "float"`, `"properties": []`, and `"required": true` in a property; see [all
     /// corrections](crate::coercion#schemas-in-other-dialects). Each correction is a warning in the log, and the
-    /// definition has the corrected schema. Without corrections such a schema is an error, and a definition keeps its
-    /// original schema.
+    /// definition has the corrected schema. Without corrections, such a schema is an error, and valid schemas are shown
+    /// unchanged.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::{Value, json}};
@@ -91,7 +91,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Sets the maximum number of concurrent calls of one [`execute_all`](Self::execute_all); 8 by default, at least
+    /// Sets the maximum number of concurrent calls in one [`execute_all`](Self::execute_all): 8 by default, and at least
     /// 1.
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
@@ -99,7 +99,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Disables the fast path for conforming arguments. Calls become slower; outcomes must not differ.
+    /// Disables the fast path for conforming arguments, for tests: calls become slower, and outcomes must not differ.
     #[doc(hidden)] // for tests, which compare both
     #[must_use]
     pub fn without_fast_path(mut self) -> Self {
@@ -107,7 +107,7 @@ impl ToolRegistry {
         self
     }
 
-    /// Accepts arguments that name another tool than the called one.
+    /// Sets whether arguments whose packaging names another tool than the called tool are accepted.
     #[doc(hidden)] // for a host that knows schemas without the names of their tools
     #[must_use]
     pub fn without_name_check(mut self) -> Self {

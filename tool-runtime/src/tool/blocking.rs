@@ -1,4 +1,4 @@
-//! [`blocking`]: runs a function that blocks its thread on one of tokio's blocking threads.
+//! [`blocking`]: runs a function that blocks its thread, on one of tokio's blocking threads.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use tracing::Span;
 use crate::tool::output::convert::OutputOf;
 use crate::wire::result::ToolOutput;
 
-/// Maximum number of blocking functions that run at once, including those that continue after their calls. A runtime
-/// has 512 blocking threads by default: the others are left to the host, whose stores and files need some.
+/// Maximum number of concurrent blocking functions, including functions that continue after their calls. A runtime has 512
+/// blocking threads by default, and the host needs some of them for stores and files.
 const MAX_RUNNING: usize = 384;
 
 /// Permits of blocking functions.
@@ -20,9 +20,9 @@ static PERMITS: Semaphore = Semaphore::const_new(MAX_RUNNING);
 
 /// Runs the function of a `#[tool(blocking)]` and waits for its output.
 ///
-/// A thread cannot be stopped. If the call is stopped first, a running function continues, and a queued one never
-/// starts. The log reports the continuing function, and its return. A panic is passed on. Without a tokio runtime the
-/// output is an error.
+/// A thread cannot be stopped. If the call is stopped first, a running function continues, and a queued function does not
+/// start. The log reports the function that continues, and its return. A panic is resumed in the caller. Without a tokio
+/// runtime, the output is an error.
 pub async fn blocking<F, T>(function: F) -> OutputOf<T>
 where
     T: 'static,
@@ -75,18 +75,18 @@ enum Phase {
 }
 
 impl Run {
-    /// Changes the phase and returns the previous one.
+    /// Changes the phase, and returns the previous phase.
     fn change(&self, next: impl FnOnce(Phase) -> Phase) {
-        // No change can panic halfway.
+        // No panic can leave a partial change, so the value of a poisoned lock is valid.
         let mut phase = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *phase = next(std::mem::take(&mut *phase));
     }
 }
 
-/// Number of functions that continue although their calls are over.
+/// Number of functions that continue after the end of their calls.
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
-/// The caller's side, dropped when the call is over.
+/// The caller's side, which is dropped at the end of the call.
 struct CallGuard(Run);
 
 impl Drop for CallGuard {
@@ -102,11 +102,11 @@ impl Drop for CallGuard {
     }
 }
 
-/// The thread's side, dropped when the function has returned or panicked.
+/// The thread's side, which is dropped when the function returns or panics.
 struct Thread(Run);
 
 impl Thread {
-    /// Runs the function; `None` if the call was already over.
+    /// Runs the function; `None` if the call has already ended.
     fn run<O>(self, function: impl FnOnce() -> O) -> Option<O> {
         let mut is_wanted = false;
         self.0.change(|phase| match phase {

@@ -1,4 +1,4 @@
-//! [`Declaration`]: a tool from the macro's output, and the definition that is generated from it.
+//! [`Declaration`]: a tool as the macro declares it, and the definition that is generated from the declaration.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct Declaration {
 /// Formats the errors of a tool's arguments: `errors = path`.
 pub(crate) type ErrorFormatter = fn(&[Issue]) -> String;
 
-/// A definition before validation; its schema has the marks of
+/// A definition before validation. Its schema has the marks of
 /// [`schema::keywords::marks`](crate::schema::keywords::marks).
 pub(crate) struct MarkedDefinition {
     pub(crate) definition: ToolDefinition,
@@ -61,7 +61,7 @@ impl Declaration {
         }
     }
 
-    /// Creates a tool whose description has these lines, some of which may depend on a `cfg`.
+    /// Creates a tool whose description has these lines. A line may depend on a `cfg`.
     pub fn with_lines<const N: usize>(name: &'static str, lines: [&'static str; N]) -> Self {
         let description = lines.join("\n").trim().to_owned().into();
         Self {
@@ -147,7 +147,7 @@ impl Declaration {
         self
     }
 
-    /// Returns the definition; its schema has the marks of
+    /// Returns the definition. Its schema has the marks of
     /// [`schema::keywords::marks`](crate::schema::keywords::marks).
     pub(crate) fn marked_definition(&self) -> MarkedDefinition {
         let MarkedSchema { schema, unreachable } = self.marked_schema();

@@ -101,7 +101,7 @@ impl RegisteredTool {
         &self.definition
     }
 
-    /// Returns the tool's own policy; `None` if the registry's policy applies.
+    /// Returns the policy of the tool; `None` if the policy of the registry applies.
     pub fn policy(&self) -> Option<Policy> {
         self.policy
     }
@@ -111,14 +111,14 @@ impl RegisteredTool {
         self.timeout
     }
 
-    /// Returns whether the tool takes a [`SessionState`](crate::SessionState). A host that stores sessions runs the
+    /// Returns whether a parameter of the tool is a [`SessionState`](crate::SessionState). A host that stores sessions runs the
     /// calls of such tools in order.
     pub fn uses_session_state(&self) -> bool {
         self.uses_session_state
     }
 
-    /// Returns the error of a result's structured value, for the log; `None` if the value matches the schema, or
-    /// there is no value.
+    /// Returns the error of a result's structured value, for the log; `None` without a structured value, or if the value
+    /// matches the schema.
     pub(crate) fn structured_value_error(&self, value: Option<&Value>) -> Option<String> {
         self.output_schema.as_ref()?.error(value?)
     }
@@ -313,7 +313,7 @@ fn check_types(tool: &ToolName, schema: &Value, unreachable: &[Unreachable]) -> 
     }
 }
 
-/// Returns the enforced part of a dynamic tool's schema. A keyword that looks like a private mark belongs to the
+/// Returns the enforced part of a dynamic tool's schema. A keyword with the name of a private mark belongs to the
 /// author: the model sees it, and it is not enforced.
 fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
     if has_marks {
@@ -380,7 +380,7 @@ fn check_param(param: &ParamSpec, compiled: &CompiledSchema) -> Result<(), Strin
         .keywords
         .get("examples")
         .and_then(|examples| examples.get(0));
-    // `null` is the JSON of a missing `Option`.
+    // A missing `Option` is serialized as `null`.
     for (keyword, value) in [("default", default), ("example", example)] {
         if let Some(value) = value.filter(|value| !value.is_null())
             && let Some(error) = argument_errors(param.name, value, compiled).first()
@@ -404,7 +404,7 @@ fn argument_errors(name: &str, value: &Value, compiled: &CompiledSchema) -> Vec<
     errors
 }
 
-/// Checks that the examples are valid; the API rejects invalid ones, too.
+/// Checks that the examples are valid, since the API rejects invalid examples.
 fn check_examples(
     tool: &ToolName,
     definition: &ToolDefinition,

@@ -31,7 +31,7 @@ pub enum RegistryError {
         /// Name of both tools.
         tool: String,
     },
-    /// The valid form of a [source's](crate::ToolRegistry::register_source) name is the name of another tool.
+    /// The valid form of a name from a [source](crate::ToolRegistry::register_source) is the name of another tool.
     DuplicateRenamed {
         /// Name in the source.
         source_name: String,

@@ -1,4 +1,4 @@
-//! Size of a definition, which adds to the cost of every request.
+//! Warning about long definitions, which add to the cost of every request.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ const LONG_DEFINITION: usize = 32 * 1024;
 /// Maximum number of parts in a warning.
 const MAX_NAMED_PARTS: usize = 3;
 
-/// Returns the warning about a long definition, with the largest parts of its schema. In `schema_of_types` the named
+/// Returns the warning about a long definition, with the largest parts of its schema. In `schema_of_types`, the named
 /// types are definitions.
 pub(crate) fn warning(
     definition: &ToolDefinition,

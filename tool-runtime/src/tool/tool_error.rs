@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// An error with a code, for callers that distinguish errors, displayed as `code: message`; or a transient error
+/// An error with a code for callers that distinguish errors, displayed as `code: message`, or a transient error
 /// ([`retry`](Self::retry)).
 ///
 /// ```
@@ -31,10 +31,9 @@ impl ToolError {
         }
     }
 
-    /// Creates a transient error: the same call may succeed later. The model reads a note about that below the
-    /// message, and the host gets [`Failure::Retryable`](crate::result::Failure::Retryable). A transient error is
-    /// found in the `source()` chain of the function's error, in an `anyhow::Error`, and in an error with
-    /// `#[error(transparent)]`.
+    /// Creates a transient error: a repeated call may succeed. A note after the message informs the model, and the host
+    /// receives [`Failure::Retryable`](crate::result::Failure::Retryable). A transient error is found in the `source()`
+    /// chain of the function's error, in an `anyhow::Error`, and in an error with `#[error(transparent)]`.
     ///
     /// ```
     /// use tool_runtime::result::Failure;

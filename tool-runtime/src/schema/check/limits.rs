@@ -96,7 +96,7 @@ pub(crate) fn width(name: &str) -> Option<Width> {
     })
 }
 
-/// Parses `enum` and `const`, and returns the types of their values, too.
+/// Parses `enum` and `const`. Also returns the types of their values.
 pub(crate) fn values(keywords: &Map<String, Value>) -> Option<(Values, Types)> {
     let listed = keywords.get("enum").and_then(Value::as_array);
     let only = keywords.get("const");

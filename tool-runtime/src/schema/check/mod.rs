@@ -43,12 +43,12 @@ impl SchemaError {
     }
 }
 
-/// Warning about a valid schema: a keyword is not enforced, or was read as another one.
+/// Warning about a valid schema: a keyword is not enforced, or was read as another keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaWarning {
     /// JSON Pointer into the schema.
     pub path: String,
-    /// Subject of the warning, and its effect.
+    /// Cause of the warning, and its effect.
     pub reason: String,
 }
 
@@ -264,7 +264,7 @@ impl<'s> Check<'s> {
         }
         match reference::resolve(self.root, name) {
             Target::Schema(schema, at) => {
-                // The target may be at a keyword without subschemas.
+                // The target may be below a keyword that has no subschemas.
                 self.pending.push((at, schema));
                 Ok(())
             }
@@ -405,7 +405,7 @@ const ENFORCED: [&str; 10] = [
     "required",
 ];
 
-/// Returns whether only a validator can evaluate a keyword.
+/// Returns whether coercion does not enforce a keyword, so that only the validator evaluates it.
 pub(crate) fn is_assertion(keyword: &str) -> bool {
     ASSERTIONS.contains(&keyword)
 }

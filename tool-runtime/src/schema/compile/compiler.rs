@@ -1,7 +1,7 @@
 //! State of a compilation: ids of subschemas, the queue of subschemas to compile, and the resolution of references.
 //!
-//! Subschemas are queued and not compiled recursively. Recursive schemas terminate, because a known schema, with the
-//! same pointer or (if several are merged) the same text, keeps its id.
+//! Subschemas are queued and not compiled recursively. The compilation of a recursive schema terminates, since a known
+//! schema keeps its id: a schema with the same pointer, or a merged schema with the same text.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -32,17 +32,17 @@ pub(super) struct Flattened {
     pub(super) unmerged: Vec<Value>,
 }
 
-/// Maximum number of subschemas, which rejects exponentially growing schemas.
+/// Maximum number of subschemas. Schemas that grow exponentially exceed it, and are rejected.
 const MAX_SCHEMAS: usize = 50_000;
 
 /// Maximum length of a chain of references or nested `allOf`s.
 const MAX_STEPS: usize = 64;
 
-/// Maximum number of merged schemas: nested `allOf`s can double them with each level.
+/// Maximum number of merged schemas. Nested `allOf`s can double their number with each level.
 const MAX_MERGED: usize = 50_000;
 
 impl Compiler<'_> {
-    /// Returns the id of a subschema; a new subschema is queued.
+    /// Returns the id of a subschema. A new subschema is queued.
     pub(super) fn intern(&mut self, schema: &Value) -> Result<SchemaId, SchemaError> {
         let Some(keywords) = schema.as_object() else {
             return self.enqueue(schema);
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         Ok(id)
     }
 
-    /// Follows a chain of bare references; returns the schema and its pointer.
+    /// Follows a chain of bare references. Returns the schema at its end, and the pointer to the schema.
     fn resolve(&self, reference: &str) -> Result<(Value, String), SchemaError> {
         let mut reference = reference.to_owned();
         for _ in 0..MAX_STEPS {
@@ -110,7 +110,7 @@ impl Compiler<'_> {
         let mut own = keywords.clone();
         let reference = own.shift_remove("$ref");
         let all = own.shift_remove("allOf");
-        // The mark of the assertions is kept.
+        // The mark of the assertions stays beside the resolved schema.
         own.retain(|keyword, _| !is_assertion(keyword));
         let mut flattened = Flattened {
             keywords: own,

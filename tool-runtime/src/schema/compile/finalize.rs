@@ -1,4 +1,4 @@
-//! Last pass of the compilation, which needs all schemas.
+//! Last pass of the compilation, which needs all compiled schemas.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -34,7 +34,7 @@ enum FinalizeState {
     Done,
 }
 
-/// Maximum depth of nested `anyOf`, `oneOf` and `allOf` without a property or an item between.
+/// Maximum depth of nested `anyOf`, `oneOf` and `allOf` without a property or an item between them.
 const MAX_NESTED_UNIONS: usize = 16;
 
 impl CompiledSchema {
@@ -143,7 +143,7 @@ impl CompiledSchema {
         union.tag = self.find_tag(union);
     }
 
-    /// Adds `null` to the schemas of a `oneOf` if another schema accepts `null`, too, since exactly one schema may match.
+    /// Adds `null` to the schemas of a `oneOf` if another schema accepts `null`, too: exactly one schema may match.
     fn move_null_to_schemas(&mut self, union: &mut Union) {
         let mut schemas = union.schemas.iter();
         let is_ambiguous = union.exclusive
@@ -159,7 +159,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Marks the alternatives of a `oneOf` with their tag as the only key; the `oneOf` may have a single alternative.
+    /// Marks the alternatives of a `oneOf` whose only key is their tag. The `oneOf` may have a single alternative.
     fn mark_variants(&mut self, union: &Union) {
         for id in union.schemas.iter().filter(|_| union.exclusive) {
             let Some(object) = self.object(*id) else { continue };
@@ -181,7 +181,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Finds the tag of the alternatives that are objects.
+    /// Finds the tag that distinguishes the alternatives that are objects.
     fn find_tag(&self, union: &Union) -> Option<Tag> {
         let schemas = union.schemas.iter().copied();
         let objects: Vec<SchemaId> = schemas
@@ -251,7 +251,7 @@ impl CompiledSchema {
         self.schema(id).plain()?.object.as_ref()
     }
 
-    /// Returns the keys of all schemas together.
+    /// Returns the union of the keys of all schemas.
     fn known_keys(&self, schemas: &[SchemaId]) -> KnownKeys {
         let (mut keys, mut seen) = (KnownKeys::default(), HashSet::new());
         for schema in schemas {
@@ -262,7 +262,7 @@ impl CompiledSchema {
         keys
     }
 
-    /// Collects the keys of a schema and of its in-place subschemas.
+    /// Collects the keys of a schema and of the subschemas that apply to the same value.
     fn collect_keys(&self, id: SchemaId, seen: &mut HashSet<SchemaId>, keys: &mut KnownKeys) {
         if !seen.insert(id) {
             return;

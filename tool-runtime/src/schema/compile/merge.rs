@@ -1,4 +1,4 @@
-//! Merges two schemas into one that is equivalent to their `allOf`.
+//! Merges two schemas into one schema that is equivalent to their `allOf`.
 
 use std::cmp::Ordering;
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn does_not_merge_with_loss() {
+    fn rejects_merges_that_lose_constraints() {
         let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
         assert_eq!(merge(&closed, &json!({ "properties": { "b": {} } })), None);
         assert_eq!(

@@ -200,7 +200,7 @@ impl Compiler<'_> {
     fn compile_plain(&mut self, keywords: &Map<String, Value>) -> Result<Schema, SchemaError> {
         let mut types = declared_types(keywords);
         let values = limits::values(keywords).map(|(values, found)| {
-            // `3.0` is in `[1, 2, 3]`, unless the type is `integer`.
+            // `3.0` equals a value of `[1, 2, 3]`, and is valid unless the type is `integer`.
             let numbers = if found.overlaps(Types::NUMBER) {
                 Types::NUMBER
             } else {
@@ -214,7 +214,7 @@ impl Compiler<'_> {
             values
         });
         let text = match values {
-            // A listed value is valid regardless of the `format`.
+            // A value of the `enum` is valid regardless of the `format`.
             Some(_) => limits::text(keywords, self.patterns),
             None => limits::text_with_format(keywords, self.patterns),
         };
@@ -324,8 +324,8 @@ impl Compiler<'_> {
         for (regex, schema) in patterns {
             match regex {
                 Some(regex) => object.patterns.push((regex, self.intern(schema)?)),
-                // The pattern is not supported, so any key may match it: accepting too much is better than rejecting
-                // a valid key.
+                // The pattern is not supported, so any key may match it. Accepting an invalid key is better than
+                // rejecting a valid key.
                 None => object.additional = Additional::Any,
             }
         }

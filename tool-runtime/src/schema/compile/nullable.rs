@@ -9,7 +9,7 @@ use crate::schema::check::is_annotation;
 use crate::schema::keywords::{reference, subschemas};
 use crate::wire::depth;
 
-/// Replaces `nullable: true` by `null` among the types.
+/// Replaces `nullable: true` by the type `null`.
 pub(crate) fn expand_nullable(schema: &Value) -> Cow<'_, Value> {
     // The caller rejects a schema that is too deep.
     if depth::is_too_deep(schema) || !has_nullable(schema) {
@@ -43,7 +43,7 @@ fn wrapped_pointers(root: &Value) -> HashSet<String> {
     found
 }
 
-/// Returns the new form of a reference into such a schema.
+/// Returns the new form of a reference into a schema that becomes an `anyOf`.
 fn relocate(reference: &str, root: &Value, wrapped_pointers: &HashSet<String>) -> Option<String> {
     let pointer = reference::percent_decode(reference.strip_prefix('#')?);
     root.pointer(&pointer)?;

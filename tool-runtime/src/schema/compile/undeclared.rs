@@ -1,5 +1,5 @@
-//! Finds required properties that no schema declares, for a warning at registration: the model has no information about
-//! their values.
+//! Finds required properties that no schema declares, for a warning at registration: the schema does not describe their
+//! values to the model.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -26,7 +26,7 @@ impl CompiledSchema {
             let Some(plain) = schema.plain().filter(|_| seen.insert(id)) else {
                 continue;
             };
-            // Listed values show the required properties.
+            // The values of an `enum` show the required properties.
             let may_lack = schema.assertions.is_none() && plain.values.is_none();
             if let Some(object) = plain.object.as_ref().filter(|_| may_lack) {
                 let path = format!("{pointer}/required");

@@ -16,7 +16,7 @@ use crate::schema::keywords::marks;
 /// Result of compiling a union.
 pub(super) enum CompiledUnion {
     Schema(Schema),
-    /// Keywords of the only branch, which may contain another union.
+    /// Keywords of the single branch, which may contain another union.
     Single(Map<String, Value>),
     /// Two schemas that both apply: the siblings and the union.
     AllOf([Value; 2]),
@@ -76,7 +76,7 @@ impl Branches {
             Value::Bool(false) => return Ok(()),
             _ => None,
         };
-        // In a `oneOf`, a second branch that accepts `null` is kept: the two branches exclude each other.
+        // In a `oneOf`, a second branch that accepts `null` is kept, since a value that matches both branches is invalid.
         let is_second_null = exclusive && self.null;
         if flattened.as_ref().is_some_and(is_null) && !is_second_null {
             self.null |= may_be_null(siblings);
@@ -89,8 +89,8 @@ impl Branches {
         Ok(())
     }
 
-    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`, unless a `oneOf` repeats a constant, or two constants
-    /// have equivalent spellings: a third spelling would be ambiguous.
+    /// Replaces `[{const: a}, {const: b}]` by `{enum: [a, b]}`. Branches stay separate if a `oneOf` repeats a constant, or if
+    /// two constants have equivalent spellings, since a third spelling would be ambiguous.
     fn merge_constants(&mut self, exclusive: bool) {
         let constants = |branch: &Branch| branch.flattened.as_ref().and_then(constants);
         let all: Vec<Value> = self.branches.iter().filter_map(constants).flatten().collect();
@@ -121,8 +121,7 @@ impl Branches {
         }
     }
 
-    /// Merges the siblings into every branch. Returns `false`, with no branch changed, if one branch cannot be merged
-    /// without loss.
+    /// Merges the siblings into every branch. Returns `false` and changes no branch if a branch cannot be merged without loss.
     fn merge_siblings(&mut self, siblings: &Map<String, Value>) -> bool {
         let merged = |branch: &Branch| merge::merge(siblings, branch.flattened.as_ref()?);
         let Some(merged) = self.branches.iter().map(merged).collect::<Option<Vec<_>>>() else {
@@ -179,7 +178,7 @@ fn have_equivalent_spellings(texts: &[Value]) -> bool {
         .any(|text| !seen.insert(fold(&text.replace(' ', ""))))
 }
 
-/// Adds `null` to `type` and `enum`; `false` if that is not possible, or if the schema of a `oneOf` already accepts
+/// Adds `null` to `type` and `enum`. Returns `false` if this is impossible, or if the schema of a `oneOf` already accepts
 /// `null`.
 fn allow_null(keywords: &mut Map<String, Value>, exclusive: bool) -> bool {
     let has_null = || keywords.get("type").is_none_or(allows_null);
@@ -232,7 +231,7 @@ fn allows_null(types: &Value) -> bool {
     }
 }
 
-/// Returns the strings of a schema that is only a `const` or `enum` of strings.
+/// Returns the strings of a schema whose only constraint is a `const` or `enum` of strings.
 fn constants(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut found = None;
     for (keyword, value) in keywords {

@@ -1,7 +1,7 @@
-//! Finds subschemas that no value satisfies, for a warning at registration: their keywords exclude each other, as
-//! `"type": "integer"` and `"enum": ["many"]` do.
+//! Finds subschemas that no value satisfies, for a warning at registration: their keywords contradict each other, such as
+//! `"type": "integer"` and `"enum": ["many"]`.
 //!
-//! Some contradictions are not found: keywords that coercion does not enforce, patterns and `multipleOf` count as
+//! Some contradictions are not found: patterns, `multipleOf` and keywords that coercion does not enforce are treated as
 //! satisfiable. A subschema `false` is not reported, since it forbids a property on purpose.
 
 use std::collections::{HashSet, VecDeque};
@@ -34,12 +34,12 @@ impl CompiledSchema {
         warnings
     }
 
-    /// Returns for each schema whether a value satisfies it: the least solution, since values are finite.
+    /// Returns for each schema whether a value satisfies it. The result is the least fixed point, since values are finite.
     fn satisfiable(&self) -> Vec<bool> {
         let mut satisfiable = vec![false; self.schemas.len()];
         loop {
             let mut has_changed = false;
-            // Most schemas come before their subschemas.
+            // Most schemas precede their subschemas, so the reverse order needs few passes.
             for (index, schema) in self.schemas.iter().enumerate().rev() {
                 let is_new = satisfiable.get(index) == Some(&false)
                     && schema.is_satisfiable(&|id| satisfiable.get(id.0 as usize) == Some(&true));
@@ -54,7 +54,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns the pointers to unsatisfiable schemas, without schemas that only contain an unsatisfiable one.
+    /// Returns the pointers to unsatisfiable schemas, except for schemas that are unsatisfiable because of a subschema.
     fn causes(&self, satisfiable: &[bool]) -> Vec<String> {
         let is_satisfiable = |id: SchemaId| satisfiable.get(id.0 as usize) != Some(&false);
         let (mut causes, mut first) = (Vec::new(), None);
@@ -82,7 +82,7 @@ impl CompiledSchema {
             let plain = schema.plain().into_iter();
             pending.extend(plain.flat_map(|plain| plain.children(&pointer)));
         }
-        // Otherwise the schemas depend on each other.
+        // The remaining unsatisfiable schemas depend on each other.
         if causes.is_empty() {
             first.into_iter().collect()
         } else {
@@ -106,7 +106,7 @@ impl Schema {
         matches!(self.kind, Kind::Union(_))
     }
 
-    /// Returns whether a value satisfies the schema, given `inner` for its subschemas.
+    /// Returns whether a value satisfies the schema. `inner` has this result for the subschemas.
     fn is_satisfiable(&self, inner: &dyn Fn(SchemaId) -> bool) -> bool {
         if self.types == Types::NONE {
             return false;

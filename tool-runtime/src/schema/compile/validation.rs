@@ -18,15 +18,15 @@ use crate::schema::text_formats::{FormatPolicy, TextFormat};
 /// A schema that is also compiled for validation.
 pub(super) struct Validated {
     pub(super) validation: Validation,
-    /// Schema with a mark in each subschema with such a keyword.
+    /// Schema with a mark in each subschema that has a keyword for the validator.
     pub(super) marked: Value,
     /// Pointers of the subschemas.
     pointers: Vec<String>,
 }
 
 impl Validated {
-    /// Returns the subschemas that messages describe, with their pointers: all subschemas that coercion ignores, and
-    /// everything in them.
+    /// Returns the subschemas that messages describe, with their pointers: all subschemas that coercion ignores, and their
+    /// subschemas.
     pub(super) fn described(&self) -> Vec<(SubschemaId, &str)> {
         let all = &self.validation.subschemas;
         let mut pending: Vec<SubschemaId> = all.iter().flat_map(Subschema::uncoerced).collect();
@@ -97,7 +97,7 @@ pub(super) fn compile(
     }))
 }
 
-/// Returns whether one of the keywords occurs anywhere, even as the name of a property.
+/// Returns whether one of the keywords occurs anywhere in the schema, even as the name of a property.
 fn mentions_assertions(schema: &Value, enforces_formats: bool) -> bool {
     let mut pending = vec![schema];
     while let Some(value) = pending.pop() {
@@ -354,7 +354,7 @@ fn get(subschemas: &[Subschema], id: SubschemaId) -> &Subschema {
     subschemas.get(id.0 as usize).unwrap_or(&Subschema::TRUE)
 }
 
-/// Finds a schema that applies to the same value as itself, through others: evaluating it would never end.
+/// Finds a schema that refers to itself, directly or through other schemas, for the same value. Its evaluation would not end.
 fn find_circle(subschemas: &[Subschema]) -> Option<usize> {
     let mut is_done = vec![false; subschemas.len()];
     for start in 0..subschemas.len() {
@@ -384,8 +384,8 @@ fn find_circle(subschemas: &[Subschema]) -> Option<usize> {
     None
 }
 
-/// Drops keywords that depend on an unenforced part, such as an unsupported pattern: their result is unknown, and
-/// accepting too much is better than rejecting a valid value.
+/// Drops keywords that depend on an unenforced part, such as an unsupported pattern. Their result is unknown, and accepting
+/// an invalid value is better than rejecting a valid value.
 fn drop_unknown(subschemas: &mut [Subschema]) {
     let own: Vec<bool> = subschemas.iter().map(|schema| schema.is_unknown).collect();
     if !own.contains(&true) {
@@ -415,7 +415,7 @@ fn drop_unknown(subschemas: &mut [Subschema]) {
     }
 }
 
-/// Finds schemas with keywords that coercion does not enforce, in themselves or in subschemas that values must match.
+/// Finds schemas with keywords that coercion does not enforce, directly or in subschemas that values must match.
 fn find_assertions(subschemas: &mut [Subschema]) {
     let own = subschemas.iter().map(Subschema::asserts).collect();
     let found = spread(subschemas, own, |schema| {

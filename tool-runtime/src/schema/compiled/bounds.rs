@@ -10,7 +10,8 @@ pub(crate) struct NumberLimits {
     pub(crate) exclusive_min: Option<Bound>,
     pub(crate) exclusive_max: Option<Bound>,
     pub(crate) multiple_of: Option<Bound>,
-    /// Range of the Rust type ([`marks::INTEGER`](crate::schema::keywords::marks::INTEGER)). Without it, an integer has 64 bits, signed or unsigned.
+    /// Range of the Rust type ([`marks::INTEGER`](crate::schema::keywords::marks::INTEGER)). Without it, an integer has 64 bits, signed or
+    /// unsigned.
     pub(crate) width: Option<Width>,
 }
 
@@ -49,12 +50,12 @@ impl NumberLimits {
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     pub(crate) text: Box<str>,
-    /// Value of the limit, if it is an integer of at most 128 bits, as most limits are.
+    /// Value of the limit if it is an integer of at most 128 bits, like most limits.
     pub(crate) integer: Option<i128>,
 }
 
 impl Bound {
-    /// Creates a limit from its text, which is kept.
+    /// Creates a limit from its text.
     pub(crate) fn new(text: &str) -> Self {
         Self {
             text: text.into(),

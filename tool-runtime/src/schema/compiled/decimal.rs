@@ -14,7 +14,7 @@ pub(crate) struct Decimal<'a> {
     point: i64,
 }
 
-/// Maximum exponent; larger ones are clamped. The sum of two does not overflow.
+/// Maximum exponent. Larger exponents are clamped, so the sum of two exponents does not overflow.
 const MAX_POINT: i64 = i64::MAX / 4;
 
 impl<'a> Decimal<'a> {
@@ -107,7 +107,7 @@ impl<'a> Decimal<'a> {
         Some([sign, &self.digits, &"0".repeat(zeros)].concat())
     }
 
-    /// Returns whether this is a whole multiple of `step`, which has at most 19 digits, as every number in a schema.
+    /// Returns whether this is an integer multiple of `step`. `step` has at most 19 digits, like every number in a schema.
     pub(crate) fn is_multiple_of(&self, step: &Decimal<'_>) -> bool {
         if self.digits.is_empty() {
             return true;

@@ -70,7 +70,7 @@ const FORMATS: &[Format] = &[
     Format::new("uri", "an absolute URL", "https://example.org/path"),
     Format::new("uri-reference", "a URL or a part of one", "/path"),
     Format {
-        // Models take an example of an id for an existing one.
+        // Models use an example of an id as an existing id.
         shows_example: false,
         ..Format::new(
             "uuid",

@@ -6,8 +6,8 @@ use super::format_description::Format;
 use super::schema::{Additional, CompiledSchema, Kind, Schema, SchemaId};
 
 impl CompiledSchema {
-    /// Returns the schema with a format at a path, and the format. A path through unions may have several schemas;
-    /// the first one with a format is returned.
+    /// Returns the schema with a format at a path, and the format. If a path through unions has several schemas, the first
+    /// schema with a format is returned.
     pub(crate) fn format_at<'p>(
         &self,
         steps: impl Iterator<Item = &'p str>,
@@ -17,7 +17,7 @@ impl CompiledSchema {
         schemas.find_map(|schema| Some((schema, schema.format?)))
     }
 
-    /// Returns a schema at a path; the first one if there are several.
+    /// Returns the first schema at a path.
     pub(crate) fn schema_at<'p>(&self, steps: impl Iterator<Item = &'p str>) -> Option<SchemaId> {
         self.schemas_at(steps).first().copied()
     }
@@ -28,7 +28,7 @@ impl CompiledSchema {
         schemas.any(|schema| self.schema(schema).mentions_json)
     }
 
-    /// Returns whether the property at a path is required; `None` if there is no such property, or if alternatives differ.
+    /// Returns whether the property at a path is required; `None` without such a property, or if alternatives differ.
     pub(crate) fn is_required_at(&self, steps: &[&str]) -> Option<bool> {
         let (key, above) = steps.split_last()?;
         let is_required = |schema: SchemaId| {

@@ -1,7 +1,7 @@
 //! Comparison of property names with keys: exact, or regardless of case and separators.
 
-/// Returns whether two short strings are equal. Most names have 4 to 16 bytes, which the first and last bytes cover,
-/// with an overlap; comparing these is faster than a call of `memcmp`.
+/// Returns whether two short strings are equal. Most names have 4 to 16 bytes. The first and the last 4 or 8 bytes cover
+/// such a name, and their comparison is faster than a call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     fn ends_match<const N: usize>(one: &[u8], other: &[u8]) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
         }
 }
 
-/// A prefix for searching. The first 16 bytes of a name are compared at once, which covers most keys.
+/// A prefix of keys that is compared fast: the first 16 bytes, which cover most names, are compared at once.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyPrefix {
     text: Box<[u8]>,
@@ -55,7 +55,7 @@ impl KeyPrefix {
     }
 }
 
-/// Returns a name in lower case without `_` and `-`, equal for all spellings of a name.
+/// Returns a name in lower case without `_` and `-`. All spellings of a name have the same result.
 pub(crate) fn fold(name: &str) -> Box<str> {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect::<String>().into()

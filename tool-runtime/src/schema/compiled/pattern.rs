@@ -1,7 +1,7 @@
 //! [`Pattern`]: a regular expression of a schema.
 //!
-//! Patterns match in linear time, with the ASCII classes of ECMA 262 and without tables (`regex-lite`). A pattern
-//! with `\p{…}` needs Unicode tables: `regex` matches it, behind the feature `unicode-patterns`.
+//! `regex-lite` matches patterns in linear time, with the ASCII classes of ECMA 262 and without Unicode tables. Patterns
+//! with `\p{…}` need Unicode tables: `regex` matches them with the feature `unicode-patterns`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ enum Engine {
 #[derive(Debug)]
 pub(crate) enum PatternError {
     Ascii(regex_lite::Error),
-    /// The error of `regex`; `None` without the feature.
+    /// Error of `regex`; `None` without the feature `unicode-patterns`.
     Unicode(Option<String>),
     /// The pattern needs more memory than `regex` allows.
     #[cfg(feature = "unicode-patterns")]
@@ -62,7 +62,7 @@ impl PatternError {
     }
 }
 
-/// Patterns of one schema. Several passes use them, and patterns with Unicode tables are slow to compile.
+/// Compiled patterns of one schema. Several passes use a pattern, and patterns with Unicode tables are slow to compile.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns(RefCell<HashMap<Box<str>, Compiled>>);
 
@@ -70,7 +70,7 @@ pub(crate) struct Patterns(RefCell<HashMap<Box<str>, Compiled>>);
 type Compiled = Result<Pattern, Box<str>>;
 
 impl Patterns {
-    /// Compiles a pattern, or returns the compiled one.
+    /// Returns the compiled pattern. A new pattern is compiled.
     ///
     /// # Errors
     ///

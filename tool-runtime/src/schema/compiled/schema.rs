@@ -17,8 +17,8 @@ use super::values::MAX_LINEAR_SEARCH;
 pub(crate) use super::values::{TextLimits, Values};
 use crate::schema::keywords::pointer;
 
-/// A compiled schema. Created once per tool by [`compile_with_formats`](Self::compile_with_formats), and shared by
-/// all calls of the tool.
+/// A compiled schema. [`compile_with_formats`](Self::compile_with_formats) creates it once for each tool, and all calls
+/// of the tool share it.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSchema {
     pub(crate) schemas: Vec<Schema>,
@@ -28,7 +28,7 @@ pub(crate) struct CompiledSchema {
     is_typed: bool,
     /// Whether the tool may destroy data.
     is_destructive: bool,
-    /// Schema for the keywords that coercion does not enforce, if there are any.
+    /// Schema for the validator; `None` if coercion enforces all keywords.
     pub(crate) validation: Option<Arc<Validation>>,
     /// Schemas that describe subschemas of the validation in messages.
     pub(crate) described: HashMap<SubschemaId, SchemaId>,
@@ -60,7 +60,7 @@ impl CompiledSchema {
         }
     }
 
-    /// Returns the schema for the keywords that coercion does not enforce, if there are any.
+    /// Returns the schema for the validator; `None` if coercion enforces all keywords.
     #[inline]
     pub(crate) fn validation(&self) -> Option<&Validation> {
         self.validation.as_deref()
@@ -71,7 +71,7 @@ impl CompiledSchema {
         self.described.get(&subschema).copied()
     }
 
-    /// Sets the parameters of the function, in order; host parameters have no property.
+    /// Sets the parameters of the function, in order. Parameters from the host have no property.
     pub(crate) fn set_parameters<'p>(&mut self, names: impl Iterator<Item = &'p str>) {
         let properties = self.properties();
         let position = |name: &str| properties.iter().position(|property| *property.name == *name);
@@ -89,7 +89,7 @@ impl CompiledSchema {
         self.is_destructive = is_destructive;
     }
 
-    /// Returns whether the tool may destroy data: an invalid argument is then never omitted.
+    /// Returns whether the tool may destroy data. Invalid arguments of such a tool are never omitted.
     pub(crate) fn is_destructive(&self) -> bool {
         self.is_destructive
     }
@@ -136,22 +136,22 @@ impl CompiledSchema {
 #[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// Allowed types; for a [`Union`] or [`AllOf`], the types that it allows as a whole.
+    /// Allowed types. For a [`Union`] or [`AllOf`], the types that its schemas allow together.
     pub(crate) types: Types,
     /// Applies [`Policy::Strict`](crate::Policy::Strict) to this value and its contents.
     pub(crate) strict: bool,
     /// Whether other spellings of enum values, enum keys of maps and tags are rejected, in this value and its
     /// contents.
     pub(crate) case_sensitive: bool,
-    /// Whether this is a [`Patch`](crate::Patch): `null` and a missing value mean different things.
+    /// Whether this is a [`Patch`](crate::Patch), for which `null` and a missing value differ.
     pub(crate) is_patch: bool,
-    /// Whether a list of strings may be valid, in which a string is more likely an item than JSON text.
+    /// Whether a list of strings may be valid. A string is then more likely an item of a list than JSON text.
     pub(crate) lists_of_strings: bool,
     /// Description of the `format`, for messages.
     pub(crate) format: Option<&'static Format>,
     /// Whether the description mentions JSON: a string may have to contain JSON.
     pub(crate) mentions_json: bool,
-    /// Subschemas whose keywords apply, too, without taking part in coercion.
+    /// Subschemas for the validator, whose keywords apply but do not take part in coercion.
     pub(crate) assertions: Option<Box<[SubschemaId]>>,
     pub(crate) kind: Kind,
 }
@@ -159,17 +159,17 @@ pub(crate) struct Schema {
 /// Kinds of schemas.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    /// Limits for each allowed type.
+    /// Plain schema: limits for each allowed type.
     Plain(Box<Plain>),
     /// Alternatives.
     Union(Box<Union>),
-    /// Parts that all apply and cannot be merged into one plain schema.
+    /// Schemas that all apply, and cannot be merged into one plain schema.
     AllOf(Box<AllOf>),
     /// No limits: `{}`, `true`, or a bare `type`.
     Any,
 }
 
-/// Limits for each type: `text` applies to strings, `list` to arrays.
+/// Limits for each type: `text` applies to strings, and `list` to arrays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     /// `enum` and `const`, for values of any type.
@@ -332,7 +332,7 @@ impl Object {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the declared key that equals a key except for surrounding space, or else the only similar key.
+    /// Returns the declared key that equals a key without surrounding space, or else the only similar declared key.
     pub(crate) fn resembling(&self, key: &str) -> Option<&str> {
         let position = match &self.spellings {
             Some(spellings) => {
@@ -369,7 +369,7 @@ impl Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Union {
     pub(crate) schemas: Vec<SchemaId>,
-    /// Whether `null` is an alternative; it is not in `schemas`.
+    /// Whether `null` is an alternative. `schemas` does not contain `null`.
     pub(crate) null: bool,
     /// Whether this is a `oneOf`: exactly one alternative may match.
     pub(crate) exclusive: bool,
@@ -379,7 +379,7 @@ pub(crate) struct Union {
     pub(crate) keys: KnownKeys,
 }
 
-/// Tag of a union of objects, as in serde's representations of enums.
+/// Tag of a union of objects, as in the enum representations of serde.
 #[derive(Debug, Clone)]
 pub(crate) enum Tag {
     /// A property that all alternatives require, with different values (internally and adjacently tagged).
@@ -398,11 +398,11 @@ pub(crate) enum Tag {
 #[derive(Debug, Clone)]
 pub(crate) struct AllOf {
     pub(crate) schemas: Vec<SchemaId>,
-    /// Keys of all schemas, which count as known in each schema.
+    /// Keys of all schemas. Each schema treats these keys as known.
     pub(crate) keys: KnownKeys,
 }
 
-/// Returns the keys of several schemas together.
+/// Union of the keys of several schemas.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownKeys {
     /// Declared keys, in declared order.
@@ -446,7 +446,7 @@ impl Schema {
         self.types == Types::ALL && matches!(self.kind, Kind::Any) && self.assertions.is_none()
     }
 
-    /// Returns the limits, if this is a plain schema.
+    /// Returns the limits of a plain schema; `None` for other kinds.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.kind {
             Kind::Plain(plain) => Some(plain),

@@ -14,7 +14,7 @@ impl Types {
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     pub(crate) const INTEGER: Self = Self(4);
-    /// Numbers with a fraction; never without `INTEGER`.
+    /// Numbers with a fraction. Sets with this bit also have `INTEGER`.
     const FRACTION: Self = Self(8);
     pub(crate) const NUMBER: Self = Self(4 | 8);
     pub(crate) const STRING: Self = Self(16);
@@ -48,7 +48,7 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the types in this set, one by one; `integer` is omitted if `number` is included.
+    /// Returns the types in this set. `integer` is omitted if `number` is included.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         let mut left = self;
         [

@@ -1,8 +1,8 @@
-//! Schema in the form of JSON Schema, for the keywords that only a validator can evaluate.
+//! [`Validation`]: a schema with all its keywords, for the validator.
 //!
-//! Coercion merges schemas, to find the possible conversions of a value. The keywords `not`, `if`, `contains` and
-//! `unevaluatedProperties` depend on the validity of a value in the original schema. A schema with one of these
-//! keywords is therefore compiled a second time, into a [`Subschema`] with all keywords for each subschema.
+//! Coercion merges schemas to find the possible conversions of a value. The keywords `not`, `if`, `contains` and
+//! `unevaluatedProperties` depend on the validity of a value by the unmerged schema. A schema with one of these keywords
+//! is therefore compiled a second time, into a [`Subschema`] with all keywords for each subschema.
 
 use std::collections::HashMap;
 use std::iter;

@@ -80,7 +80,7 @@ pub(super) fn add_items(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     let mut lacking = Vec::new();
     let mut pending = vec![(String::new(), &*root)];
     while let Some((path, schema)) = pending.pop() {
-        // With `"items": {}`, all items would count as evaluated.
+        // With `"items": {}`, all items would be evaluated items for `unevaluatedItems`.
         if schema.get("unevaluatedItems").is_some() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Subschemas in conditions, directly or by a reference: a value that does not conform to them can be valid.
+//! Subschemas in conditions, directly or by a reference. A value that violates such a subschema can be valid.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ pub(super) fn inside_conditions(root: &Value) -> HashSet<String> {
             continue;
         }
         for (steps, child) in subschemas::children(schema) {
-            // The first step is a keyword, not the name of a property.
+            // The first step of the path is a keyword, not the name of a property.
             let keyword = steps.split('/').nth(1).unwrap_or_default();
             let inside = inside || is_condition(schema, keyword);
             pending.push(Place::new(format!("{path}{steps}"), child, inside));

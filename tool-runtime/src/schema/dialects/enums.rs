@@ -1,4 +1,4 @@
-//! Corrections of an `enum` with values that do not have the type.
+//! Corrections of an `enum` whose values do not have the type of the schema.
 
 use serde_json::{Map, Value};
 

@@ -174,7 +174,7 @@ impl CorrectedSchema<'_> {
 
     fn read_type_name(&mut self, type_name: &str) {
         let keywords = &mut *self.keywords;
-        // The `enum` shows the type.
+        // The values of the `enum` determine the type.
         let read =
             if type_name.eq_ignore_ascii_case("enum") && keywords.get("enum").is_some_and(Value::is_array) {
                 Some(Map::new())

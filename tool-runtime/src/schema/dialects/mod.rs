@@ -1,11 +1,10 @@
 //! Corrections of dynamic tools' schemas that are written in another dialect.
 //!
 //! Generators, other languages and other APIs write invalid JSON Schema: `"type": "float"`, `"properties": []`,
-//! `"required": true` in a property. A correction applies if JSON Schema gives the schema no meaning, or if a value
-//! of an `enum` cannot have the type, and if the intended meaning is certain. An `enum` in a condition such as `not`
-//! is not corrected, since a correction there would allow fewer values, and elsewhere allows more. Each correction is a
-//! warning, and the corrected schema is both shown and enforced. `docs/coercion.md` has the same table, with tested
-//! examples.
+//! `"required": true` in a property. A correction applies if the intended meaning is certain, and if the schema has no
+//! meaning in JSON Schema or a value of an `enum` cannot have the type. An `enum` in a condition such as `not` is not
+//! corrected: the correction would allow fewer values there, and allows more values elsewhere. Each correction causes a
+//! warning, and the corrected schema is shown and enforced. `docs/coercion.md` has the same table, with tested examples.
 
 mod type_names;
 mod conditions;
@@ -23,7 +22,7 @@ use subschema::CorrectedSchema;
 
 pub(crate) use apis::refusals;
 
-/// Corrections of each subschema, in this order; outer subschemas first.
+/// Corrections of each subschema, in their order. Outer subschemas are corrected first.
 const SUBSCHEMA_CORRECTIONS: [fn(&mut CorrectedSchema<'_>); 10] = [
     |schema| schema.read_empty_lists(),      // `"properties": []`
     |schema| schema.remove_empty_required(), // `"required": {}`
@@ -47,7 +46,7 @@ const ARGUMENT_CORRECTIONS: [Correction; 1] = [
     apis::declare_object, // `{}`
 ];
 
-/// Additions that an API requires, which do not change the meaning of the schema and are only shown.
+/// Additions that an API requires. They do not change the meaning of the schema, and only the shown schema has them.
 const API_ADDITIONS: [Correction; 3] = [
     apis::add_type,       // a root without `"type": "object"`
     apis::add_properties, // a root without `properties`

@@ -9,8 +9,8 @@ use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{pointer, subschemas};
 use crate::wire::issue::excerpt;
 
-/// Changes references to a definition in the `$defs` or `definitions` of another schema. A wrong reference starts at an
-/// old root, since the schema was put into a property, or uses another name for `$defs`.
+/// Changes references to a definition in the `$defs` or `definitions` of another schema. Such a reference starts at the
+/// root of a schema that was moved into a property, or has another name for `$defs`.
 pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
     let mut definitions: HashMap<String, Vec<String>> = HashMap::new();
     let mut dangling = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn relocate(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
         let Some(target) = reference.target(&definitions) else {
             continue;
         };
-        // The definition may lack the referenced part.
+        // The definition may not have the referenced part.
         let relocated = format!("#{}", target.replace('%', "%25"));
         if let Target::Schema(..) = reference::resolve(root, &relocated)
             && let Some(slot) = root.pointer_mut(&pointer::join(&reference.path, "$ref"))

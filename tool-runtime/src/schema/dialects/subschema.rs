@@ -11,8 +11,8 @@ pub(super) struct CorrectedSchema<'s> {
     /// JSON Pointer to the subschema.
     pub(super) path: &'s str,
     pub(super) keywords: &'s mut Map<String, Value>,
-    /// Whether the subschema is in a condition, directly or by a reference. A schema without valid values has a
-    /// meaning there.
+    /// Whether the subschema is in a condition, directly or by a reference. In a condition, a schema without valid values
+    /// has a meaning.
     pub(super) is_condition: bool,
     warnings: &'s mut Vec<SchemaWarning>,
 }
@@ -33,7 +33,7 @@ impl CorrectedSchema<'_> {
     }
 }
 
-/// Applies the corrections to a schema and all its subschemas, outer ones first. The function is not recursive, since a
+/// Applies the corrections to a schema, and then to all its subschemas. The function is not recursive, since a
 /// schema may be deep.
 pub(super) fn visit_mut(
     root: &mut Value,

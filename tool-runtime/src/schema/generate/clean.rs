@@ -1,4 +1,4 @@
-//! Cleans the schemas from schemars, so that a model can read them. Private marks are kept.
+//! Cleans the schemas from schemars for the model. Private marks are kept.
 //!
 //! All values stay valid, with two exceptions: `null` for optional properties, which can be omitted, and map keys
 //! that serde rejects.
@@ -11,7 +11,7 @@ use super::definitions::allows_null;
 use super::{definitions, describe, enum_maps, example_order, patches, rust_enums};
 use crate::schema::keywords::{Keywords, marks, subschemas};
 
-/// Cleans the schema of a tool's parameters; `enums` finds the enums in their types.
+/// Cleans the schema of a tool's parameters. `enums` has the enums in their types.
 pub(crate) fn clean(root: &mut Value, enums: impl FnOnce(&Value) -> Enums) {
     if root.get("$defs").is_some() {
         let shown = shown(root);
@@ -86,7 +86,7 @@ fn clean_schema(schema: &mut Value, enums: &Enums) {
         keywords.insert("description".to_owned(), title);
     }
     keywords.retain(|keyword, value| !is_redundant(keyword, value));
-    // APIs reject an array without `items`, and some reject a boolean schema.
+    // APIs reject an array without `items`, and some APIs reject a boolean schema.
     if let Some(items) = keywords.get_mut("items").filter(|items| **items == true) {
         *items = Value::Object(Map::new());
     }
@@ -119,8 +119,8 @@ fn is_redundant(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// Removes the `format` of a number, which is useless for a model. For an integer, a mark with the enforced range
-/// replaces the format.
+/// Removes the `format` of a number, which has no meaning for a model. A mark with the enforced range replaces the `format`
+/// of an integer.
 fn mark_integer(keywords: &mut Keywords) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else {
         return;
@@ -174,7 +174,7 @@ fn finalize_properties(keywords: &mut Keywords) {
     for (name, property) in properties.into_iter().flatten() {
         match property {
             Value::Bool(true) => *property = Value::Object(Map::new()),
-            // A `Patch` keeps its `null`, and has no other default.
+            // A `Patch` keeps its `null`, and has no default.
             Value::Object(property) if property.contains_key(marks::PATCH) => {}
             Value::Object(property) if !is_map && !required.iter().any(|known| known == name) => {
                 // The property is optional and not an `Option`, so its default is not in the schema.
@@ -220,7 +220,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Removes the wider of two limits on one side: the limit of the type, or the limit of an attribute.
+/// Removes the wider of two lower or upper limits: the limit of the type, or the limit of an attribute.
 fn drop_redundant_limits(keywords: &mut Keywords) {
     for (inclusive, exclusive, sign) in [
         ("minimum", "exclusiveMinimum", 1.0),

@@ -37,7 +37,7 @@ impl<'s> Search<'s> {
     fn collect_satisfiable(&mut self) {
         loop {
             let before = self.satisfiable.len();
-            // A definition comes before the definitions that it uses.
+            // A definition precedes the definitions that it uses.
             for (name, schema) in self.definitions.into_iter().flatten().rev() {
                 if !self.satisfiable.contains(name.as_str()) && self.is_satisfiable(schema) {
                     self.satisfiable.insert(name);
@@ -49,7 +49,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns the first contradiction in a schema, inner ones first. Recursion is safe, since Rust types do not nest deeply.
+    /// Returns the first contradiction in a schema. Contradictions in subschemas precede the schema's own. Recursion is safe, since
+    /// Rust types do not nest deeply.
     fn find(&self, schema: &'s Value, path: &str) -> Option<Contradiction> {
         if let Some(found) = repeated_name(schema, path) {
             return Some(found);
@@ -112,7 +113,7 @@ impl<'s> Search<'s> {
             }
     }
 
-    /// Returns whether another type is allowed, or all required properties and items can have a value.
+    /// Returns whether the schema allows another type, or all its required properties and items can have a value.
     fn has_object(&self, keywords: &Map<String, Value>) -> bool {
         let properties = keywords.get("properties");
         let required = keywords
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_places_without_a_valid_value() {
+    fn finds_schemas_without_a_valid_value() {
         let path = |schema: Value| find(&schema).map(|found| found.path);
         let never = json!({ "type": "object", "properties": { "self": { "$ref": "#/$defs/N" } }, "required": ["self"] });
         for (property, at) in [

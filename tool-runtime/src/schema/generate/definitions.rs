@@ -1,5 +1,5 @@
-//! Named types, which schemars puts into `$defs`. A type stays there if that makes the schema smaller, or if it is
-//! recursive; all others are inlined.
+//! Named types, which schemars puts into `$defs`. A type stays in `$defs` if it is recursive, or if the schema is smaller
+//! with its definition. All other types are inlined.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::keywords::{Keywords, marks, reference, subschemas};
 
-/// Inlines definitions if `$defs` would make the schema larger. `shown` is the schema as the model sees it, whose
-/// lengths decide.
+/// Inlines definitions with which the schema would be larger. `shown` is the schema that the model receives; its lengths
+/// are compared.
 pub(super) fn inline(root: &mut Value, shown: &Value) {
     let Some(Value::Object(definitions)) = root.as_object_mut().and_then(|root| root.shift_remove("$defs"))
     else {
@@ -44,7 +44,7 @@ pub(super) fn inline(root: &mut Value, shown: &Value) {
 /// Index of each definition by its name.
 pub(super) struct DefinitionNames {
     indices: HashMap<String, usize>,
-    /// References to the definitions, in the same spelling.
+    /// References to the definitions, in the spelling of schemars.
     references: Vec<String>,
     kept: Vec<bool>,
 }
@@ -90,7 +90,7 @@ struct DefinitionNode {
     description: usize,
     /// Uses of other definitions.
     uses: Vec<Use>,
-    /// Whether cleaning a use depends on its content.
+    /// Whether the cleaning of a use depends on the content of the definition.
     is_inlined: bool,
 }
 
@@ -100,8 +100,8 @@ struct Use {
     definition: usize,
     /// Whether the use has its own description.
     is_described: bool,
-    /// Whether there are constraints beside the reference. Some APIs do not support such keywords, so each use gets a
-    /// copy.
+    /// Whether the reference has constraints beside it. Some APIs do not support keywords beside a reference, so such a use
+    /// gets a copy of the definition.
     is_constrained: bool,
 }
 
@@ -246,8 +246,8 @@ impl<'n> Graph<'n> {
     /// Returns the length of a definition in `$defs`, including all references to it.
     fn length_in_definitions(&self, index: usize, length: usize, uses: usize) -> usize {
         let reference = self.reference_length(index);
-        // `"name":` is shorter than a reference by `{"$ref":"#/$defs/"}` and longer by the colon and the comma; a
-        // first definition adds `,"$defs":{}`.
+        // `"name":` is shorter than a reference by `{"$ref":"#/$defs/"}`, and longer by the colon and the comma. The first
+        // definition adds `,"$defs":{}`.
         (uses + 1) * reference + length
     }
 
@@ -337,7 +337,7 @@ impl Inlined {
             outer.shift_remove("$ref");
             match body {
                 Value::Object(body) => *keywords = with_outer(body.clone(), outer),
-                // Only `true` and `false` remain, for which a description is useless.
+                // Only the schemas `true` and `false` remain, which have no description.
                 constant => {
                     *schema = constant.clone();
                     return;
@@ -398,11 +398,11 @@ pub(super) fn allow_null(inner: &mut Keywords) -> bool {
     true
 }
 
-/// Merges a definition with the keywords beside a reference to it. The latter win, as the attributes of a field do;
-/// properties are merged, with the tag of an internally tagged variant first.
+/// Merges a definition with the keywords beside a reference to it. The keywords beside the reference replace keywords of
+/// the definition, as attributes of a field do. Properties are merged, with the tag of an internally tagged variant first.
 pub(super) fn with_outer(mut body: Keywords, outer: Keywords) -> Keywords {
     if outer.contains_key("properties") {
-        // Removed, since it would reject the outer properties; schemars removes it, too, if it sees both.
+        // The keyword would reject the outer properties. schemars removes it, too, if it generates both schemas inline.
         for closing in ["additionalProperties", "unevaluatedProperties"] {
             if body.get(closing) == Some(&Value::Bool(false)) {
                 body.shift_remove(closing);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn outer_annotations_and_constraints_win() {
+    fn keeps_outer_annotations_and_constraints() {
         let root = json!({
             "properties": {
                 "a": { "$ref": "#/$defs/Long", "description": "A", "$tool_runtime::default": true },
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn recursive_types_stay_and_have_one_spelling() {
+    fn keeps_recursive_types_in_definitions() {
         let root = json!({
             "properties": { "a": { "$ref": "#/$defs/%E6%97%85" } },
             "$defs": {
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn newtypes_that_contain_themselves_terminate() {
+    fn terminates_on_newtypes_that_contain_themselves() {
         let root = json!({
             "properties": { "a": { "$ref": "#/$defs/A", "minLength": 1 } },
             "$defs": { "A": { "$ref": "#/$defs/B" }, "B": { "$ref": "#/$defs/A" } },

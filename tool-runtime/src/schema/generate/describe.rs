@@ -1,4 +1,4 @@
-//! Descriptions: adds rules without a keyword, and finds undescribed properties.
+//! Descriptions: adds rules for which JSON Schema has no keyword, and finds properties without a description.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::schema::keywords::reference::{self, Target};
 use crate::schema::keywords::{marks, pointer, subschemas};
 
-/// Adds the docs of enum values, "not blank" and "not zero" to the descriptions.
+/// Adds the docs of enum values, and the rules "not blank" and "not zero", to the descriptions.
 pub(super) fn write_descriptions(root: &mut Value) {
     subschemas::visit_mut(root, |schema| {
         let mut text = description(schema).unwrap_or_default().trim().to_owned();
@@ -81,7 +81,7 @@ fn mentions_blank(text: &str) -> bool {
     text.to_lowercase().contains("blank") || text.contains("空白")
 }
 
-/// Removes the `not: {const: 0}` of `NonZeroI64`, which a sentence expresses better.
+/// Removes the `not: {const: 0}` of `NonZeroI64`, which becomes a sentence of the description.
 fn remove_not_zero(schema: &mut Map<String, Value>) -> bool {
     let zero = schema
         .get("not")

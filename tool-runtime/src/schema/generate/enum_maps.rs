@@ -1,8 +1,8 @@
-//! Finds maps with enum keys that no trace of the type reaches: inside types that serde buffers (`tag`, `untagged`,
-//! `flatten`), or after the first item of a tuple.
+//! Finds maps with enum keys that no [trace](super::variants) of the type reaches: inside types that serde buffers (`tag`,
+//! `untagged`, `flatten`), or after the first item of a tuple.
 //!
-//! schemars describes such a map as a struct with optional fields of the same type. But a map accepts duplicate keys, and a struct reports
-//! a "duplicate field". For each schema of that shape, an example with a duplicate key is therefore generated and deserialized.
+//! schemars describes such a map as a struct with optional fields of one type. A map accepts duplicate keys, but a struct rejects a
+//! "duplicate field". For each schema of this shape, an example with a duplicate key is therefore generated and deserialized.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ fn find_accepted(root: &Value, pointer: &str, accepts: fn(&str) -> bool) -> Vec<
         .collect()
 }
 
-/// Returns whether an object has the shape of a map with enum keys: closed, all properties optional and equal.
+/// Returns whether an object has the shape of a map with enum keys: closed, with optional properties of one schema.
 pub(super) fn is_candidate(keywords: &Map<String, Value>) -> bool {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let mut values = properties.into_iter().flat_map(Map::values);
@@ -69,7 +69,7 @@ struct Examples<'a> {
     work: Cell<usize>,
 }
 
-/// Maximum number of values: if a type contains another type twice at each level, its values double with each level.
+/// Maximum number of values. If a type contains another type twice, the number of values doubles with each level.
 const MAX_WORK: usize = 20_000;
 
 /// Maximum depth of a value.
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_maps_and_no_structs() {
+    fn finds_maps_but_not_structs() {
         assert_eq!(found::<Map>(), 1);
         assert_eq!(found::<Option<Map>>(), 1);
         assert_eq!(found::<Required>(), 1);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn implementation_that_panics_has_no_maps() {
+    fn ignores_implementations_that_panic() {
         assert_eq!(found::<Panics>(), 0);
     }
 }

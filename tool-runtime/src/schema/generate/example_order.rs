@@ -1,5 +1,5 @@
-//! Sorts maps and sets in defaults and examples: the order of a `HashMap` or a `HashSet` differs between processes,
-//! and definitions must not.
+//! Sorts maps and sets in defaults and examples, so that a definition is equal in all processes: the order of a `HashMap`
+//! or a `HashSet` differs between processes.
 
 use std::cmp::Ordering;
 
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_maps_and_sets_but_no_structs_and_lists() {
+    fn sorts_maps_and_sets_but_not_structs_and_lists() {
         let mut schema = json!({
             "properties": {
                 "struct": { "$ref": "#/$defs/Struct", "default": { "b": 1, "a": [2, 1], "y": 1, "x": { "z": 1, "y": 2 } } },

@@ -1,18 +1,17 @@
 //! Restores the attributes of fields that schemars ignores beside a reference.
 //!
-//! `#[schemars(length(min = 1))]` on a field with a newtype needs the inline schema of the type, since schemars looks
-//! for its `type`. The schema is therefore generated with references and again inline, and differences are taken from
-//! the inline schema.
+//! schemars applies `#[schemars(length(min = 1))]` on a field only if the schema of the field has a `type`. The schema is
+//! therefore generated with references and again inline, and differences are copied from the inline schema.
 
 use serde_json::Value;
 
 use super::definitions::{DefinitionNames, allow_null, with_outer};
 use crate::schema::keywords::{Keywords, reference, subschemas};
 
-/// Maximum number of inline subschemas: types that use other types twice at each level have exponentially many.
+/// Maximum number of inline subschemas. Types that use another type twice at each level have exponentially many subschemas.
 const MAX_IN_PLACE: usize = 4_000;
 
-/// Restores the attributes in a schema with references; `in_place` generates the same schema inline.
+/// Restores the attributes in a schema with references. `in_place` generates the inline schema.
 ///
 /// # Errors
 ///
@@ -104,7 +103,7 @@ fn set(counts: &mut [Option<usize>], index: usize, count: usize) {
 struct Restored<'s> {
     names: DefinitionNames,
     definitions: Vec<Value>,
-    /// Whether each definition was compared: its content is the same at each use.
+    /// Whether each definition was compared. One comparison is enough, since its content is equal at each use.
     is_visited: Vec<bool>,
     /// Definitions of the inline schema.
     recursive: Option<&'s Keywords>,

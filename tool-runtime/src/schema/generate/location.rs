@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::schema::keywords::reference;
 
-/// Position of a type's schema; `None` if it is unknown, since a type may have any schema.
+/// Position of a type's schema; `None` if the position is unknown, since a type may have any schema.
 #[derive(Clone)]
 pub(super) struct Location<'a> {
     root: &'a Value,
@@ -50,7 +50,7 @@ impl<'a> Location<'a> {
         Some(format!("{}/anyOf/{index}", self.pointer.as_ref()?))
     }
 
-    /// Returns the location below, at these keys.
+    /// Returns the location of a subschema, at these keys.
     pub(super) fn descendant(&self, keys: &[&str]) -> Self {
         let escaped = keys
             .iter()
@@ -105,7 +105,7 @@ impl<'a> Location<'a> {
             .collect()
     }
 
-    /// Returns the entries of a map, or of a struct that is deserialized as a map: keys (empty if unknown) and
+    /// Returns the entries of a map, or of a struct that is deserialized as a map: their keys (empty if unknown) and
     /// locations.
     pub(super) fn entries(&self) -> Vec<(String, Self)> {
         let named = |keyword| self.schema().and_then(|schema| schema.get(keyword)?.as_object());

@@ -58,7 +58,7 @@ fn sort_by_declaration(values: &mut [Value], orders: &[Names]) {
     }
 }
 
-/// Returns the strings of a schema that is only a `const` or `enum` of strings.
+/// Returns the strings of a schema whose only constraint is a `const` or `enum` of strings.
 fn constants(schema: &Value) -> Option<Vec<Value>> {
     let keywords = schema.as_object()?;
     let only_constants = keywords
@@ -130,7 +130,8 @@ pub(super) fn open_externally_tagged(keywords: &mut Keywords) {
     }
 }
 
-/// Replaces a union with a single branch by the branch. Outer keywords win, and narrow inner ones.
+/// Replaces a union with a single branch by the branch. A keyword beside the union replaces the keyword of the branch, and
+/// an `enum` keeps the values of both. Contradicting keywords keep the union.
 pub(crate) fn unwrap_single(keywords: &mut Keywords) {
     for union in ["allOf", "anyOf", "oneOf"] {
         let inner = match keywords.get(union) {

@@ -42,7 +42,7 @@ pub(crate) fn overlap(one: &str, other: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns whether both pointers lead into the same list, and the first to an earlier item.
+/// Returns whether both pointers point into one list, and the first pointer to an earlier item.
 pub(crate) fn is_earlier_item(one: &str, other: &str) -> bool {
     let mut steps = one.split('/').zip(other.split('/'));
     let differing = steps.find(|(one, other)| one != other);
@@ -59,14 +59,14 @@ mod tests {
     use super::{is_earlier_item, join, overlap};
 
     #[test]
-    fn earlier_items_are_compared_by_their_numbers() {
+    fn compares_the_positions_of_items_as_numbers() {
         assert!(is_earlier_item("/a/2", "/a/10/b") && is_earlier_item("/a/0/b/1", "/a/0/b/2"));
         assert!(!is_earlier_item("/a/10", "/a/2") && !is_earlier_item("/a/1", "/a/1"));
         assert!(!is_earlier_item("/a/b", "/a/c") && !is_earlier_item("/a/1", "/b/2"));
     }
 
     #[test]
-    fn overlap_compares_complete_steps() {
+    fn compares_complete_steps() {
         for (one, other) in [("", "/a"), ("/a/b", "/a"), ("/a", "/a")] {
             assert!(overlap(one, other) && overlap(other, one), "{one} {other}");
         }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn join_escapes_keys() {
+    fn escapes_keys() {
         assert_eq!(join("", ""), "/");
         assert_eq!(join("/a", "b/~c"), "/a/b~1~0c");
         let value = serde_json::json!({ "b/~c": 1 });

@@ -10,7 +10,7 @@ use super::{pointer, subschemas};
 pub(crate) enum Target<'s> {
     /// A schema and its JSON Pointer.
     Schema(&'s Value, String),
-    /// No schema, or several.
+    /// No schema, or several schemas.
     Missing,
     /// A schema with a separate URI, in this document or another.
     Remote,
@@ -76,7 +76,7 @@ fn find_anchor<'s>(root: &'s Value, name: &str) -> Option<(&'s Value, String)> {
             }
             found = Some((value, pointer.clone()));
         }
-        // Only subschemas are searched: a constant may look like a schema with an anchor.
+        // Only subschemas are searched, since a constant may look like a schema with an anchor.
         let inside = subschemas::children(value).into_iter();
         pending.extend(
             inside

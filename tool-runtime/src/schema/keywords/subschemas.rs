@@ -1,4 +1,4 @@
-//! Iterates over subschemas. A property named `default` or `enum` is not confused with the keyword.
+//! Iterates over subschemas. A property with the name `default` or `enum` is not read as the keyword.
 
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ pub(crate) fn located_children_mut(schema: &mut Value) -> Vec<(String, &mut Valu
     pointers.into_iter().zip(children_mut(schema)).collect()
 }
 
-/// Visits a schema and all its subschemas; each schema is visited before its subschemas. The function is not recursive,
+/// Visits a schema and all its subschemas. A schema is visited before its subschemas. The function is not recursive,
 /// since an external schema may be nested deeply.
 pub(crate) fn visit_mut(root: &mut Value, mut visit: impl FnMut(&mut Map<String, Value>)) {
     let mut pending = vec![root];

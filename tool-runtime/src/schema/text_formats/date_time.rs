@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn leap_seconds_end_a_day_in_utc() {
+    fn accepts_leap_seconds_at_the_end_of_a_day_in_utc() {
         assert!(is_time("23:59:60Z") && is_time("00:59:60+01:00") && is_time("18:59:60.5-05:00"));
         assert!(!is_time("12:00:60Z") && !is_time("23:59:60+01:00") && !is_time("23:59:61Z"));
     }
 
     #[test]
-    fn date_times_need_a_t_and_an_offset() {
+    fn rejects_date_times_without_t_or_offset() {
         assert!(is_date_time("1985-04-12T23:20:50.52Z") && is_date_time("1996-12-19t16:39:57-08:00"));
         for text in [
             "1985-04-12 23:20:50Z",

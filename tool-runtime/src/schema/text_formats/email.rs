@@ -74,7 +74,7 @@ mod tests {
     use super::is_email;
 
     #[test]
-    fn addresses_have_a_local_part_and_a_domain() {
+    fn accepts_addresses_with_a_local_part_and_a_domain() {
         for text in [
             "a@b",
             "a.b+c@example.org",

@@ -1,4 +1,4 @@
-//! Enforceable `format`s; their checks need the feature `format-assertion`.
+//! Enforceable `format`s. Their checks need the feature `format-assertion`.
 
 #[cfg(feature = "format-assertion")]
 mod date_time;
@@ -10,7 +10,7 @@ mod email;
 #[cfg(feature = "format-assertion")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Policy for `format`: enforced, or only shown to the model.
+/// Treatment of `format`: enforced, or only shown to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FormatPolicy {
     #[default]
@@ -73,7 +73,7 @@ impl TextFormat {
         }
     }
 
-    /// Returns `true`: formats are not checked without the feature `format-assertion`.
+    /// Returns `true`, since formats are not checked without the feature `format-assertion`.
     #[cfg(not(feature = "format-assertion"))]
     #[allow(clippy::unused_self, reason = "with the feature, the format decides")]
     pub(crate) fn matches(self, _: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Errors of tools: the text for the model, and the logged causes.
+//! Errors of tools: their texts for the model, and their causes, which are logged.
 
 use std::any::Any;
 use std::error::Error;
@@ -17,7 +17,7 @@ pub trait ErrorText {
     /// Returns the text for the model.
     fn text(&self) -> String;
 
-    /// Returns the causes that the error's own `text` does not contain.
+    /// Returns the causes that `text`, the text of the error, does not contain.
     fn causes(&self, text: &str) -> String;
 
     /// Returns whether the error is transient: the error or one of its sources is a
@@ -182,7 +182,7 @@ fn without_repetitions(causes: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Errors that are each the source of the previous one.
+    /// Chain of errors: each error is the source of the previous error.
     #[derive(Debug)]
     struct Chain(&'static [&'static str], Option<Box<Chain>>);
 
@@ -227,7 +227,7 @@ mod tests {
         (&["a", "a", "b"], "b"),
         (&["a: a", "b"], "b"),
         (&["a", "left: 1, right: 1", "b"], "left: 1, right: 1: b"),
-        // Words that occur in a text by chance.
+        // The text contains the words of the cause by chance.
         (&["row 10 is bad", "1", "disk full"], "1: disk full"),
         (&["invalid input", "in"], "in"),
         (&["cannot open list 12", "2", "list 1"], "2: list 1"),

@@ -15,7 +15,7 @@ use crate::tool::output::causes::{ErrorText, Fallible, HandlerError, WithSources
 use crate::wire::depth;
 use crate::wire::result::{Blocks, Content, ToolOutput};
 
-/// Types that a `#[tool]` may return, or the `Ok` of its `Result`.
+/// Types that a `#[tool]` may return, directly or as the `Ok` of a `Result`.
 ///
 /// | returned | becomes |
 /// |---|---|
@@ -79,10 +79,10 @@ pub(crate) fn not_serializable(error: &serde_json::Error) -> ToolOutput {
     ToolOutput::error(format!("the tool's result cannot be serialized as JSON: {error}"))
 }
 
-/// Maximum depth of a result: deeper than any reasonable one, and far from a stack overflow.
+/// Maximum depth of a result: more than any real result needs, and far from a stack overflow.
 const MAX_DEPTH: usize = 512;
 
-/// Takes the text of a string type, which is returned verbatim and not as JSON.
+/// Returns the text of a string type, which is returned verbatim and not as JSON.
 // The type is known at compile time, so only one branch remains.
 #[inline]
 fn verbatim(value: &mut dyn Any) -> Option<String> {
@@ -176,13 +176,13 @@ impl<T> From<ToolOutput> for OutputOf<T> {
 
 /// Return value of a function.
 ///
-/// `impl<T: Serialize> IntoToolOutput for T` beside an implementation for `Result` would be E0119, so method
-/// resolution selects [`respond`](Self::respond): the inherent method for `Result`, and [`Respond`]'s for other
+/// `impl<T: Serialize> IntoToolOutput for T` would conflict with an implementation for `Result` (E0119), so method
+/// resolution selects [`respond`](Self::respond): the inherent method for `Result`, and the method of [`Respond`] for other
 /// types, also through aliases. [`with_sources`](Self::with_sources) is selected in the same way.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
-// The bound is on the `impl`: an `E` that is not an `Error` falls through to `Respond`.
+// The bound is on the `impl`, so that method resolution selects `Respond` for an `E` that is not an `Error`.
 impl<T, E: Error + 'static> Output<Result<T, E>> {
     /// Uses the sources of the error as causes.
     pub fn with_sources(self) -> Output<Result<T, WithSources<E>>> {
@@ -190,7 +190,7 @@ impl<T, E: Error + 'static> Output<Result<T, E>> {
     }
 }
 
-// The bounds are on the method: on the `impl`, an `E` without `Display` would fall through to `Respond`.
+// The bounds are on the method. On the `impl`, method resolution would select `Respond` for an `E` without `Display`.
 impl<T, E> Output<Result<T, E>> {
     /// Includes the causes of the error in the text for the model: the key `causes`.
     pub fn causes(self) -> WithCauses<T, E> {
@@ -262,7 +262,7 @@ pub trait Respond {
     /// Return type of the function.
     type Returned;
 
-    /// Returns `self`: the value is not an error, or is an error without `source()`.
+    /// Returns `self`, since the value is not an error, or is an error without `source()`.
     #[must_use]
     fn with_sources(self) -> Self;
 
@@ -273,7 +273,7 @@ pub trait Respond {
         Self::Returned: Fallible;
 
     /// Returns the output of the value.
-    // The bound is on the method: on the `impl`, the error would be that there is no method `respond`.
+    // The bound is on the method. On the `impl`, rustc would report a missing method `respond`.
     fn respond(self) -> OutputOf<Self::Returned>
     where
         Self::Returned: IntoToolOutput;

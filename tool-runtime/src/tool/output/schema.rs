@@ -13,8 +13,8 @@ use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool, as the only property of an object
-/// schema: compiled schemas are for objects, and a result may be any value.
+/// Compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool. It is the only property of an object schema,
+/// since compiled schemas are for objects, and a result may be any value.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSchema(Arc<CompiledSchema>);
 
@@ -52,7 +52,7 @@ impl OutputSchema {
                 .unwrap_or(&error.path);
             invalid(path, error.reason)
         })?;
-        // A tool may return an empty text for a format, which would be a missing argument from a model.
+        // A tool may return an empty text for a format. From a model, the empty text would be a missing argument.
         compiled.ignore_formats();
         Ok(Some(Self(Arc::new(compiled))))
     }
@@ -74,7 +74,7 @@ impl OutputSchema {
     }
 }
 
-/// Changes references from the root of a schema into references from the root of the enclosing object.
+/// Changes references to the root of a schema into references to the property of the enclosing object.
 fn lead_into_property(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
@@ -87,7 +87,7 @@ fn lead_into_property(schema: &mut Value) {
                             *reference = format!("#/properties/{RESULT}{pointer}");
                         }
                     }
-                    // Data may have members with this name.
+                    // Data may have members with the name of the keyword, and are not changed.
                     _ if matches!(name.as_str(), "const" | "enum" | "default" | "examples") => {}
                     value => lead_into_property(value),
                 }

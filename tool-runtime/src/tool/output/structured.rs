@@ -1,4 +1,4 @@
-//! [`Structured`]: a return value for programs as a value, and for models as text.
+//! [`Structured`]: a return value that programs receive as a value, and models as text.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -12,14 +12,14 @@ use crate::schema::keywords::marks;
 use crate::tool::output::convert::{self, HandlerOutput, IntoToolOutput};
 use crate::wire::result::ToolOutput;
 
-/// A structured answer, for programs as well as models: the return type of a function, or the `Ok` of its `Result`.
+/// A structured result for programs and models: the return type of a function, or the `Ok` of its `Result`.
 ///
 /// The definition of the tool has the schema of `T` as its [`output_schema`](crate::ToolDefinition::output_schema).
-/// The result has the [value](crate::ToolResult::structured), and the same value as compact JSON text. MCP's forms
-/// have both (`outputSchema`, `structuredContent`); Anthropic's and OpenAI's have only the text. Layers see the
-/// value.
+/// The result has the [value](crate::ToolResult::structured), and its compact JSON text. The forms of MCP have the schema
+/// and the value (`outputSchema`, `structuredContent`). The forms of Anthropic and OpenAI have only the text. Layers receive
+/// the value.
 ///
-/// The schema is schemars' for serialization. The value may be of any type. Revisions of MCP before 2026-07-28 allow
+/// schemars generates the schema for serialization. The value may be of any type. Revisions of MCP before 2026-07-28 allow
 /// only objects, so their [form](crate::format::mcp) omits the schema and the value of any other type: wrap a list in
 /// a struct if older clients need the value.
 ///
@@ -72,7 +72,7 @@ impl<T: Serialize + JsonSchema> IntoToolOutput for Structured<T> {
             Ok(text) => text,
             Err(error) => return convert::not_serializable(&error),
         };
-        // Parsed from the text, so that value and text are equal: an `f32` converted directly has other digits.
+        // The value is parsed from the text, so that they are equal: a direct conversion of an `f32` gives other digits.
         match serde_json::from_str(&text) {
             Ok(value) => ToolOutput::text(text).with_structured(value),
             Err(_) => convert::too_deep(),

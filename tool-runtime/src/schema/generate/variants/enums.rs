@@ -1,4 +1,4 @@
-//! [`Enums`]: properties of a type that its schema does not describe.
+//! [`Enums`]: facts about a type that its schema lacks.
 
 /// Names of an enum's variants.
 pub(crate) type Names = &'static [&'static str];
@@ -7,7 +7,7 @@ pub(crate) type Names = &'static [&'static str];
 #[derive(Debug, Clone, Default)]
 #[allow(unnameable_types, reason = "a hidden method of `Parameter` hands it over")]
 pub struct Enums {
-    /// Enums of values, outer ones first.
+    /// Enums of values. An outer enum precedes inner enums.
     pub(crate) values: Vec<Names>,
     /// Enums of map keys.
     pub(crate) keys: Vec<Names>,
@@ -33,7 +33,7 @@ pub(crate) struct Unreachable {
 }
 
 impl Unreachable {
-    /// Returns the description of the fault, with advice.
+    /// Returns a message with advice.
     pub(crate) fn reason(&self) -> String {
         let Self {
             tag, name, expected, ..

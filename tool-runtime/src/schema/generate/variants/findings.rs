@@ -1,4 +1,4 @@
-//! [`Findings`]: results of the traces of a type, shared by all its tracers.
+//! [`Findings`]: results of the traces of a type. All tracers of the type share them.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -29,9 +29,9 @@ pub(super) struct Visited {
     pub(super) pointer: Option<String>,
 }
 
-/// Methods of shared findings.
+/// Methods of findings that tracers share.
 pub(super) trait RecordFindings {
-    /// Records the type at the end of a trace and its number of branches; an already visited type is not entered
+    /// Records the type at the end of a trace and its number of branches. A type that was already visited is not entered
     /// again.
     fn record_end(&self, visited: Visited, branches: usize);
     /// Returns and resets the number of branches.

@@ -10,7 +10,7 @@ use super::enums::{KeyType, Names};
 use super::findings::Findings;
 use super::trace_error::TraceError;
 
-/// Deserializes the key of an entry: the name of a field, or any key that a map accepts.
+/// Deserializer of an entry's key: the name of a field, or any key that a map accepts.
 pub(super) struct KeyTracer<'a> {
     pub(super) name: &'a str,
     /// Location of the map's schema.

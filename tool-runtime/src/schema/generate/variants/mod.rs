@@ -1,8 +1,8 @@
 //! Traces the `Deserialize` implementation of a type to find facts that its schema lacks: the order of an enum's
 //! variants, and the keys of maps with boolean or character keys.
 //!
-//! schemars puts documented variants after the others, and describes only the values of such maps; serde has the declared order and the
-//! keys. A type is therefore deserialized from a tracer, which records names and always returns an error: no value is created.
+//! schemars puts documented variants after undocumented variants, and describes only the values of such maps. serde has the declared order
+//! and the keys. A type is therefore deserialized from a tracer, which records names and always returns an error, so no value is created.
 
 mod enums;
 mod trace_error;
@@ -27,7 +27,7 @@ pub(crate) fn find<T: DeserializeOwned>(root: &Value, pointer: &str) -> Enums {
     trace_all(root, pointer, |tracer| T::deserialize(tracer).err())
 }
 
-/// Follows every path through a type. `trace` deserializes the type from a tracer and returns the error at the end of the path. The
+/// Follows every path through a type. `trace` deserializes the type from a tracer, and returns the error at the end of the path. The
 /// function is not generic, since generic code is compiled again for each type of a user.
 fn trace_all(root: &Value, pointer: &str, trace: fn(Tracer<'_>) -> Option<TraceError>) -> Enums {
     let findings = RefCell::new(Findings::default());

@@ -27,8 +27,7 @@ pub(super) struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// Takes the next branch of the path; at the end of the path, records the number of branches and returns an
-    /// error.
+    /// Follows the next branch of the path. At the end of the path, records the number of branches and returns an error.
     fn descend<V>(mut self, name: &str, names: Names, branches: usize) -> Result<(usize, Self), TraceError> {
         let Some((branch, path)) = self.path.split_first() else {
             let visited = Visited {
@@ -71,8 +70,8 @@ impl Tracer<'_> {
 impl<'de> Deserializer<'de> for Tracer<'_> {
     type Error = TraceError;
 
-    /// Deserializes an internally tagged enum, if the schema has one: each variant is entered with only its tag. The
-    /// content is then an empty object, and a type that expects another value reports it.
+    /// Deserializes an internally tagged enum, if the schema has one. Each variant is entered with only its tag, so that its
+    /// content is an empty object. A type that expects another value returns an error, which is recorded.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TraceError> {
         let mut variants = self.location.tagged_variants();
         if variants.is_empty() {
@@ -85,7 +84,7 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         let variant = variants.swap_remove(branch);
         let entry = std::iter::once((variant.tag.clone(), variant.name.clone()));
         tracer.findings.borrow_mut().entered = Some(variant);
-        // The content is read after this method returns, so its error is the result of the whole trace.
+        // The content is deserialized after this method returns, so its error is the result of the whole trace.
         visitor.visit_map(MapDeserializer::new(entry))
     }
 
@@ -184,7 +183,7 @@ impl<'a> SingleAccess<'a> {
         }
     }
 
-    /// Returns an error on the second call: a type may ignore errors, and would request elements forever.
+    /// Returns an error from the second call on, since a type that ignores errors would request elements forever.
     fn use_once(&mut self) -> Result<(), TraceError> {
         if std::mem::replace(&mut self.is_used, true) {
             return Err(TraceError::default());
