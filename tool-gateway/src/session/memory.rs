@@ -463,8 +463,8 @@ impl Tables {
 
     /// Removes a turn of the client with the most turns or bytes, except the turn that was just saved. Returns whether a turn was removed.
     ///
-    /// If the saved turn makes its client the largest client, turns of other clients are removed only as long as the limit is exceeded even
-    /// without the saved turn.
+    /// If the largest client has only the saved turn, a turn of the second largest client is removed, but only if the limit is exceeded
+    /// even without the saved turn.
     fn remove_from_largest(&mut self, cap: Cap, is_over_without: bool, saved: &SessionId) -> bool {
         let ranks = match cap {
             Cap::Turns => &self.by_turns,

@@ -226,9 +226,9 @@ impl Lookup {
             .or_else(|| self.longest(Found::Chain, |_, turn| turn.context == self.context))
     }
 
-    /// Returns the last turn of the history if all assistant messages are turns of exactly one session with hidden rounds, whatever the
-    /// system prompt and the tools. A request for a title or a summary has equal messages without tools, and must not receive the hidden
-    /// rounds.
+    /// Returns the last turn of the history if all assistant messages are turns of exactly one session with hidden rounds, and the request
+    /// declares the tools of these turns. The system prompt and other tools may differ. A request for a title or a summary has equal
+    /// messages without tools, and must not receive the hidden rounds.
     fn last_in_other_context(&self, is_declared: IsDeclared<'_>) -> Option<LastKnown> {
         let index = *self.answers.last()?;
         match &self.last {

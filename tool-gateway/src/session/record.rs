@@ -148,7 +148,7 @@ impl Turn {
         }
     }
 
-    /// Frees the unused capacity of texts, and shared texts of which a small part is used.
+    /// Frees the memory of texts that the turn does not use.
     pub(crate) fn shrink(&mut self) {
         for message in &mut self.truth {
             message.blocks.shrink_to_fit();

@@ -165,7 +165,7 @@ impl<'e> TextEvent<'e> {
 }
 
 impl Delta {
-    /// Returns whether the delta appends nothing to a text.
+    /// Returns whether the delta appends an empty text.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Text(_, text) => text.is_empty(),

@@ -228,7 +228,7 @@ fn next_part(rest: &str) -> &str {
     rest.get(start.unwrap_or(rest.len())..).unwrap_or_default()
 }
 
-/// Takes the value at the start of the text; `None` at the end of the list or the object.
+/// Splits the value from the start of the text. Returns `None` at the end of the list or the object.
 fn take_value<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let (value, after) = rest.split_at_checked(value_len(rest.as_bytes()))?;
     *rest = after;

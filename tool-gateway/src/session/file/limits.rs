@@ -112,7 +112,7 @@ impl StoreLimits {
         for removed in 0.. {
             let size = size_of(transaction, &saved.client)?;
             let has_too_many_bytes = size.bytes > self.max_bytes_per_client;
-            // A large entry may remove more than `MAX_REMOVED` entries, up to its size.
+            // After `MAX_REMOVED` removals, the loop continues only until the client has as many bytes as before the save.
             let is_done =
                 removed >= MAX_REMOVED && !(has_too_many_bytes && size.bytes > saved.before.of_client);
             if is_done
@@ -127,8 +127,8 @@ impl StoreLimits {
 
     /// Removes entries of the client with the most bytes, in the order of their expiration, until the number of bytes is within the limit.
     ///
-    /// If the saved entry makes its client the client with the most bytes, entries of other clients are removed only as long as the limit
-    /// is exceeded even without the saved entry.
+    /// If the client with the most bytes has only the saved entry, entries of the second largest client are removed, but only as long as
+    /// the limit is exceeded even without the saved entry.
     fn make_room_for_all(&self, transaction: &WriteTransaction, saved: &Saved<'_>) -> Result<(), Failed> {
         for removed in 0.. {
             let bytes = count_bytes(transaction)?;

@@ -177,7 +177,7 @@ impl FileStore {
     /// Removes expired entries in one transaction. Returns whether there may be more.
     fn remove_expired_now(&self) -> Result<bool, StoreError> {
         let now = self.moment();
-        // A sweep without expired entries writes nothing.
+        // A sweep without expired entries needs no write transaction.
         if !now.may_remove || !self.read_now(|transaction| limits::has_expired(transaction, now.seconds))? {
             return Ok(false);
         }

@@ -83,7 +83,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
-        // No change can panic halfway.
+        // No panic can leave a partial change, so the value of a poisoned lock is valid.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,7 +97,7 @@ impl WriteQueue {
         }
     }
 
-    /// Takes the writes of the next transaction.
+    /// Removes the writes of the next transaction from the queue.
     fn take(&self) -> Vec<QueuedWrite> {
         let mut pending = self.lock();
         let count = pending.writes.len().min(MAX_WRITES);

@@ -24,7 +24,7 @@ async fn minted_ids_are_looked_up_in_time_linear_in_the_history() {
     );
 }
 
-/// Returns the time of 1600 answers in histories of this length without calls.
+/// Returns the time of look-ups of 1600 assistant messages, in histories of this length without calls.
 async fn time_of_answers(answers: usize) -> Duration {
     let messages: Vec<_> = (0..answers)
         .map(|at| format!(r#"{{"role":"user","content":"{at}"}},{{"role":"assistant","content":"{at}"}},"#))
