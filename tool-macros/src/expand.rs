@@ -133,7 +133,7 @@ pub(crate) fn param(param: &Param, rt: &Runtime) -> TokenStream {
     line
 }
 
-/// Emits the name and the description. A parameter with a description comes from the model, any other from the host.
+/// Emits the name and the description. The model supplies a parameter with a description, and the host any other parameter.
 fn param_source(param: &Param, rt: &Runtime) -> TokenStream {
     let name = &param.name;
     let ty = &param.ty;

@@ -1,6 +1,6 @@
 //! Checks of a type's syntax: references, lifetimes, `impl Trait` and unsized types.
 //!
-//! The runtime's traits check everything else, since they resolve aliases.
+//! The traits of the runtime check all other properties of types, since the compiler resolves aliases.
 
 use proc_macro2::Span;
 use quote::ToTokens as _;

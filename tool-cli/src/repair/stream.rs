@@ -189,7 +189,7 @@ fn skipped(tools: &[String]) -> String {
     )
 }
 
-/// White space and the bytes of a byte order mark, which may precede an answer.
+/// White space and the bytes of a byte order mark, which may precede a response.
 const BLANK: &[u8] = b" \t\r\n\xef\xbb\xbf";
 
 const OTHER_DIALECT: &str = "if calls are missing, choose another API: --sse chat, responses or anthropic";
