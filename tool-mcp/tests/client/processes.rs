@@ -1,5 +1,7 @@
 //! Processes: groups, environment, stop, and end.
 
+use std::time::Duration;
+
 use tool_runtime::serde_json::{Value, from_str, json};
 
 use crate::support::{call_text, peer, peer_in_shell, pid, wait_for_end};
@@ -90,6 +92,31 @@ async fn processes_that_a_server_has_started_end_with_the_server() {
     let child = variables["CHILD"].as_str().unwrap().parse().unwrap();
     call_text(&client, "exit", &Value::Null).await;
     wait_for_end(child).await;
+}
+
+/// A host may no longer wait for the start.
+#[tokio::test]
+async fn a_dropped_start_ends_the_processes() {
+    let file = std::env::temp_dir().join(format!("tool-mcp-pids-{}", std::process::id()));
+    let commands = format!(
+        "sleep 3600 & echo $$ $! > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 3600",
+        file.display()
+    );
+    let connect = peer_in_shell(&commands, &json!({})).connect();
+    let pids = async {
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let pids = tokio::select! {
+        _ = connect => panic!("the server is silent"),
+        pids = pids => pids,
+    };
+    std::fs::remove_file(&file).unwrap();
+    for pid in pids.split_whitespace() {
+        wait_for_end(pid.parse().unwrap()).await;
+    }
 }
 
 /// A host may end its runtime without stopping the client.

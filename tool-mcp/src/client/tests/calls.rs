@@ -132,3 +132,16 @@ async fn a_server_that_reads_nothing_for_a_minute_is_restarted() {
     assert!(connection.wire.end.is_cancelled());
     drop(server.receive());
 }
+
+/// A server whose process continues has a second to end, since its exit status would be a better reason.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_closes_its_output_is_restarted() {
+    let (mut server, connection) = FakeServer::connected(1 << 10).await;
+    let running = start(&connection, Context::new());
+    server.receive().await;
+    let began = Instant::now();
+    server.close_output().await;
+    let reason = "closed standard output".to_owned();
+    assert_eq!(running.await.unwrap(), Err(Fault::EndedDuring(reason)));
+    assert_eq!(began.elapsed(), Duration::from_secs(1));
+}

@@ -62,6 +62,11 @@ impl FakeServer {
             .await;
     }
 
+    /// Closes standard output.
+    pub(super) async fn close_output(&mut self) {
+        self.output.shutdown().await.unwrap();
+    }
+
     pub(super) async fn send(&mut self, message: Value) {
         self.output
             .write_all(format!("{message}\n").as_bytes())
