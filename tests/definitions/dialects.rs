@@ -71,7 +71,10 @@ fn corrects_the_schemas_of_the_document() {
     let of_tools = of_tools
         .into_iter()
         .map(|Row { written, shown }| (written, shown));
-    for (written, expected) in of_parameters.chain(of_tools) {
+    let renamed = rows("| schema of all arguments | renamed to |");
+    assert_eq!(renamed.len(), 2);
+    let renamed = renamed.into_iter().map(|Row { written, shown }| (written, shown));
+    for (written, expected) in of_parameters.chain(of_tools).chain(renamed) {
         let (shown, warnings) = corrected(&written);
         assert_eq!(shown, expected, "{written}");
         let is_silent = written == json!({ "type": "object" });

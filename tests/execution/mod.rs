@@ -17,6 +17,7 @@ mod progress;
 mod registration;
 mod retries;
 mod session_state;
+mod sources;
 mod spans;
 mod structured;
 mod extension;

@@ -82,6 +82,7 @@ pub use param::not_blank::NotBlank;
 pub use param::patch::Patch;
 pub use registry::ToolRegistry;
 pub use tool::entry::RegisteredTool;
+pub use tool::left_out::LeftOut;
 pub use tool::output::convert::{HandlerOutput, IntoToolOutput};
 pub use tool::output::structured::Structured;
 pub use tool::registry_error::RegistryError;

@@ -10,7 +10,9 @@ use crate::call::layer::Layers;
 use crate::host::session_values::SessionValues;
 use crate::host::state::States;
 use crate::tool::entry::{NestedTool, RegisteredTool, SchemaSettings};
+use crate::tool::left_out::LeftOut;
 use crate::tool::registry_error::RegistryError;
+use crate::tool::source_names;
 use crate::wire::definition::ToolName;
 use crate::wire::issue::excerpt;
 
@@ -63,6 +65,11 @@ impl Tools {
         }
     }
 
+    /// Returns whether a tool has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     pub(crate) fn add(&mut self, tool: RegisteredTool) -> Result<(), RegistryError> {
         if self.by_name.contains_key(&tool.name) {
             return Err(RegistryError::Duplicate {
@@ -75,21 +82,37 @@ impl Tools {
     }
 
     /// Adds the tools of another registry, with a prefix before each name. Calls go to that registry.
-    pub(crate) fn nest(&mut self, prefix: &str, mut nested: NestedRegistry) -> Result<(), RegistryError> {
+    pub(crate) fn nest(&mut self, prefix: &str, nested: NestedRegistry) -> Result<(), RegistryError> {
+        match self.nest_usable(prefix, nested)?.into_iter().next() {
+            Some(left_out) => Err(left_out.error),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds those tools of another registry whose names are not taken, and returns the others.
+    pub(crate) fn nest_usable(
+        &mut self,
+        prefix: &str,
+        mut nested: NestedRegistry,
+    ) -> Result<Vec<LeftOut>, RegistryError> {
         Arc::make_mut(&mut nested.tools).qualify(prefix)?;
+        let mut left_out = Vec::new();
         for inner in nested.tools.tools() {
-            let name = prefixed(prefix, &inner.name)?;
+            let name = prefixed(prefix, &inner.name, inner.source_name())?;
             let mut tool = inner.clone();
+            tool.source_name = Some(inner.source_name().into());
             tool.definition.name = name.to_string();
             tool.nested = Some(NestedTool {
                 registry: self.nested.len(),
                 name: inner.name.clone(),
             });
             tool.name = name;
-            self.add(tool)?;
+            if let Err(error) = self.add(tool) {
+                left_out.push(LeftOut::new(inner.name.as_str(), error));
+            }
         }
         self.nested.push(nested);
-        Ok(())
+        Ok(left_out)
     }
 
     /// Moves a tool into a new registry with these layers, and nests that registry in its place. The new registry
@@ -115,7 +138,7 @@ impl Tools {
     fn qualify(&mut self, prefix: &str) -> Result<(), RegistryError> {
         for tool in &mut self.in_order {
             let tool = Arc::make_mut(tool);
-            tool.qualified_name = prefixed(prefix, &tool.qualified_name)?;
+            tool.qualified_name = prefixed(prefix, &tool.qualified_name, tool.source_name())?;
         }
         for nested in &mut self.nested {
             Arc::make_mut(&mut nested.tools).qualify(prefix)?;
@@ -197,17 +220,9 @@ fn not_registered(name: &str) -> RegistryError {
     }
 }
 
-/// Returns the name of a tool with the prefix of its registry.
-fn prefixed(prefix: &str, name: &ToolName) -> Result<ToolName, RegistryError> {
-    let name = format!("{prefix}{name}");
-    ToolName::parse(&name).map_err(|_| RegistryError::InvalidPrefix {
-        prefix: prefix.strip_suffix(SEPARATOR).unwrap_or(prefix).to_owned(),
-        reason: format!(
-            "`{name}` has {} characters, and a name at most {}; choose a shorter prefix",
-            name.len(),
-            ToolName::MAX_LENGTH
-        ),
-    })
+/// Returns the name of a tool with the prefix of its registry; a name that is then too long is cut.
+fn prefixed(prefix: &str, name: &ToolName, own: &str) -> Result<ToolName, RegistryError> {
+    Ok(source_names::fitted(&format!("{prefix}{name}"), own)?)
 }
 
 /// Separator between the prefix of a nested registry and the name of a tool.

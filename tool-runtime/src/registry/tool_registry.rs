@@ -18,11 +18,14 @@ use crate::call::table::{NestedRegistry, SEPARATOR, Tools};
 use crate::call::tool_call::ToolCall;
 use crate::host::context::Context;
 use crate::host::session_store::{SessionStateStore, SharedSessionStore};
-use crate::tool::entry::RegisteredTool;
+use crate::tool::entry::{RegisteredTool, SourceChecks};
+use crate::tool::left_out::LeftOut;
 use crate::tool::output::convert::HandlerOutput;
 use crate::tool::registry_error::RegistryError;
+use crate::tool::source_names;
 use crate::tool::tool_trait::{IntoTools, Invocation, Shared, Tool};
 use crate::wire::definition::{ToolDefinition, ToolName};
+use crate::wire::issue::excerpt;
 use crate::wire::result::ToolOutcome;
 
 #[doc = include_str!("../docs/registry.md")]
@@ -215,11 +218,9 @@ impl ToolRegistry {
         F: Fn(Value, Context) -> R + Send + Sync + 'static, // with the call's `Context`: `|arguments, _| ..`
         R: Future<Output: HandlerOutput> + Send + 'static,  // write `async |arguments, context| ..`
     {
-        let tool = RegisteredTool::dynamic(
-            definition,
-            Arc::new(move |call: &mut Invocation<'_>| call.run_dynamic(&handler)),
-            self.tools.schemas,
-        )?;
+        let tool = RegisteredTool::dynamic(definition, self.tools.schemas, |keys| {
+            Arc::new(move |call: &mut Invocation<'_>| call.run_dynamic(&keys, &handler))
+        })?;
         self.tools_mut().add(tool)?;
         Ok(self)
     }
@@ -227,8 +228,12 @@ impl ToolRegistry {
     /// Registers the tools of one source, for instance of an MCP server, with one handler: all of them, or none if
     /// one fails. The handler receives the source's name for the called tool.
     ///
-    /// The API allows fewer names than other protocols. A tool with an invalid name is registered under the name from
-    /// [`ToolName::replace_invalid`]: `files.read` as `files_read`.
+    /// The API allows fewer names than other protocols. A valid name is kept. In others, `_` replaces invalid characters:
+    /// `files.read` becomes `files_read`. If that is the name of another tool, is longer than 64 characters, or has no
+    /// valid character, the name gets a suffix of 8 digits that depends only on the source's name.
+    ///
+    /// A wrong output schema is left out, with a warning in the log, and a schema without a type is the schema of an
+    /// object. [`register_usable`](Self::register_usable) also leaves out the tools that cannot be registered.
     ///
     /// ```
     /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
@@ -250,8 +255,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`register_dynamic`](Self::register_dynamic); also if no valid name is left, or two
-    /// names become the same.
+    /// Returns the errors of [`register_dynamic`](Self::register_dynamic).
     pub fn register_source<F, R>(
         &mut self,
         definitions: impl IntoIterator<Item = ToolDefinition>,
@@ -261,29 +265,50 @@ impl ToolRegistry {
         F: Fn(String, Value, Context) -> R + Send + Sync + 'static, // with the source's name: `|name, arguments, context| ..`
         R: Future<Output: HandlerOutput> + Send + 'static, // write `async |name, arguments, context| ..`
     {
-        let handler = Arc::new(handler);
         let mut table = (*self.tools).clone();
-        for mut definition in definitions {
-            let name = ToolName::replace_invalid(&definition.name)?.to_string();
-            let source_name = std::mem::replace(&mut definition.name, name);
-            let is_renamed = definition.name != source_name;
-            let (handler, sent_name) = (Arc::clone(&handler), source_name.clone());
-            let tool = RegisteredTool::dynamic(
-                definition,
-                Arc::new(move |call: &mut Invocation<'_>| {
-                    call.run_dynamic(|arguments, context| handler(sent_name.clone(), arguments, context))
-                }),
-                table.schemas,
-            )?;
-            table.add(tool).map_err(|error| match error {
-                RegistryError::Duplicate { tool } if is_renamed => {
-                    RegistryError::DuplicateRenamed { source_name, tool }
-                }
-                error => error,
-            })?;
+        for tool in SourceTool::from_definitions(&table, SourceChecks::Repaired, definitions, handler) {
+            table.add(tool.registered?)?;
         }
         self.tools = Arc::new(table);
         Ok(self)
+    }
+
+    /// Registers the usable tools of one source as [`register_source`](Self::register_source) does, and returns the
+    /// others with the reasons, which are also in the log: tools whose name is taken, of two tools with one name the
+    /// second, and tools whose schema is invalid, has an unknown `$schema`, or has a property that the Messages API
+    /// refuses. A request with such a tool would be refused as a whole.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
+    ///
+    /// let listed = [
+    ///     ToolDefinition::new("read", "Read.", json!({ "type": "object" })),
+    ///     ToolDefinition::new("write", "Write.", json!({ "type": "object", "properties": { "text": { "$ref": "https://example.com/text" } } })),
+    /// ];
+    /// let mut registry = ToolRegistry::new();
+    /// let left_out = registry.register_usable(listed, async |name, _, _| name);
+    /// assert_eq!(registry.tool_definitions().len(), 1);
+    /// assert_eq!((left_out.len(), left_out[0].name.as_str()), (1, "write"));
+    /// assert!(left_out[0].to_string().starts_with("the schema of `write` is invalid at `/properties/text/$ref`"));
+    /// ```
+    #[must_use = "the model does not see the tools that were left out"]
+    pub fn register_usable<F, R>(
+        &mut self,
+        definitions: impl IntoIterator<Item = ToolDefinition>,
+        handler: F,
+    ) -> Vec<LeftOut>
+    where
+        F: Fn(String, Value, Context) -> R + Send + Sync + 'static, // with the source's name: `|name, arguments, context| ..`
+        R: Future<Output: HandlerOutput> + Send + 'static, // write `async |name, arguments, context| ..`
+    {
+        let table = self.tools_mut();
+        let mut left_out = Vec::new();
+        for tool in SourceTool::from_definitions(table, SourceChecks::Usable, definitions, handler) {
+            let added = tool.registered.and_then(|registered| table.add(registered));
+            left_out.extend(added.err().map(|error| LeftOut::new(tool.source_name, error)));
+        }
+        log_left_out(&left_out);
+        left_out
     }
 
     /// Adds the tools of another registry, each as `prefix__name`, as axum nests routers: `nest("files", ..)`
@@ -294,6 +319,9 @@ impl ToolRegistry {
     /// names without the prefix. Texts for the model, spans and the log have the names with the prefix, and
     /// [`set_policy`](Self::set_policy), [`set_timeout`](Self::set_timeout), [`subset`](Self::subset) and
     /// [`unregister`](Self::unregister) take these names.
+    ///
+    /// A name that is longer than 64 characters with the prefix is cut to 55, and gets a suffix of `_` and 8 digits that
+    /// depends only on the tool's [name in its source](RegisteredTool::source_name).
     ///
     /// Session values in a call's [context](Context::with_session_values) are shared by all registries. Otherwise
     /// each registry keeps its own values of a session, and [`remove_session`](Self::remove_session) removes all of
@@ -331,20 +359,46 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// Returns an error if the prefix is not a name, a name with the prefix is longer than 64 characters, or one is
-    /// taken. The registry then remains unchanged.
+    /// Returns an error if the prefix is not a name, or a name with the prefix is taken. The registry then remains
+    /// unchanged.
     pub fn nest(&mut self, prefix: &str, registry: Self) -> Result<&mut Self, RegistryError> {
-        if let Err(error) = ToolName::parse(prefix) {
-            return Err(RegistryError::InvalidPrefix {
-                prefix: prefix.to_owned(),
-                reason: format!("{}; expected a-z, A-Z, 0-9, `_` and `-`", error.reason()),
-            });
-        }
+        check_prefix(prefix)?;
         let mut table = (*self.tools).clone();
         let nested = NestedRegistry::from(registry);
         table.nest(&format!("{prefix}{SEPARATOR}"), nested)?;
         self.tools = Arc::new(table);
         Ok(self)
+    }
+
+    /// Adds the tools of another registry as [`nest`](Self::nest) does, except for tools whose name is taken. Returns
+    /// these tools with the reasons, which are also in the log.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolRegistry, tool, tool_set};
+    ///
+    /// /// Search.
+    /// #[tool]
+    /// async fn search() {}
+    ///
+    /// let docs = ToolRegistry::new().with_tools(tool_set![search])?;
+    /// let mut registry = ToolRegistry::new();
+    /// assert!(registry.nest_usable("docs", docs.clone())?.is_empty());
+    /// let left_out = registry.nest_usable("docs", docs)?;
+    /// assert_eq!((left_out[0].name.as_str(), left_out[0].error.code()), ("search", "duplicate"));
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the prefix is not a name.
+    pub fn nest_usable(&mut self, prefix: &str, registry: Self) -> Result<Vec<LeftOut>, RegistryError> {
+        check_prefix(prefix)?;
+        let mut table = (*self.tools).clone();
+        let nested = NestedRegistry::from(registry);
+        let left_out = table.nest_usable(&format!("{prefix}{SEPARATOR}"), nested)?;
+        self.tools = Arc::new(table);
+        log_left_out(&left_out);
+        Ok(left_out)
     }
 
     /// Adds the tools of another registry under their own names, as axum merges routers. As with
@@ -494,6 +548,71 @@ impl ToolRegistry {
 
     pub(super) fn tools_mut(&mut self) -> &mut Tools {
         Arc::make_mut(&mut self.tools)
+    }
+}
+
+/// A tool of a source.
+struct SourceTool {
+    source_name: String,
+    registered: Result<RegisteredTool, RegistryError>,
+}
+
+impl SourceTool {
+    /// Names and checks the tools of a source, for a registry with these tools.
+    fn from_definitions<F, R>(
+        table: &Tools,
+        checks: SourceChecks,
+        definitions: impl IntoIterator<Item = ToolDefinition>,
+        handler: F,
+    ) -> Vec<Self>
+    where
+        F: Fn(String, Value, Context) -> R + Send + Sync + 'static,
+        R: Future<Output: HandlerOutput> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        let mut settings = table.schemas;
+        settings.source = checks;
+        let definitions: Vec<ToolDefinition> = definitions.into_iter().collect();
+        let own_names: Vec<&str> = definitions.iter().map(|tool| tool.name.as_str()).collect();
+        let names = source_names::for_source(&own_names, |name| table.has(name));
+        let tools = definitions.into_iter().zip(names).map(|(mut definition, name)| {
+            let source_name = definition.name.clone();
+            let registered = name.map_err(RegistryError::from).and_then(|name| {
+                definition.name = name.to_string();
+                let (handler, sent_name) = (Arc::clone(&handler), source_name.clone());
+                let mut tool = RegisteredTool::dynamic(definition, settings, |keys| {
+                    Arc::new(move |call: &mut Invocation<'_>| {
+                        call.run_dynamic(&keys, |arguments, context| {
+                            handler(sent_name.clone(), arguments, context)
+                        })
+                    })
+                })?;
+                tool.source_name = Some(source_name.as_str().into());
+                Ok(tool)
+            });
+            Self {
+                source_name,
+                registered,
+            }
+        });
+        tools.collect()
+    }
+}
+
+fn log_left_out(left_out: &[LeftOut]) {
+    for tool in left_out {
+        tracing::warn!(tool = &*excerpt(&tool.name), "a tool was left out: {tool}");
+    }
+}
+
+/// Checks the prefix of nested tools.
+fn check_prefix(prefix: &str) -> Result<(), RegistryError> {
+    match ToolName::parse(prefix) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(RegistryError::InvalidPrefix {
+            prefix: prefix.to_owned(),
+            reason: format!("{}; expected a-z, A-Z, 0-9, `_` and `-`", error.reason()),
+        }),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use crate::arguments::{self, ArgumentReader};
 use crate::host::state::States;
 use crate::param::params::ParamSpec;
 use crate::schema::compiled::pattern::Pattern;
+use crate::schema::dialects::{PropertyKeys, Refusals};
 use crate::schema::generate::contradictions::Contradiction;
 use crate::schema::generate::variants::Unreachable;
 use crate::schema::keywords::marks;
@@ -62,6 +64,8 @@ pub struct RegisteredTool {
     pub(crate) handler: Handler,
     /// Type of the annotated function; `None` for a dynamic tool.
     pub(crate) function: Option<TypeId>,
+    /// Name in the source of the tool; `None` if that is `name`.
+    pub(crate) source_name: Option<Arc<str>>,
     /// Nested tool that receives the calls in place of the handler.
     pub(crate) nested: Option<NestedTool>,
 }
@@ -74,6 +78,19 @@ pub(crate) struct SchemaSettings {
     pub(crate) has_corrections: bool,
     /// Whether the private keywords of types also apply in schemas of dynamic tools.
     pub(crate) has_marks: bool,
+    pub(crate) source: SourceChecks,
+}
+
+/// Checks of definitions that come from a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SourceChecks {
+    /// The host wrote the definition.
+    #[default]
+    None,
+    /// Mistakes that do not concern calls are repaired.
+    Repaired,
+    /// Definitions that the Messages API refuses are errors, too.
+    Usable,
 }
 
 impl Default for SchemaSettings {
@@ -82,6 +99,7 @@ impl Default for SchemaSettings {
             formats: FormatPolicy::default(),
             has_corrections: true,
             has_marks: false,
+            source: SourceChecks::None,
         }
     }
 }
@@ -99,6 +117,24 @@ impl RegisteredTool {
     /// Returns the definition that the model sees.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
+    }
+
+    /// Returns the name in the source of a tool from [`register_source`](crate::ToolRegistry::register_source), and in
+    /// the innermost registry for other tools: without changed characters, prefixes and suffixes.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolDefinition, ToolRegistry, serde_json::json};
+    ///
+    /// let listed = [ToolDefinition::new("files.read", "Read.", json!({ "type": "object" }))];
+    /// let mut files = ToolRegistry::new();
+    /// files.register_source(listed, async |name, _, _| name)?;
+    /// let mut registry = ToolRegistry::new();
+    /// registry.nest("local", files)?;
+    /// assert_eq!(registry.get_tool("local__files_read").unwrap().source_name(), "files.read");
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    pub fn source_name(&self) -> &str {
+        self.source_name.as_deref().unwrap_or(self.name.as_str())
     }
 
     /// Returns the policy of the tool; `None` if the policy of the registry applies.
@@ -159,7 +195,8 @@ impl RegisteredTool {
             unreachable,
         } = declaration.marked_definition();
         check_types(&name, &definition.input_schema, &unreachable)?;
-        let mut compiled = compile(&name, &definition.input_schema, formats)?;
+        let (mut compiled, unenforced) = compile(&name, &definition.input_schema, formats)?;
+        log_warnings(&name, &unenforced);
         compiled.set_parameters(declaration.params.iter().map(|param| param.name));
         compiled.set_destructive(definition.hints.destructive == Some(true));
         check_params(&name, &declaration, &compiled)?;
@@ -202,6 +239,7 @@ impl RegisteredTool {
             output_schema,
             handler,
             function: Some(function),
+            source_name: None,
             nested: None,
         })
     }
@@ -209,18 +247,22 @@ impl RegisteredTool {
     /// Checks a dynamic tool. A valid schema is kept, and keywords that APIs require are added.
     pub(crate) fn dynamic(
         mut definition: ToolDefinition,
-        handler: Handler,
         settings: SchemaSettings,
+        handler: impl FnOnce(PropertyKeys) -> Handler,
     ) -> Result<Self, RegistryError> {
         let SchemaSettings {
             formats,
             has_corrections,
             has_marks,
+            source,
         } = settings;
         let name = ToolName::parse(&definition.name)?;
-        let mut warnings = Vec::new();
+        let (mut warnings, mut keys) = (Vec::new(), PropertyKeys::default());
         if has_corrections {
             warnings.extend(dialects::correct_arguments(&mut definition.input_schema));
+            if source != SourceChecks::None {
+                dialects::correct_source(&mut definition.input_schema, &mut warnings);
+            }
             if let Some(output_schema) = &mut definition.output_schema {
                 for warning in dialects::correct(output_schema) {
                     let path = &warning.path;
@@ -230,7 +272,10 @@ impl RegisteredTool {
         }
         let input_schema = enforced_schema(&definition.input_schema, has_marks);
         let mut compiled = match compile(&name, &input_schema, formats) {
-            Ok(compiled) => compiled,
+            Ok((compiled, unenforced)) => {
+                log_warnings(&name, &unenforced);
+                compiled
+            }
             Err(error) => {
                 drop(input_schema);
                 // The schema may be too deep for a recursive drop.
@@ -238,17 +283,51 @@ impl RegisteredTool {
                 return Err(error);
             }
         };
+        if has_corrections {
+            // After the first compilation, whose errors have the paths of the original schema.
+            keys = PropertyKeys::rename(&mut definition.input_schema, &mut warnings);
+        }
+        let input_schema = enforced_schema(&definition.input_schema, has_marks);
+        if !keys.is_empty() {
+            (compiled, _) = compile(&name, &input_schema, formats)?;
+            for example in &mut definition.input_examples {
+                keys.rename_example(example);
+            }
+        }
         compiled.set_destructive(definition.hints.destructive == Some(true));
         check_examples(&name, &definition, &compiled)?;
         let output_schema = definition.output_schema.as_ref();
         let output_schema = output_schema.map(|schema| enforced_schema(schema, has_marks));
-        let output_schema = OutputSchema::compile(&name, output_schema.as_deref(), formats)?;
+        let output_schema = match OutputSchema::compile(&name, output_schema.as_deref(), formats) {
+            // The schema only describes results for programs.
+            Err(error) if source != SourceChecks::None && has_corrections => {
+                tracing::warn!(
+                    tool = name.as_str(),
+                    path = "",
+                    "the output schema was left out: {error}"
+                );
+                depth::drop_iteratively(definition.output_schema.take().unwrap_or_default());
+                None
+            }
+            compiled => compiled?,
+        };
         warnings.extend(compiled.unsatisfiable(&input_schema));
         warnings.extend(compiled.undeclared(&input_schema));
         if has_corrections {
             warnings.extend(dialects::complete(&mut definition.input_schema));
         }
-        warnings.extend(dialects::refusals(&definition.input_schema));
+        let refusals = Refusals::new(&definition.input_schema);
+        if source == SourceChecks::Usable
+            && let Some(SchemaWarning { path, reason }) = dialects::unknown_dialect(&definition.input_schema)
+                .into_iter()
+                .chain(refusals.messages_api.iter().cloned())
+                .next()
+        {
+            let tool = name.to_string();
+            return Err(RegistryError::InvalidSchema { tool, path, reason });
+        }
+        warnings.extend(refusals.messages_api);
+        warnings.extend(refusals.openai);
         log_warnings(&name, &warnings);
         if let Some(warning) = size::warning(&definition, || definition.input_schema.clone()) {
             tracing::warn!(tool = %name, path = "", "{warning}");
@@ -264,8 +343,9 @@ impl RegisteredTool {
             defaults: Map::new(),
             uses_session_state: false,
             output_schema,
-            handler,
+            handler: handler(keys),
             function: None,
+            source_name: None,
             nested: None,
         })
     }
@@ -323,20 +403,18 @@ fn enforced_schema(schema: &Value, has_marks: bool) -> Cow<'_, Value> {
     }
 }
 
-/// Compiles the schema of a tool, and logs unenforced keywords.
+/// Compiles the schema of a tool, and returns warnings about unenforced keywords.
 fn compile(
     tool: &ToolName,
     input_schema: &Value,
     formats: FormatPolicy,
-) -> Result<CompiledSchema, RegistryError> {
+) -> Result<(CompiledSchema, Vec<SchemaWarning>), RegistryError> {
     let compiled = CompiledSchema::compile_with_formats(input_schema, formats);
-    let (compiled, unenforced) = compiled.map_err(|error| RegistryError::InvalidSchema {
+    compiled.map_err(|error| RegistryError::InvalidSchema {
         tool: tool.to_string(),
         path: error.path,
         reason: error.reason,
-    })?;
-    log_warnings(tool, &unenforced);
-    Ok(compiled)
+    })
 }
 
 fn log_warnings(tool: &ToolName, warnings: &[SchemaWarning]) {

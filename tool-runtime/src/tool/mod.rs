@@ -2,6 +2,8 @@
 
 pub(crate) mod tool_error;
 pub(crate) mod registry_error;
+pub(crate) mod left_out;
+pub(crate) mod source_names;
 pub(crate) mod output;
 pub(crate) mod blocking;
 pub(crate) mod declaration;

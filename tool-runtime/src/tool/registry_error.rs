@@ -31,13 +31,6 @@ pub enum RegistryError {
         /// Name of both tools.
         tool: String,
     },
-    /// The valid form of a name from a [source](crate::ToolRegistry::register_source) is the name of another tool.
-    DuplicateRenamed {
-        /// Name in the source.
-        source_name: String,
-        /// Valid form of the name.
-        tool: String,
-    },
     /// A registry cannot be nested under this prefix.
     InvalidPrefix {
         /// Invalid prefix.
@@ -104,6 +97,24 @@ pub enum RegistryError {
     },
 }
 
+impl RegistryError {
+    /// Returns the kind of error, for a metric or a comparison.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidName(_) => "invalid_name",
+            Self::Duplicate { .. } => "duplicate",
+            Self::InvalidPrefix { .. } => "invalid_prefix",
+            Self::MissingDescription { .. } => "missing_description",
+            Self::MissingState { .. } => "missing_state",
+            Self::InvalidSchema { .. } => "invalid_schema",
+            Self::InvalidOutputSchema { .. } => "invalid_output_schema",
+            Self::InvalidParameter { .. } => "invalid_parameter",
+            Self::InvalidExample { .. } => "invalid_example",
+            Self::NotRegistered { .. } => "not_registered",
+        }
+    }
+}
+
 impl fmt::Debug for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -117,12 +128,6 @@ impl fmt::Display for RegistryError {
             Self::Duplicate { tool } => write!(
                 f,
                 "a tool named `{tool}` is already registered; give one of the two another `name`"
-            ),
-            Self::DuplicateRenamed { source_name, tool } => write!(
-                f,
-                "`{}` would be `{tool}`, since a name has only a-z, A-Z, 0-9, `_` and `-`, and a tool named `{tool}` is already \
-                 registered; leave one of the two out, or nest them under different prefixes",
-                excerpt(source_name)
             ),
             Self::InvalidPrefix { prefix, reason } => {
                 write!(f, "no registry can be nested as `{}`: {reason}", excerpt(prefix))

@@ -17,6 +17,7 @@ use crate::arguments::{self, ArgumentReader};
 use crate::host::Host;
 use crate::host::context::{CancelOnDrop, CancellationToken, Context};
 use crate::param::params::Params;
+use crate::schema::dialects::PropertyKeys;
 use crate::tool::declaration::Declaration;
 use crate::tool::output::convert::{HandlerOutput, OutputOf};
 use crate::tool::output::structured::{self, Structured};
@@ -259,16 +260,19 @@ impl Invocation<'_> {
         )))
     }
 
-    /// Starts the handler of a dynamic tool, which gets all arguments as one object.
-    pub(crate) fn run_dynamic<F, R>(&mut self, handler: F) -> Option<Started>
+    /// Starts the handler of a dynamic tool, which gets all arguments as one object, under the original keys.
+    pub(crate) fn run_dynamic<F, R>(&mut self, keys: &PropertyKeys, handler: F) -> Option<Started>
     where
         F: FnOnce(Value, Context) -> R,
         R: Future<Output: HandlerOutput> + Send + 'static,
     {
-        let coerced = arguments::coerce(self.reader, &mut self.input);
+        let mut coerced = arguments::coerce(self.reader, &mut self.input);
         *self.issues = coerced.issues;
         if self.is_dry_run || self.issues.iter().any(Issue::is_error) {
             return None;
+        }
+        if !keys.is_empty() {
+            keys.restore(&mut coerced.arguments);
         }
         self.input.free();
         self.log_warnings();

@@ -374,6 +374,11 @@ impl ToolName {
             .map_err(|error| InvalidName::new(name, error.reason))
     }
 
+    /// Returns whether a name may have a character.
+    pub(crate) fn allows(character: char) -> bool {
+        is_allowed(character)
+    }
+
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0

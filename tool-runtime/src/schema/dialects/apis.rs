@@ -108,10 +108,26 @@ fn lacks_items(schema: &Value) -> bool {
     is_array && schema.get("items").is_none()
 }
 
-/// Returns the parts of a schema of arguments that an API rejects, also in its flat form.
-pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
-    let flat = FlatSchema::new(root);
-    let shown = flat.as_ref().map_or(root, |flat| &flat.schema);
+/// Parts of a schema of arguments that an API rejects, also in its flat form.
+pub(crate) struct Refusals {
+    /// Parts that the Messages API rejects.
+    pub(crate) messages_api: Vec<SchemaWarning>,
+    /// Parts that only OpenAI's APIs reject.
+    pub(crate) openai: Vec<SchemaWarning>,
+}
+
+impl Refusals {
+    pub(crate) fn new(root: &Value) -> Self {
+        let flat = FlatSchema::new(root);
+        let shown = flat.as_ref().map_or(root, |flat| &flat.schema);
+        Self {
+            messages_api: refused_by_messages_api(root, shown),
+            openai: refused_by_openai(shown),
+        }
+    }
+}
+
+fn refused_by_messages_api(root: &Value, shown: &Value) -> Vec<SchemaWarning> {
     let properties = shown.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let of_names = names.filter(|name| !is_property_key(name)).map(|name| {
@@ -124,23 +140,70 @@ pub(crate) fn refusals(root: &Value) -> Vec<SchemaWarning> {
         );
         SchemaWarning::new(path, reason)
     });
-    let of_keywords = ["enum", "not"].into_iter().filter_map(|keyword| {
+    let without_type = (!has_type(shown)).then(|| {
+        let reason =
+            "the Messages API and OpenAI's APIs refuse a tool without `\"type\": \"object\"`; add it to the schema";
+        SchemaWarning::new("", reason)
+    });
+    of_names.chain(without_type).collect()
+}
+
+fn refused_by_openai(shown: &Value) -> Vec<SchemaWarning> {
+    let found = ["enum", "not"].into_iter().filter_map(|keyword| {
         shown.get(keyword)?;
         let reason = format!(
             "OpenAI's APIs refuse `{keyword}` at the root; move it into a property, or check it in the tool"
         );
         Some(SchemaWarning::new(pointer::join("", keyword), reason))
     });
-    let without_type = (!has_type(shown)).then(|| {
-        let reason =
-            "the Messages API and OpenAI's APIs refuse a tool without `\"type\": \"object\"`; add it to the schema";
-        SchemaWarning::new("", reason)
-    });
-    of_names.chain(of_keywords).chain(without_type).collect()
+    found.collect()
 }
 
+/// Maximum length of the key of an argument.
+pub(super) const MAX_KEY_LENGTH: usize = 64;
+
 /// Returns whether the Messages API accepts a name as the key of an argument.
-fn is_property_key(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
+pub(super) fn is_property_key(name: &str) -> bool {
+    (1..=MAX_KEY_LENGTH).contains(&name.len()) && name.chars().all(is_key_character)
+}
+
+/// Returns whether the key of an argument may have a character.
+pub(super) fn is_key_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
+}
+
+/// Adds `"type": "object"` to a root without a type and without compositions, which also enforces the type. A schema of
+/// arguments always describes an object.
+pub(super) fn declare_type(root: &mut Value, warnings: &mut Vec<SchemaWarning>) {
+    const COMPOSITIONS: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
+    let Value::Object(keywords) = root else { return };
+    if keywords.contains_key("type") || COMPOSITIONS.iter().any(|keyword| keywords.contains_key(*keyword)) {
+        return;
+    }
+    let rest = std::mem::take(keywords);
+    keywords.insert("type".to_owned(), "object".into());
+    keywords.extend(rest);
+    warnings.push(SchemaWarning::new(
+        "",
+        "a schema without a type was read as `\"type\": \"object\"`",
+    ));
+}
+
+/// Returns an error if `$schema` names an unknown dialect, whose keywords may have another meaning.
+pub(crate) fn unknown_dialect(root: &Value) -> Option<SchemaWarning> {
+    const KNOWN: [&str; 2] = ["json-schema.org/", "spec.openapis.org/"];
+    let dialect = root.get("$schema")?.as_str()?;
+    let address = dialect
+        .strip_prefix("https://")
+        .or_else(|| dialect.strip_prefix("http://"));
+    let is_known = KNOWN
+        .iter()
+        .any(|known| address.is_some_and(|address| address.starts_with(known)));
+    (!is_known && !dialect.is_empty()).then(|| {
+        let reason = format!(
+            "unknown dialect `{}`; expected a dialect of json-schema.org",
+            excerpt(dialect)
+        );
+        SchemaWarning::new("/$schema", reason)
+    })
 }

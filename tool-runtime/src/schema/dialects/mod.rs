@@ -13,6 +13,7 @@ mod keywords;
 mod enums;
 mod references;
 mod apis;
+mod property_keys;
 
 use serde_json::Value;
 
@@ -20,7 +21,8 @@ use super::check::SchemaWarning;
 use crate::wire::depth;
 use subschema::CorrectedSchema;
 
-pub(crate) use apis::refusals;
+pub(crate) use apis::{Refusals, unknown_dialect};
+pub(crate) use property_keys::PropertyKeys;
 
 /// Corrections of each subschema, in their order. Outer subschemas are corrected first.
 const SUBSCHEMA_CORRECTIONS: [fn(&mut CorrectedSchema<'_>); 10] = [
@@ -60,6 +62,11 @@ pub(crate) fn correct_arguments(schema: &mut Value) -> Vec<SchemaWarning> {
     let mut warnings = correct(schema);
     apply(&ARGUMENT_CORRECTIONS, schema, &mut warnings);
     warnings
+}
+
+/// Corrects the root of a schema from a source, where no host adds the missing type.
+pub(crate) fn correct_source(schema: &mut Value, warnings: &mut Vec<SchemaWarning>) {
+    apply(&[apis::declare_type], schema, warnings);
 }
 
 /// Corrects a schema before it is compiled.
