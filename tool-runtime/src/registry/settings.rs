@@ -48,8 +48,8 @@ impl ToolRegistry {
     /// let request = registry.prepare(ToolCall::new("toolu_01", "plan", json!({ "day": "2025-02-30" })));
     /// assert_eq!(
     ///     request.errors[0].to_string(),
-    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a valid calendar date, for example 2025-01-31, or leave it
-    /// out"#, );
+    ///     r#"constraint_violated at /day: invalid value "2025-02-30"; expected a valid calendar date, for example 2025-01-31, or leave it out"#,
+    /// );
     /// ```
     #[cfg(feature = "format-assertion")]
     #[must_use]
