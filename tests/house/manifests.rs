@@ -73,6 +73,32 @@ fn every_dependency_of_the_repair_is_behind_a_feature() {
     }
 }
 
+/// `cargo test --workspace` builds no SDK, and a user only the parts of the used features.
+#[test]
+fn every_dependency_of_tool_mcp_is_behind_a_feature() {
+    let manifest = text("tool-mcp/Cargo.toml");
+    for heading in ["dependencies", "target.'cfg(unix)'.dependencies"] {
+        for name in names("tool-mcp/Cargo.toml", heading) {
+            let line = manifest
+                .lines()
+                .find(|line| line.starts_with(&format!("{name} = ")));
+            assert!(
+                line.is_some_and(|line| line.contains("optional = true")),
+                "`{name}` is not optional in tool-mcp/Cargo.toml"
+            );
+        }
+    }
+    let features = names("tool-mcp/Cargo.toml", "features");
+    assert!(!features.contains(&"default".to_owned()));
+    let readme = text("tool-mcp/README.md");
+    for name in features {
+        assert!(
+            readme.contains(&format!("\n| `{name}` | ")),
+            "tool-mcp/README.md has no row for the feature `{name}` in its table of features",
+        );
+    }
+}
+
 /// The commands `repair` and `check` are built without a server.
 #[test]
 fn repair_and_check_need_no_server() {
