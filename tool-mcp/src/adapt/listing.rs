@@ -172,12 +172,13 @@ fn distrust(definition: &mut ToolDefinition, tool: &Value) {
     }
 }
 
-/// Returns the reason why a definition cannot be registered.
+/// Returns the reason why a definition cannot be offered to a model.
 fn check(definition: &ToolDefinition) -> Result<(), String> {
-    let registered = ToolRegistry::new()
-        .register_source([definition.clone()], async |_, _: Value, _: Context| "")
-        .map(drop);
-    registered.map_err(|error| error.to_string())
+    let handler = async |_, _: Value, _: Context| "";
+    let left_out = ToolRegistry::new().register_usable([definition.clone()], handler);
+    left_out
+        .first()
+        .map_or(Ok(()), |left_out| Err(left_out.to_string()))
 }
 
 #[cfg(test)]

@@ -124,12 +124,8 @@ impl McpClient {
     /// Returns a registry with the current tools, for [`ToolRegistry::nest`].
     pub fn registry(&self) -> ToolRegistry {
         let mut registry = ToolRegistry::new();
-        for definition in self.definitions() {
-            let name = definition.name.clone();
-            if let Err(error) = registry.register_source([definition], self.handler()) {
-                tracing::warn!(server = self.name(), tool = name, %error, "tool is left out");
-            }
-        }
+        // The list has only usable definitions, and no two with one name; the registry would log others.
+        let _ = registry.register_usable(self.definitions(), self.handler());
         registry
     }
 

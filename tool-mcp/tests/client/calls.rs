@@ -206,3 +206,28 @@ async fn concurrent_calls_have_a_maximum() {
     // The second call is not sent before the first has ended. Its cancellation may be queued a moment later.
     assert!(at("silent") < at("echo"));
 }
+
+/// Names and keys that the APIs refuse are renamed for the model, and sent as the server knows them.
+#[tokio::test]
+async fn renamed_keys_and_names_are_mapped_back() {
+    let schema = json!({ "type": "object", "properties": { "filter[id]": { "type": "integer" } }, "required": ["filter[id]"] });
+    let tools = ["brew", "a.b", "a/b"].map(|name| json!({ "name": name, "inputSchema": schema }));
+    let script = json!({ "brew": "echo", "pages": { "": { "tools": tools } } });
+    let client = peer(&script).connect().await.unwrap();
+    assert_eq!(client.left_out(), []);
+    let registry = client.registry();
+    let shown = registry.tool_definitions();
+    let names: Vec<_> = shown.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names[0], "brew");
+    assert!(
+        names[1] != names[2] && names[1..].iter().all(|name| name.starts_with("a_b_")),
+        "{names:?}"
+    );
+    let key = shown[0].input_schema["required"][0].as_str().unwrap();
+    assert_ne!(key, "filter[id]");
+    let call = ToolCall::new("toolu_01", "brew", json!({ key: "3" }));
+    assert_eq!(
+        registry.call(call).await.result.text(),
+        Some(r#"{"filter[id]":3}"#)
+    );
+}
