@@ -185,15 +185,16 @@ fn per_byte(text: &str, piece: usize, times: usize) -> f64 {
     clock.worked().as_secs_f64() * 1e9 / (times * text.len()) as f64
 }
 
-/// Prints the time per byte: `cargo test --release -p tests --test repair calls_random -- --ignored --nocapture`.
+/// Run with `cargo test --release -p tests --test repair calls_random -- --ignored --nocapture`, which prints the time of each shape.
 #[test]
-#[ignore = "prints figures of an optimized build"]
-fn prints_the_time_of_every_shape() {
+#[ignore = "needs an optimized build"]
+fn scans_every_shape_in_60_nanoseconds_a_byte() {
     for (start, part) in SHAPES {
         let text = [start, &part.repeat((64 << 10) / part.len())].concat();
-        println!(
-            "{:6.1} ns a byte: {start:?}, {part:?}",
-            per_byte(&text, 1 << 20, 20)
-        );
+        let best = (0..4)
+            .map(|_| per_byte(&text, 1 << 20, 20))
+            .fold(f64::INFINITY, f64::min);
+        println!("{best:6.1} ns a byte: {start:?}, {part:?}");
+        assert!(best <= 60.0, "{best:.1} ns a byte: {start:?}, {part:?}");
     }
 }
