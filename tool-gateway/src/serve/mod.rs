@@ -133,6 +133,7 @@ async fn configured(settings: &Settings, mistakes: &mut Mistakes) -> Result<Gate
     let registry = PermissionRule::apply(&settings.permissions, registry);
     let chat = ChatSections {
         models: &settings.models,
+        text_calls: &settings.text_calls,
         format_fixing: settings.chat_format_fixing(),
     };
     let upstream = settings.upstream.build(&chat, settings.listen, mistakes).await;

@@ -8,6 +8,7 @@ use tool_runtime::repair::calls::{Format, Formats};
 
 use super::{units, values};
 use crate::upstream::TextCallRules;
+use crate::upstream::text_calls::rules::TextThoughts;
 
 /// The section in the file.
 #[derive(Deserialize)]
@@ -16,6 +17,8 @@ struct TextCallTable {
     #[serde(deserialize_with = "formats")]
     formats: Formats,
     models: Vec<String>,
+    #[serde(deserialize_with = "values::name")]
+    thoughts: ThoughtsName,
     #[serde(deserialize_with = "units::count")]
     max_kb: usize,
 }
@@ -26,9 +29,19 @@ impl Default for TextCallTable {
         Self {
             formats: rules.formats,
             models: rules.models,
+            thoughts: ThoughtsName::default(),
             max_kb: rules.max_held >> 10,
         }
     }
+}
+
+/// Names of the treatments of thoughts in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ThoughtsName {
+    #[default]
+    Keep,
+    Split,
 }
 
 impl From<TextCallTable> for TextCallRules {
@@ -36,6 +49,10 @@ impl From<TextCallTable> for TextCallRules {
         Self {
             formats: table.formats,
             models: table.models,
+            thoughts: match table.thoughts {
+                ThoughtsName::Keep => TextThoughts::Keep,
+                ThoughtsName::Split => TextThoughts::Split,
+            },
             max_held: table.max_kb.saturating_mul(1 << 10),
         }
     }
@@ -83,12 +100,13 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "[text_calls]\nformats = [\"tags\", \"json\"]\nmodels = [\"qwen*\"]\nmax_kb = 64";
+        let text = "[text_calls]\nformats = [\"tags\", \"json\"]\nmodels = [\"qwen*\"]\nthoughts = \"split\"\nmax_kb = 64";
         let file = read::<Settings>(text);
         assert!(file.mistakes.is_empty(), "{:?}", file.mistakes);
         let expected = TextCallRules {
             formats: [Format::Tags, Format::Json].into_iter().collect(),
             models: vec!["qwen*".to_owned()],
+            thoughts: TextThoughts::Split,
             max_held: 64 << 10,
         };
         assert_eq!(file.settings.text_calls, expected);

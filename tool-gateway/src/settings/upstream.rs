@@ -13,13 +13,14 @@ use tool_runtime::repair::FormatFixing;
 use super::mistakes::Mistakes;
 use super::values;
 use super::variable_name::VariableName;
-use crate::upstream::Upstream;
 use crate::upstream::anthropic::AnthropicUpstream;
 use crate::upstream::openai::OpenAiUpstream;
 use crate::upstream::openai::models::ModelRule;
 use crate::upstream::openai::profile::{ProfileName, Quirks};
 use crate::upstream::openai::settings::{CHAT_PATH, ChatSettings, ExtraBody, ServerTools};
 use crate::upstream::script::ScriptUpstream;
+use crate::upstream::text_calls::rules::TextThoughts;
+use crate::upstream::{TextCallRules, Upstream};
 
 /// The section `upstream`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -69,6 +70,7 @@ pub(crate) struct UpstreamSettings {
 #[derive(Debug)]
 pub(crate) struct ChatSections<'s> {
     pub(crate) models: &'s [ModelRule],
+    pub(crate) text_calls: &'s TextCallRules,
     pub(crate) format_fixing: FormatFixing,
 }
 
@@ -155,6 +157,12 @@ impl UpstreamSettings {
         listen: SocketAddr,
         mistakes: &mut Mistakes,
     ) -> Arc<dyn Upstream> {
+        if chat.text_calls.thoughts == TextThoughts::Split && self.kind() != UpstreamKind::OpenAi {
+            mistakes.add(
+                &["text_calls", "thoughts"],
+                r#""split" is only for `kind = "openai"`; leave it out"#,
+            );
+        }
         match self.kind() {
             UpstreamKind::Script => Arc::new(self.script(mistakes)),
             UpstreamKind::Anthropic => match self.anthropic(listen, mistakes).await {
@@ -239,6 +247,10 @@ impl UpstreamSettings {
             models: chat.models.to_vec(),
             repair: chat.format_fixing.clone().into(),
             pass_client_key: self.pass_client_key,
+            split_thoughts: match chat.text_calls.thoughts {
+                TextThoughts::Keep => Vec::new(),
+                TextThoughts::Split => chat.text_calls.models.clone(),
+            },
         };
         Some(OpenAiUpstream::over(server.with_bearer_auth()).with_settings(settings))
     }

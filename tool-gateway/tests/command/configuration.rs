@@ -174,6 +174,25 @@ fn a_client_may_have_an_old_key_and_a_new_one() {
     is_accepted("", &[("TOOL_GATEWAY_CLIENT_KEYS", "ada=old,ada=new")]);
 }
 
+#[test]
+fn calls_in_text_are_configured() {
+    let openai = "[upstream]\nkind = \"openai\"\nurl = \"http://localhost:8000\"\n";
+    let split = "[text_calls]\nformats = [\"tags\", \"json\"]\nthoughts = \"split\"\n";
+    is_accepted(&format!("{openai}{split}"), &[]);
+    is_refused(
+        split,
+        &[],
+        "gateway.toml:3: text_calls.thoughts: \"split\" is only for `kind = \"openai\"`",
+    );
+    is_refused(
+        "[text_calls]\nformats = [\"xml\"]",
+        &[],
+        "unknown format `xml`; expected one of `tags`, `json`, `python`",
+    );
+    let rule = "[[permissions]]\ntool = \"Todo*\"\nfrom_text = true\ndecision = \"ask\"";
+    is_accepted(rule, &[]);
+}
+
 /// A rule with a typing error in its pattern would have no effect.
 #[test]
 fn rejects_rules_about_unknown_tools_with_their_line() {

@@ -427,3 +427,49 @@ async fn a_completion_with_a_call_in_text_has_a_call() {
         }
     }
 }
+
+/// Thoughts in tags and a call in one text.
+#[tokio::test]
+async fn split_thoughts_are_thinking_before_a_call_in_text() {
+    let said = format!("<think>\nHm.\n</think>\n\nI ask.\n{}", markup("weather", "a"));
+    let turns = json!([says(&[text(&said)]), says(&[text("Done.")])]);
+    for is_stream in [false, true] {
+        for is_split in [false, true] {
+            let upstream = |script| {
+                let server = OpenAiUpstream::over(script);
+                let server = if is_split {
+                    server.with_split_thoughts(["*"])
+                } else {
+                    server
+                };
+                TextCalls::new(server, rules())
+            };
+            let lab = lab_over(&turns, upstream, |gateway| gateway);
+            let mut chat = Chat::new(is_stream);
+            chat.body["thinking"] = json!({ "type": "enabled", "budget_tokens": 1024 });
+            let reply = chat.say(&lab, "go").await;
+            if is_split {
+                assert_eq!(
+                    reply.shape(),
+                    ["thinking", "text", "weather"],
+                    "{}",
+                    reply.message
+                );
+                assert_eq!(reply.content()[0]["thinking"], "\nHm.\n");
+                assert_eq!(reply.text(), "\n\nI ask.");
+            } else {
+                assert_eq!(reply.text(), "<think>\nHm.\n</think>\n\nI ask.");
+            }
+            assert_eq!(chat.answer(&lab, &reply).await.text(), "Done.");
+            // The server gets its own text again, without the markup.
+            let requests = lab.script.requests();
+            let last = requests.last().unwrap().json().unwrap();
+            let message = &last["messages"][1];
+            assert_eq!(
+                message["content"], "<think>\nHm.\n</think>\n\nI ask.",
+                "{message}"
+            );
+            assert_eq!(message["tool_calls"][0]["function"]["name"], "weather");
+        }
+    }
+}

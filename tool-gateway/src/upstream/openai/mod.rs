@@ -146,6 +146,14 @@ impl<U: Upstream> OpenAiUpstream<U> {
         self
     }
 
+    /// Makes thinking of the thoughts in tags, such as `<think>`, at the beginning of the texts of these models at the server, in whose names
+    /// `*` matches any text. By default, the thoughts stay text.
+    #[must_use]
+    pub fn with_split_thoughts<'m>(mut self, models: impl IntoIterator<Item = &'m str>) -> Self {
+        self.settings.split_thoughts = models.into_iter().map(str::to_owned).collect();
+        self
+    }
+
     /// Sets all settings.
     pub(crate) fn with_settings(mut self, settings: ChatSettings) -> Self {
         self.settings = settings;
@@ -389,8 +397,9 @@ impl<U: Upstream> OpenAiUpstream<U> {
             served_model,
             mut warnings,
             dropped_thinking,
-            response: expected,
+            response: mut expected,
         } = turn;
+        expected.thoughts = self.settings.thoughts(&served_model);
         for reason in dropped_thinking {
             self.warnings.drop_thinking(reason.as_str());
         }

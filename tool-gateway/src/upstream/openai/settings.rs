@@ -7,6 +7,8 @@ use tool_runtime::repair::{FormatFixing, TargetTools};
 
 use super::models::ModelRule;
 use super::profile::{ProfileName, Quirks};
+use crate::name_pattern;
+use crate::upstream::text_calls::rules::TextThoughts;
 use crate::wire::object::{Object, set_field};
 
 /// Path of Chat Completions.
@@ -30,6 +32,8 @@ pub(crate) struct ChatSettings {
     pub(crate) repair: ArgumentRepair,
     /// Whether the client's credential is forwarded if the gateway has no key.
     pub(crate) pass_client_key: bool,
+    /// Patterns of the names of served models whose thoughts in tags are thinking.
+    pub(crate) split_thoughts: Vec<String>,
 }
 
 /// Treatment of declared tools that Anthropic's API runs.
@@ -53,6 +57,19 @@ impl Default for ChatSettings {
             models: Vec::new(),
             repair: ArgumentRepair::default(),
             pass_client_key: false,
+            split_thoughts: Vec::new(),
+        }
+    }
+}
+
+impl ChatSettings {
+    /// Returns the treatment of a served model's thoughts in tags.
+    pub(super) fn thoughts(&self, model: &str) -> TextThoughts {
+        let mut patterns = self.split_thoughts.iter();
+        if patterns.any(|pattern| name_pattern::matches(pattern, model)) {
+            TextThoughts::Split
+        } else {
+            TextThoughts::Keep
         }
     }
 }

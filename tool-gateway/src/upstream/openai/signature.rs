@@ -26,6 +26,35 @@ pub(super) enum ReasoningField {
     Content,
     /// Parts of the content, each with a text.
     Thinking,
+    /// Thoughts at the beginning of the content, in `<think>`.
+    ThinkTag,
+    /// Thoughts in `<thinking>`.
+    ThinkingTag,
+    /// Thoughts in `<reasoning>`.
+    ReasoningTag,
+}
+
+/// Tags around the thoughts in a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TagPair {
+    pub(super) opening: &'static str,
+    pub(super) closing: &'static str,
+}
+
+impl ReasoningField {
+    /// The fields with tags.
+    pub(super) const TAGS: [Self; 3] = [Self::ThinkTag, Self::ThinkingTag, Self::ReasoningTag];
+
+    /// Returns the tags around the thoughts, if they are in the text of the content.
+    pub(super) const fn tags(self) -> Option<TagPair> {
+        let (opening, closing) = match self {
+            Self::ThinkTag => ("<think>", "</think>"),
+            Self::ThinkingTag => ("<thinking>", "</thinking>"),
+            Self::ReasoningTag => ("<reasoning>", "</reasoning>"),
+            _ => return None,
+        };
+        Some(TagPair { opening, closing })
+    }
 }
 
 /// Thinking of a model, with the data that its server needs.

@@ -18,8 +18,19 @@ pub struct TextCallRules {
     pub(crate) formats: Formats,
     /// Names of served models, in which `*` matches any text.
     pub(crate) models: Vec<String>,
+    pub(crate) thoughts: TextThoughts,
     /// Maximum number of bytes from the beginning of possible calls to the end of a text.
     pub(crate) max_held: usize,
+}
+
+/// Treatment of thoughts in tags at the beginning of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum TextThoughts {
+    /// They stay text.
+    #[default]
+    Keep,
+    /// They become thinking.
+    Split,
 }
 
 impl TextCallRules {
@@ -28,6 +39,7 @@ impl TextCallRules {
         Self {
             formats,
             models: vec!["*".to_owned()],
+            thoughts: TextThoughts::Keep,
             max_held: CallLimits::default().held,
         }
     }

@@ -75,6 +75,13 @@ impl EchoedThinking {
             ReasoningField::ReasoningDetails => None,
             ReasoningField::Content => part(ThinkingPart::Texts([ThinkingText { text }])),
             ReasoningField::Thinking => part(ThinkingPart::Text(text)),
+            field @ (ReasoningField::ThinkTag
+            | ReasoningField::ThinkingTag
+            | ReasoningField::ReasoningTag) => {
+                let tags = field.tags()?;
+                let (opening, closing) = (tags.opening, tags.closing);
+                Some(ChatPart::text(format!("{opening}{text}{closing}")))
+            }
         }
     }
 }

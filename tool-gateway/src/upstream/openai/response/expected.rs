@@ -6,6 +6,7 @@ use crate::upstream::openai::estimates::{PromptSize, TokenEstimates};
 use crate::upstream::openai::names::ChatNames;
 use crate::upstream::openai::settings::ArgumentRepair;
 use crate::upstream::openai::signature::ThinkingSigner;
+use crate::upstream::text_calls::rules::TextThoughts;
 use crate::upstream::translation_warnings::TranslationWarnings;
 
 /// Facts of a request for reading its response.
@@ -39,6 +40,8 @@ pub(in crate::upstream::openai) struct ExpectedResponse {
     pub(in crate::upstream::openai) signer: ThinkingSigner,
     /// Whether the texts of thinking are sent in the signatures alone.
     pub(in crate::upstream::openai) omits_thinking: bool,
+    /// Treatment of thoughts in tags at the beginning of the text.
+    pub(in crate::upstream::openai) thoughts: TextThoughts,
 }
 
 impl ExpectedResponse {

@@ -15,10 +15,12 @@ use super::failure::ChatFailure;
 use super::held::{EagerCall, HeldParts, ReadyPart, several_objects};
 use super::stop_reason::{Ending, FinishKind};
 use super::stop_search::{SearchedText, StopSearch};
+use super::thought_tags::{DividedPiece, ThoughtTags};
 use super::usage::ChatUsage;
 use crate::upstream::answer::MessageEvent;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::openai::warnings::WarningCode;
+use crate::upstream::text_calls::rules::TextThoughts;
 use crate::wire::object::set_field;
 use crate::wire::walk;
 
@@ -34,6 +36,8 @@ pub(super) struct MessageBuilder {
     writer: BlockWriter,
     /// Search for stop sequences that the server does not know.
     stops: Option<StopSearch>,
+    /// Tags of thoughts in the text, if they are thinking.
+    tags: Option<ThoughtTags>,
     is_ended: bool,
     extra_contents: ExtraContents,
     is_started: bool,
@@ -72,8 +76,10 @@ impl MessageBuilder {
     pub(super) fn new(expected: ExpectedResponse) -> Self {
         let writer = BlockWriter::new(expected.signer.clone(), expected.omits_thinking);
         let stops = StopSearch::new(&expected.searched_stops);
+        let tags = (expected.thoughts == TextThoughts::Split).then(ThoughtTags::default);
         Self {
             calls: CallReader::new(Dialect::ChatCompletions, expected.repair.fixing.clone()),
+            tags,
             expected,
             stops,
             is_ended: false,
@@ -200,8 +206,13 @@ impl MessageBuilder {
     fn push_piece(&mut self, piece: Piece<'_>) {
         let (kind, text) = match piece {
             Piece::Text(kind, text) => (kind, text),
-            Piece::Detail(detail) if self.held.is_empty() => return self.write_detail(detail),
-            Piece::Detail(detail) => return self.held.push_detail(detail),
+            Piece::Detail(detail) => {
+                self.end_tags();
+                if self.held.is_empty() {
+                    return self.write_detail(detail);
+                }
+                return self.held.push_detail(detail);
+            }
         };
         self.output_bytes += text.len();
         let block = match kind {
@@ -211,11 +222,34 @@ impl MessageBuilder {
         if let (PieceKind::Refusal, PieceText::Plain(text)) = (kind, &text) {
             self.refusal.push_str(text);
         }
-        self.seen.has_text |= block == BlockKind::Text;
+        match &mut self.tags {
+            Some(tags) if kind == PieceKind::Text => {
+                for DividedPiece { kind, text } in tags.push(text) {
+                    self.push_text(kind, text);
+                }
+            }
+            _ => {
+                self.end_tags();
+                self.push_text(block, text);
+            }
+        }
+    }
+
+    fn push_text(&mut self, kind: BlockKind, text: PieceText<'_>) {
+        self.seen.has_text |= kind == BlockKind::Text;
         if self.held.is_empty() {
-            self.write_text(block, text);
+            self.write_text(kind, text);
         } else {
-            self.held.push_text(block, text);
+            self.held.push_text(kind, text);
+        }
+    }
+
+    /// Ends the search for tags in the text, whose last characters may be held.
+    fn end_tags(&mut self) {
+        if let Some(tags) = &mut self.tags {
+            for DividedPiece { kind, text } in tags.finish() {
+                self.push_text(kind, text);
+            }
         }
     }
 
@@ -270,6 +304,7 @@ impl MessageBuilder {
 
     /// Reads the calls of a chunk.
     fn read_calls(&mut self, data: &str) -> Result<(), UpstreamError> {
+        self.end_tags();
         self.has_begun_calls = true;
         let events = self.calls.read(None, data);
         let begun = || {
@@ -361,6 +396,7 @@ impl MessageBuilder {
             let events = self.calls.finish();
             self.handle_calls(events, &[])?;
         }
+        self.end_tags();
         self.release()?;
         if self.finish_reason.is_none() && self.seen.has_incomplete_call {
             return Err(cut_off("a call is incomplete"));

@@ -9,6 +9,7 @@ mod usage;
 mod failure;
 mod details;
 mod blocks;
+mod thought_tags;
 mod held;
 mod stop_search;
 mod extra_contents;

@@ -9,6 +9,7 @@ use super::played::Played;
 use crate::upstream::openai::estimates::PromptSize;
 use crate::upstream::openai::response::expected::ExpectedResponse;
 use crate::upstream::openai::warnings::WarningCode;
+use crate::upstream::text_calls::rules::TextThoughts;
 use crate::upstream::translation_warnings::TranslationWarnings;
 
 /// A response of a server, and the result.
@@ -32,6 +33,8 @@ struct Case {
     is_single_call: bool,
     #[serde(default)]
     omits_thinking: bool,
+    #[serde(default)]
+    thoughts: String,
     /// Codes of warnings.
     #[serde(default)]
     warnings: Vec<String>,
@@ -71,6 +74,10 @@ impl Case {
             splits_objects: self.splits_objects,
             is_single_call: self.is_single_call,
             omits_thinking: self.omits_thinking,
+            thoughts: match self.thoughts.as_str() {
+                "split" => TextThoughts::Split,
+                _ => TextThoughts::Keep,
+            },
             ..ExpectedResponse::default()
         }
     }
