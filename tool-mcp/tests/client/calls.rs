@@ -173,13 +173,13 @@ async fn wait_for(client: &tool_mcp::McpClient, method: &str, count: usize) {
 #[tokio::test]
 async fn a_call_without_an_answer_times_out_and_is_cancelled_at_the_server() {
     let client = peer(&json!({}))
-        .call_timeout(Duration::from_millis(100))
+        .call_timeout(Duration::from_secs(1))
         .connect()
         .await
         .unwrap();
     let outcome = call(&client, "silent", &json!({})).await;
     assert_eq!(outcome.failure, Some(Failure::TimedOut));
-    let wanted = "`silent`: the MCP server `peer` gave no answer for 0 s; it is not known whether it took effect; find out before \
+    let wanted = "`silent`: the MCP server `peer` gave no answer for 1 s; it is not known whether it took effect; find out before \
                   you repeat it";
     assert_eq!(outcome.result.text(), Some(wanted));
     wait_for(&client, "notifications/cancelled", 1).await;
@@ -189,7 +189,7 @@ async fn a_call_without_an_answer_times_out_and_is_cancelled_at_the_server() {
 async fn concurrent_calls_have_a_maximum() {
     let client = peer(&json!({}))
         .max_calls(1)
-        .call_timeout(Duration::from_millis(100))
+        .call_timeout(Duration::from_secs(1))
         .connect()
         .await
         .unwrap();
