@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod random;
+mod fold_map;
 mod name_pattern;
 mod self_wakes;
 mod wrapped_body;

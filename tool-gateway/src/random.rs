@@ -20,12 +20,13 @@ pub(crate) fn call_id() -> String {
 
 /// Returns an id in the form of [`id`], from at least 22 random bytes.
 pub(crate) fn id_from(bytes: &[u8]) -> String {
-    bytes
+    let letters = bytes
         .iter()
         .take(ID_LENGTH)
-        .filter_map(|byte| LETTERS.get(usize::from(byte & 63)))
-        .map(|letter| char::from(*letter))
-        .collect()
+        .filter_map(|byte| LETTERS.get(usize::from(byte & 63)));
+    let mut id = String::with_capacity(ID_LENGTH);
+    id.extend(letters.map(|letter| char::from(*letter)));
+    id
 }
 
 /// Returns whether a text has the form of an [`id`].

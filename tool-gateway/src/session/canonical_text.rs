@@ -4,7 +4,7 @@ use crate::wire::walk::has_escapes;
 
 /// Bytes of a canonical form. Up to 64 KiB are kept. Of a longer form only the length is counted; the form is then written a second time,
 /// into the hasher of its digest, which needs the length first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CanonicalText {
     bytes: Vec<u8>,
     /// Number of bytes that were passed to the hasher or only counted, and are not kept.
@@ -17,6 +17,21 @@ pub(crate) struct CanonicalText {
 
 /// Maximum number of bytes that are kept.
 const MAX_KEPT: usize = 64 << 10;
+
+/// Number of bytes for which there is room from the beginning. Most messages are shorter, and a buffer that grows from nothing is moved often.
+const CAPACITY: usize = 1 << 10;
+
+impl Default for CanonicalText {
+    fn default() -> Self {
+        Self {
+            bytes: Vec::with_capacity(CAPACITY),
+            passed: 0,
+            hasher: None,
+            is_kept: false,
+            needs_separator: false,
+        }
+    }
+}
 
 impl CanonicalText {
     /// Writes a text, and returns all its bytes. A long text is written twice, since a growing buffer takes up to three times its size.

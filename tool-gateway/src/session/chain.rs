@@ -4,7 +4,6 @@
 //! client cannot compute the digests of a session from a known history. Consecutive messages of one role are one group, and system messages
 //! are skipped.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::Error as _;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::canonical;
 use super::canonical_text::CanonicalText;
 use super::principal::Principal;
+use crate::fold_map::FoldMap;
 use crate::wire::block::BlockText;
 use crate::wire::message::Message;
 use crate::wire::request::MessagesRequest;
@@ -67,8 +67,8 @@ pub(crate) struct ChainKey {
 /// Cache of the digests of canonical values, by the digest of their JSON texts. Entries that were not used recently are removed.
 #[derive(Debug, Default)]
 struct DigestCache {
-    latest: HashMap<Digest, Content>,
-    before: HashMap<Digest, Content>,
+    latest: FoldMap<Digest, Content>,
+    before: FoldMap<Digest, Content>,
 }
 
 /// Digests of the content of messages.

@@ -1,7 +1,7 @@
 //! [`MemoryStore`]: sessions in memory, which end with the process.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +15,7 @@ use super::store::{
     DEFAULT_BYTES_PER_CLIENT, DEFAULT_TTL, DEFAULT_TURNS_PER_CLIENT, MAX_TURNS_OF_POINT, SUSPENDED_FACTOR,
     SavedTurn, SessionStore, StoreFuture, StoreSize, push_key,
 };
+use crate::fold_map::FoldMap;
 
 /// Keeps sessions in memory, up to a maximum number of turns and a maximum size, for each client and for all clients. The entries of a
 /// client above its limits are removed in the order of their expiration: the oldest turns of a session, and the session with its last turn.
@@ -55,13 +56,13 @@ const MAX_SWEPT: usize = 256;
 
 #[derive(Debug, Default)]
 struct Tables {
-    turns: HashMap<String, Entry>,
+    turns: FoldMap<String, Entry>,
     /// Turns after a point, in the order in which they were stored.
     points: BTreeMap<(Digest, u64), String>,
-    calls: HashMap<Digest, String>,
-    keys: HashMap<Digest, SessionId>,
-    sessions: HashMap<SessionId, SessionEntry>,
-    clients: HashMap<Digest, ClientEntry>,
+    calls: FoldMap<Digest, String>,
+    keys: FoldMap<Digest, SessionId>,
+    sessions: FoldMap<SessionId, SessionEntry>,
+    clients: FoldMap<Digest, ClientEntry>,
     /// Clients by number of turns and by bytes.
     by_turns: BTreeSet<Rank>,
     by_bytes: BTreeSet<Rank>,
@@ -482,7 +483,7 @@ impl Tables {
 }
 
 /// Removes a key of a session, unless the client has since used the key for another session.
-fn remove_key(keys: &mut HashMap<Digest, SessionId>, key: Digest, session: &SessionId) {
+fn remove_key(keys: &mut FoldMap<Digest, SessionId>, key: Digest, session: &SessionId) {
     if keys.get(&key) == Some(session) {
         keys.remove(&key);
     }

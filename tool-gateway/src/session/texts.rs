@@ -17,15 +17,48 @@ const fn is_ascii_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | 0x1c..=b' ')
 }
 
-/// Returns a text without its white space. An ASCII text is filtered by bytes, which takes a third of the instructions.
+/// Whether a text without white space has a byte of an ASCII text.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, where `get_mut` is not available"
+)]
+const IS_KEPT: [bool; 256] = {
+    let mut is_kept = [true; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_kept[byte as usize] = !is_ascii_space(byte);
+        byte += 1;
+    }
+    is_kept
+};
+
+/// Returns a text without its white space. An ASCII text is filtered by bytes, which takes a fifth of the instructions.
 pub(super) fn without_space(text: &str) -> String {
     if !text.is_ascii() {
         return text.chars().filter(|character| !is_space(*character)).collect();
     }
-    let mut bytes = Vec::with_capacity(text.len());
-    bytes.extend(text.bytes().filter(|byte| !is_ascii_space(*byte)));
-    String::from_utf8(bytes).unwrap_or_default()
+    let mut kept = Vec::with_capacity(text.len() + PART);
+    let (parts, rest) = text.as_bytes().as_chunks::<PART>();
+    let is_kept = |byte: u8| IS_KEPT.get(usize::from(byte)).is_none_or(|is_kept| *is_kept);
+    for part in parts {
+        // Each byte is written, and the next byte overwrites white space: a branch for each byte takes twice the instructions.
+        let (mut buffer, mut length) = ([0; PART], 0);
+        for byte in part {
+            if let Some(place) = buffer.get_mut(length % PART) {
+                *place = *byte;
+            }
+            length += usize::from(is_kept(*byte));
+        }
+        let end = kept.len() + length;
+        kept.extend_from_slice(&buffer);
+        kept.truncate(end);
+    }
+    kept.extend(rest.iter().copied().filter(|byte| is_kept(*byte)));
+    String::from_utf8(kept).unwrap_or_default()
 }
+
+/// Number of bytes that are filtered together.
+const PART: usize = 16;
 
 /// Texts of a message in order, with the positions at which text blocks begin or end.
 #[derive(Debug, Default)]

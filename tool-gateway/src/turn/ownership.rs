@@ -245,7 +245,10 @@ pub(crate) fn classify<'a>(
     if added.is_empty() && declared.iter().all(|tool| tool.internal.is_none()) {
         return Ok(ClassifiedTools::default());
     }
-    let mut list = "[".to_owned();
+    let texts = declared.iter().map(|tool| tool.text);
+    let texts = texts.chain(added.iter().map(|tool| &*tool.text));
+    let mut list = String::with_capacity(2 + texts.map(|text| text.len() + 1).sum::<usize>());
+    list.push('[');
     let mut push = |text: &str| {
         if list.len() > 1 {
             list.push(',');

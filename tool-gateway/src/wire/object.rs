@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
         let few = self.few_fields().map(|fields| {
             (0..fields.len()).filter_map(move |index| {
                 let (field, later) = fields.get(index..)?.split_first()?;
-                let is_last = later.iter().all(|later| later.cmp_name(field).is_ne());
+                let is_last = !later.iter().any(|later| later.has_name_of(field));
                 is_last.then_some(*field)
             })
         });
@@ -141,7 +141,7 @@ impl<'a> Object<'a> {
         std::iter::from_fn(move || {
             loop {
                 let field = sorted.next()?;
-                let is_replaced = |next: &Field<'a>| next.cmp_name(&field).is_eq();
+                let is_replaced = |next: &Field<'a>| next.has_name_of(&field);
                 if !sorted.peek().is_some_and(is_replaced) {
                     return Some(field);
                 }

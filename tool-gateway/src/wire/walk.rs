@@ -112,6 +112,13 @@ impl<'a> Field<'a> {
         CodeUnits::new(self.name).cmp(CodeUnits::new(other.name))
     }
 
+    /// Returns whether both fields have one name.
+    pub(super) fn has_name_of(&self, other: &Self) -> bool {
+        // Names without escapes are equal only if their texts are.
+        self.name == other.name
+            || (self.name.contains('\\') || other.name.contains('\\')) && self.cmp_name(other).is_eq()
+    }
+
     /// Returns the name as a JSON string.
     pub(crate) fn quoted_name(&self) -> &'a str {
         self.name

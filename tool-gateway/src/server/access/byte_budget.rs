@@ -1,10 +1,10 @@
 //! [`ByteBudget`]: the number of bytes of all request bodies that are being read and digested, with a share for each client.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
 
+use crate::fold_map::FoldMap;
 use crate::session::principal::Principal;
 use crate::wire::error::ApiError;
 
@@ -20,7 +20,7 @@ pub(crate) struct ByteBudget {
 #[derive(Debug, Default)]
 struct UsedBytes {
     total: usize,
-    by_client: HashMap<Principal, usize>,
+    by_client: FoldMap<Principal, usize>,
 }
 
 impl ByteBudget {

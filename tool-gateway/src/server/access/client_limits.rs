@@ -1,6 +1,5 @@
 //! [`ClientLimits`]: the maximum numbers of concurrent requests and turns, and of requests in a minute, for each client.
 
-use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -9,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Notify;
 
+use crate::fold_map::FoldMap;
 use crate::session::principal::Principal;
 use crate::settings::limits::Limits;
 use crate::wire::error::ApiError;
@@ -28,7 +28,7 @@ struct ClientTable {
 
 #[derive(Debug, Default)]
 struct Clients {
-    used: HashMap<Principal, Used>,
+    used: FoldMap<Principal, Used>,
     /// Number of requests of all clients that are being answered.
     requests: usize,
     /// Number of saves that run beside the end of their answer.

@@ -64,7 +64,7 @@ use upstream_events::UpstreamEvents;
 /// Runs the turn to its end, and then drops its permit. All output for the client is written to `running`.
 pub(crate) async fn drive(
     shared: Arc<Shared>,
-    job: Job,
+    job: Box<Job>,
     running: Arc<RunningTurn>,
     checkpoint: Option<Box<Checkpoint>>,
     _permit: Permit,
@@ -173,7 +173,7 @@ impl<'a> Drive<'a> {
         job: &'a Job,
         running: &'a RunningTurn,
         checkpoint: Option<Box<Checkpoint>>,
-    ) -> Result<Self, ApiError> {
+    ) -> Result<Box<Self>, ApiError> {
         let deadline = tokio_now().checked_add(shared.settings.limits.turn_time);
         if checkpoint.is_some() {
             sweep::renew(shared, &job.session).await;
@@ -233,7 +233,8 @@ impl<'a> Drive<'a> {
         if actions.is_empty() {
             actions = machine.start();
         }
-        Ok(Self {
+        // Boxed, since the future of the turn is moved.
+        Ok(Box::new(Self {
             shared,
             job,
             running,
@@ -254,7 +255,7 @@ impl<'a> Drive<'a> {
             has_unsaved_results: false,
             rounds: 0,
             chat: Span::none(),
-        })
+        }))
     }
 
     async fn run(&mut self) -> RunEnd {

@@ -1,6 +1,6 @@
 //! [`Gateway`]: builds an `axum::Router` from a registry and an upstream.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -14,6 +14,7 @@ use tool_runtime::repair::FormatFixing;
 use tool_runtime::{CancellationToken, Policy, ToolRegistry};
 
 use super::routes;
+use crate::fold_map::FoldMap;
 use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
 use crate::server::expiry;
@@ -101,8 +102,8 @@ impl Gateway {
                 settings,
                 registry: registry.layer(CountedCalls::new(metrics.clone())),
                 internal_tools: Vec::new(),
-                client_tools: HashMap::new(),
-                internal_tools_by_client: HashMap::new(),
+                client_tools: FoldMap::default(),
+                internal_tools_by_client: FoldMap::default(),
                 upstream,
                 store: Arc::new(MemoryStore::new()),
                 store_fails: AtomicBool::new(false),

@@ -115,7 +115,7 @@ pub(crate) async fn messages(
                 }
             };
             let session = session_header(&watcher.session(), found);
-            let job = Job {
+            let job = Box::new(Job {
                 parts,
                 request,
                 client,
@@ -123,7 +123,7 @@ pub(crate) async fn messages(
                 session: watcher.session(),
                 identity: progress,
                 tools,
-            };
+            });
             // The turn outlives the client, since the results of tools are recorded. A stream must not wait for a slow client, either.
             let turn = SpawnOnDrop::new(drive::drive(
                 Arc::clone(&shared),

@@ -1,14 +1,15 @@
 //! [`Locks`]: one lock for each key.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
+use crate::fold_map::FoldMap;
+
 /// Locks by key. A lock exists while a task holds it or waits for it.
 #[derive(Debug)]
-pub(crate) struct Locks<K>(Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Locks<K>(Mutex<FoldMap<K, Arc<tokio::sync::Mutex<()>>>>);
 
 impl<K> Default for Locks<K> {
     fn default() -> Self {

@@ -1,6 +1,6 @@
 //! [`Shared`]: the state that all requests share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +9,7 @@ use tool_runtime::{CancellationToken, ToolDefinition, ToolRegistry};
 
 use super::claims::Claims;
 use super::turn_table::TurnTable;
+use crate::fold_map::FoldMap;
 use crate::off_worker::LargeRequests;
 use crate::server::access::byte_budget::ByteBudget;
 use crate::server::access::client_limits::ClientLimits;
@@ -31,9 +32,9 @@ pub(crate) struct Shared {
     /// Tools of the registry in the form for the upstream, in the order of registration.
     pub(crate) internal_tools: Vec<InternalTool>,
     /// Names of tools by client, for clients that do not have all tools.
-    pub(crate) client_tools: HashMap<Principal, BTreeSet<String>>,
+    pub(crate) client_tools: FoldMap<Principal, BTreeSet<String>>,
     /// Tools of these clients in the form for the upstream.
-    pub(crate) internal_tools_by_client: HashMap<Principal, Vec<InternalTool>>,
+    pub(crate) internal_tools_by_client: FoldMap<Principal, Vec<InternalTool>>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) store: Arc<dyn SessionStore>,
     /// Whether the last write to the store failed.

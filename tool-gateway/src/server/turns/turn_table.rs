@@ -1,7 +1,7 @@
 //! [`TurnTable`]: finds the turn of an equal request, or creates one.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use super::checkpoint::Checkpoint;
 use super::kept_bytes::KeptBytes;
 use super::locks::Locks;
 use super::running_turn::{RunEnd, RunningTurn, Successor, Watcher};
+use crate::fold_map::FoldMap;
 use crate::session::chain::Digest;
 use crate::session::principal::Principal;
 use crate::session::record::SessionId;
@@ -28,12 +29,12 @@ pub(crate) struct TurnTable {
 struct Entries {
     /// Turns by the identity of their request, the oldest first.
     by_request: ByRequest,
-    clients: HashMap<Principal, ClientTurns>,
+    clients: FoldMap<Principal, ClientTurns>,
     /// Number of turns that were created.
     number: u64,
 }
 
-type ByRequest = HashMap<Digest, Vec<Kept>>;
+type ByRequest = FoldMap<Digest, Vec<Kept>>;
 
 /// Turns of a client.
 #[derive(Debug)]
