@@ -150,6 +150,8 @@ impl Turn {
 
     /// Frees the memory of texts that the turn does not use.
     pub(crate) fn shrink(&mut self) {
+        self.truth.shrink_to_fit();
+        self.visible.shrink_to_fit();
         for message in &mut self.truth {
             message.blocks.shrink_to_fit();
             Block::shrink(&mut message.blocks);

@@ -1,7 +1,6 @@
 //! [`Delta`]: the change of a block in an event of type `content_block_delta`.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use super::fields::ObjectText;
 use super::object::{Object, push_string};
@@ -58,7 +57,7 @@ impl TextField {
     }
 }
 
-/// Consecutive changes of one text, with the texts of their events, so that the events need not be serialized again.
+/// Consecutive changes of one text, without the parts that all of their events have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TextRun {
     pub(crate) field: TextField,
@@ -66,11 +65,15 @@ pub(crate) struct TextRun {
     pub(crate) text: String,
     /// Index of the block in the events.
     index: usize,
-    events: String,
+    /// Pieces of the text as the strings of the events, one after the other.
+    strings: String,
 }
 
-/// Beginning of an event up to the index, so that the index can be replaced in the text.
+/// Beginning of an event, up to the index.
 const EVENT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":";
+
+/// End of an event, after the string.
+const EVENT_END: &str = "}}\n\n";
 
 impl TextRun {
     pub(crate) fn new(first: &TextEvent<'_>) -> Self {
@@ -78,7 +81,7 @@ impl TextRun {
             field: first.field,
             text: first.piece.clone().into_owned(),
             index: first.index,
-            events: first.event.to_owned(),
+            strings: first.string.to_owned(),
         }
     }
 
@@ -87,7 +90,7 @@ impl TextRun {
         let is_same = self.field == next.field && self.index == next.index;
         if is_same {
             self.text.push_str(&next.piece);
-            self.events.push_str(next.event);
+            self.strings.push_str(next.string);
         }
         is_same
     }
@@ -97,7 +100,7 @@ impl TextRun {
         let is_same = self.field == later.field && self.index == later.index;
         if is_same {
             self.text.push_str(&later.text);
-            self.events.push_str(&later.events);
+            self.strings.push_str(&later.strings);
         }
         is_same
     }
@@ -105,24 +108,22 @@ impl TextRun {
     /// Frees the memory that the texts do not need.
     pub(crate) fn shrink(&mut self) {
         self.text.shrink_to_fit();
-        self.events.shrink_to_fit();
+        self.strings.shrink_to_fit();
     }
 
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.events.len()
+        self.text.len() + self.strings.len()
     }
 
     /// Appends the events, for a block at this index.
     pub(super) fn write_sse(&self, out: &mut String, index: usize) {
-        if index == self.index {
-            return out.push_str(&self.events);
-        }
-        // A quote in a text is escaped, so no text contains this separator.
-        for event in self.events.split(EVENT).skip(1) {
-            let rest = event.trim_start_matches(|character: char| character.is_ascii_digit());
-            // Writes to memory do not fail.
-            let _ = write!(out, "{EVENT}{index}{rest}");
+        let (kind, field) = (self.field.delta_type(), self.field.as_str());
+        let begin = format!("{EVENT}{index},\"delta\":{{\"type\":\"{kind}\",\"{field}\":");
+        for string in walk::items_of(&self.strings) {
+            out.push_str(&begin);
+            out.push_str(string);
+            out.push_str(EVENT_END);
         }
     }
 }
@@ -135,7 +136,8 @@ pub(crate) struct TextEvent<'e> {
     pub(crate) field: TextField,
     /// Text that the event appends.
     pub(crate) piece: Cow<'e, str>,
-    event: &'e str,
+    /// The piece in JSON's form.
+    string: &'e str,
 }
 
 impl<'e> TextEvent<'e> {
@@ -155,11 +157,12 @@ impl<'e> TextEvent<'e> {
         let (field, rest) = TextField::ALL
             .into_iter()
             .find_map(|field| Some((field, strip(field)?)))?;
+        let string = rest.strip_suffix(EVENT_END)?;
         Some(Self {
             index,
             field,
-            piece: walk::string(rest.strip_suffix("}}\n\n")?)?,
-            event,
+            piece: walk::string(string)?,
+            string,
         })
     }
 }
