@@ -15,15 +15,23 @@ pub(crate) struct ApiError {
     pub(crate) message: String,
     /// Time in seconds after which the client may retry the request.
     pub(crate) retry_after: Option<u64>,
-    /// Details of a translated error.
     pub(crate) details: Option<ErrorDetails>,
 }
 
-/// Status and code of a translated error of the upstream.
+/// Details of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct ErrorDetails {
-    pub(crate) upstream_status: Option<u16>,
-    pub(crate) upstream_code: Option<String>,
+#[serde(untagged)]
+pub(crate) enum ErrorDetails {
+    /// Status and code of a translated error of the upstream.
+    Upstream {
+        upstream_status: Option<u16>,
+        upstream_code: Option<String>,
+    },
+    /// The API's details of a request that cannot be part of a message thread. SDKs then send the whole history without a thread.
+    UnsupportedThread {
+        error_code: &'static str,
+        unsupported: [&'static str; 1],
+    },
 }
 
 impl ApiError {
@@ -42,7 +50,7 @@ impl ApiError {
         self
     }
 
-    /// Sets the details of a translated error.
+    /// Sets the details of the error.
     pub(crate) fn with_details(mut self, details: ErrorDetails) -> Self {
         self.details = Some(details);
         self
@@ -51,6 +59,14 @@ impl ApiError {
     /// Creates an error with the status 400.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Creates the error of a request of a message thread with tools that the server of the thread cannot run.
+    pub(crate) fn unsupported_thread(message: impl Into<String>) -> Self {
+        Self::invalid(message).with_details(ErrorDetails::UnsupportedThread {
+            error_code: "thread_unsupported_request",
+            unsupported: ["tools"],
+        })
     }
 
     /// Returns the body, which is also the data of an `error` event.

@@ -65,6 +65,45 @@ fn python_sdk_sees_a_conversation_without_the_gateways_calls() {
     }
 }
 
+/// The tool runner begins with a message thread. The gateway rejects the thread, since the turn has hidden rounds.
+#[test]
+fn python_sdk_runs_tools_without_a_message_thread() {
+    let Some(program) = python() else { return };
+    for way in ["create", "stream"] {
+        for api in Api::ALL {
+            let place = format!("{api:?} {way}");
+            let upstream = Arc::new(TestScript::from_json(SCRIPT).unwrap());
+            let gateway = Gateway::start_with(&serve(Arc::clone(&upstream)), "127.0.0.1:0", api.options());
+            let mut client = Command::new(&program);
+            let client = client
+                .arg(script("threads.py"))
+                .args([&gateway.url, way])
+                .output()
+                .unwrap();
+            let printed = String::from_utf8_lossy(&client.stdout);
+            let error = String::from_utf8_lossy(&client.stderr);
+            assert_eq!(printed.trim_end(), "It is sunny.", "{place}: {error}");
+            let bodies = requests_of(&upstream).into_iter();
+            let bodies: Vec<Value> = bodies.map(|request| request.json().unwrap()).collect();
+            assert!(
+                bodies.iter().all(|body| body.get("thread").is_none()),
+                "{place}: {bodies:?}"
+            );
+            assert_eq!(bodies.len(), 3, "{place}");
+            let messages = bodies[2]["messages"].as_array().unwrap();
+            let (calls, results) = match api {
+                Api::Messages => messages_calls(messages),
+                Api::ChatCompletions => chat_calls(messages),
+            };
+            let names: Vec<_> = calls.iter().map(|call| &*call.name).collect();
+            assert_eq!(names, ["TodoWrite", "get_weather", "TodoRead"], "{place}");
+            let call_ids: Vec<_> = calls.iter().map(|call| &call.id).collect();
+            let result_ids: Vec<_> = results.iter().map(|result| &result.id).collect();
+            assert_eq!(call_ids, result_ids, "{place}");
+        }
+    }
+}
+
 /// API of the upstream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Api {

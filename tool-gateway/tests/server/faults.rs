@@ -719,6 +719,30 @@ async fn request_has_two_hosts() {
     }
 }
 
+/// A thread has no place for hidden rounds: each round would create or continue it again. SDKs know the details, and send the whole history.
+#[tokio::test]
+async fn request_of_a_thread_declares_a_tool_of_the_gateway() {
+    let row = row("request_of_a_thread_declares_a_tool_of_the_gateway");
+    for thread in [
+        json!({ "type": "create" }),
+        json!({ "type": "continue", "previous_message_id": "msg_1" }),
+    ] {
+        for is_stream in [false, true] {
+            let log = Log::start();
+            let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway);
+            let mut threaded = chat(is_stream, "go");
+            threaded.body["thread"] = thread.clone();
+            let reply = threaded.ask(&lab).await;
+            row.client_sees(&reply);
+            let details = json!({ "error_code": "thread_unsupported_request", "unsupported": ["tools"] });
+            assert_eq!(reply.message["error"]["details"], details);
+            row.host_learns(&lab, &log).await;
+            assert!(lab.script.requests().is_empty() && lab.runs.begun().is_empty());
+            comes_to_its_end(&lab, &chat(is_stream, "go")).await;
+        }
+    }
+}
+
 /// A client that disconnects would otherwise run any number of calls at once.
 #[tokio::test(start_paused = true)]
 async fn client_disconnects_to_run_more_turns() {

@@ -22,10 +22,13 @@ use crate::reply::{self, Reply};
 use crate::test_script::TestScript;
 
 /// Bodies with white space, with repeated and unknown fields, and with numbers of many digits.
-const BODIES: [&str; 3] = [
+const BODIES: [&str; 5] = [
     "{ \"model\" : \"m\",\n \"max_tokens\": 1e2, \"x\": 12345678901234567890.50, \"messages\": [ {\"content\" :\"h\\u00e9\", \"role\":\"user\"} ] , \"stream\": STREAM}\n",
     r#"{"messages":[{"role":"user","content":[{"text":"a","type":"text","citations":null}]}],"tools":[{"name":"weather"}],"stream":STREAM}"#,
     r#"{"messages":[{"role":"user","content":"a"}],"tools":[{"name":"lookup","input_schema":{"type":"object","required":["x"]}}],"tool_choice":{"type":"any"},"stream":STREAM}"#,
+    // Message threads.
+    r#"{"thread":{"type": "create"},"messages":[{"role":"user","content":"a"}],"tools":[{"name":"weather"}],"stream":STREAM}"#,
+    r#"{"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"b"}]}],"stream":STREAM}"#,
 ];
 
 /// Builds a script with all features, whose answers are equal for equal requests.

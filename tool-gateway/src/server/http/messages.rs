@@ -192,6 +192,7 @@ async fn digest(
     {
         return Ok(digested);
     }
+    check_thread(request)?;
     let calls = unknown_calls(recognized, request);
     if !calls.is_empty() && shared.turns.show_call(&client.principal, |id| calls.contains(id)) {
         let message =
@@ -246,6 +247,20 @@ fn unknown_calls(recognized: &Recognized, request: &MessagesRequest) -> HashSet<
 /// Returns whether request and response pass unchanged.
 fn is_passed_through(tools: &ClassifiedTools, recognized: &Recognized) -> bool {
     tools.internal.is_empty() && recognized.turns.values().all(|turn| turn.is_unchanged)
+}
+
+/// Rejects a request of a message thread whose turn the gateway runs. A thread has the history at the upstream, so that the history has no
+/// place for hidden rounds, and each round would create or continue the thread again. A string in this field is a session key.
+fn check_thread(request: &MessagesRequest) -> Result<(), ApiError> {
+    if request
+        .get("thread")
+        .is_some_and(|thread| thread.starts_with('{'))
+    {
+        let message =
+            "thread: the gateway runs this turn, and needs the whole history; send it without `thread`";
+        return Err(ApiError::unsupported_thread(message));
+    }
+    Ok(())
 }
 
 /// Handles `POST /v1/messages/count_tokens`: the upstream counts the tokens of the request that it would receive.

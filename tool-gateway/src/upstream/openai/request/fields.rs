@@ -60,9 +60,11 @@ pub(super) fn check(request: &MessagesRequest, warnings: &mut BTreeSet<WarningCo
                 warnings.insert(*code);
             }
             Some((name, Rejected)) => {
-                return Err(ApiError::invalid(format!(
-                    "{name}: this upstream cannot receive the field; remove it"
-                )));
+                let message = format!("{name}: this upstream cannot receive the field; remove it");
+                return Err(match *name {
+                    "thread" => ApiError::unsupported_thread(message),
+                    _ => ApiError::invalid(message),
+                });
             }
             None => {
                 warnings.insert(WarningCode::UnknownField);

@@ -108,7 +108,7 @@ impl ChatFailure {
 
     /// Returns the details of the error.
     pub(super) fn details(&self) -> ErrorDetails {
-        ErrorDetails {
+        ErrorDetails::Upstream {
             upstream_status: self.status.map(|status| status.as_u16()),
             upstream_code: self.code.clone(),
         }
