@@ -93,6 +93,20 @@ impl<'b> BlockText<'b> {
         Kind::from_object(self.object())
     }
 
+    /// Returns whether the text is a block of a response: an object with a type, and with a text if it is a text block. Blocks of unknown
+    /// types are valid.
+    pub(super) fn is_valid(&self) -> bool {
+        let Some(object) = Object::from_json(&self.json) else {
+            return false;
+        };
+        let [kind, text] = object.get_all(["type", "text"]);
+        match kind {
+            Some("\"text\"") => text.is_some_and(|text| text.starts_with('"') || text == "null"),
+            Some(kind) => kind.starts_with('"'),
+            None => false,
+        }
+    }
+
     /// Returns whether the block is visible. Thinking and empty texts are not, since clients may omit them.
     pub(crate) fn is_counted(&self) -> bool {
         !matches!(self.kind(), Kind::Thinking | Kind::EmptyText)

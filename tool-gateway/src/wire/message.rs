@@ -166,8 +166,11 @@ impl WholeMessage {
         let content = content.ok_or(MessageError::Invalid)?;
         let mut blocks = Blocks::new(content).ok_or(MessageError::Invalid)?;
         // A block and its separator have at least two bytes.
-        if content.len() / 2 >= MAX_BLOCKS && blocks.nth(MAX_BLOCKS).is_some() {
+        if content.len() / 2 >= MAX_BLOCKS && blocks.clone().nth(MAX_BLOCKS).is_some() {
             return Err(MessageError::TooManyBlocks);
+        }
+        if !blocks.all(|block| block.is_valid()) {
+            return Err(MessageError::Invalid);
         }
         let usage = usage.map(serde_json::from_str);
         Ok(Self {

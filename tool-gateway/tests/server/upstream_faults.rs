@@ -33,6 +33,31 @@ async fn upstream_sends_too_many_blocks() {
     upstream_fails(&row("upstream_sends_too_many_blocks"), fault).await;
 }
 
+/// Builds a whole message with this block beside a call.
+fn with_block(block: &str) -> Body {
+    let call = call("write", "a");
+    let message = format!(
+        r#"{{"id":"m","role":"assistant","content":[{call},{block}],"stop_reason":"tool_use","usage":{{}}}}"#
+    );
+    message.into()
+}
+
+#[tokio::test]
+async fn upstream_sends_a_value_in_place_of_a_block() {
+    let row = row("upstream_sends_a_value_in_place_of_a_block");
+    let invalid: [fn() -> Body; 6] = [
+        || with_block("5"),
+        || with_block("null"),
+        || with_block(r#"[{"type":"text","text":"a"}]"#),
+        || with_block("{}"),
+        || with_block(r#"{"type":"text"}"#),
+        || with_block(r#"{"type":"text","text":5}"#),
+    ];
+    for body in invalid {
+        upstream_fails(&row, || Answers("application/json", body)).await;
+    }
+}
+
 #[tokio::test]
 async fn upstream_answers_200_with_an_error() {
     let fault = || {
