@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{Request, Version, header};
+use axum::response::{IntoResponse as _, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,6 +21,7 @@ use tokio::net::TcpListener;
 use super::client_stream::{ClientStream, Heads};
 use crate::self_wakes::SelfWakes;
 use crate::settings::limits::Limits;
+use crate::wire::error::ApiError;
 
 /// Timeouts of a client.
 #[derive(Debug, Clone, Copy)]
@@ -80,12 +84,18 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let heads = Arc::new(Heads::default());
     let stream = ClientStream::new(stream, Arc::clone(&heads), times.idle);
     let router = TowerToHyperService::new(router);
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         heads.next();
-        let response = router.call(request);
+        // HTTP/1.0 has no `Host`.
+        let lacks_host =
+            request.version() == Version::HTTP_11 && !request.headers().contains_key(header::HOST);
+        let response = (!lacks_host).then(|| router.call(request));
         let heads = Arc::clone(&heads);
         async move {
-            let response = response.await;
+            let response = match response {
+                Some(response) => response.await,
+                None => Ok(missing_host()),
+            };
             heads.next();
             response
         }
@@ -104,6 +114,11 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             tracing::debug!(%error, "a connection failed");
         }
     }
+}
+
+/// Returns the error of a request of HTTP/1.1 without `Host` (RFC 9112 § 3.2).
+fn missing_host() -> Response {
+    ApiError::invalid("missing header `Host`; send one").into_response()
 }
 
 /// Period of a timer that ends before the timers of requests. The runtime wakes the thread that waits for the network whenever a new timer

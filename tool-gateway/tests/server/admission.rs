@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use serde_json::{Value, json};
-use tool_gateway::Offer;
+use tool_gateway::{Gateway, Offer};
 
 use crate::lab::{Chat, Lab, call, says, text, tools, user};
 use crate::reply::Reply;
@@ -63,8 +63,70 @@ async fn allowed_origins_are_served_with_cors_headers() {
         assert_eq!(headers["access-control-allow-origin"], "app://obsidian.md");
         assert_eq!(headers["access-control-expose-headers"], "*");
     }
-    let (_, headers) = send(&lab, "GET", "/v1/tools", &[("origin", "http://localhost:3000")]).await;
-    assert!(!headers.contains_key("access-control-allow-origin"));
+}
+
+/// Asserts that a page of this origin can send requests, and read responses, but not the metrics.
+async fn serves_pages(lab: &Lab, origin: &str, key: Option<&str>) {
+    let mut headers = vec![("origin", origin)];
+    headers.extend(key.map(|key| ("x-api-key", key)));
+    let preflight = [("origin", origin), ("access-control-request-method", "POST")];
+    for path in ["/v1/messages", "/v1/tools", "/v1/chat/completions", "/unknown"] {
+        let (status, answer) = send(lab, "OPTIONS", path, &preflight).await;
+        assert_eq!(
+            (status, &answer["access-control-allow-origin"]),
+            (204, &origin.parse().unwrap()),
+            "{path}"
+        );
+        let (_, answer) = send(lab, "GET", path, &headers).await;
+        assert_eq!(answer["access-control-allow-origin"], origin, "{path}");
+    }
+    for path in ["/metrics", "/healthz", "/readyz"] {
+        let (status, answer) = send(lab, "OPTIONS", path, &preflight).await;
+        assert_eq!(
+            (status, answer.get("access-control-allow-origin")),
+            (405, None),
+            "{path}"
+        );
+        let (status, answer) = send(lab, "GET", path, &headers).await;
+        assert_eq!(
+            (status, answer.get("access-control-allow-origin")),
+            (200, None),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn pages_of_loopback_are_served_with_cors_headers() {
+    let lab = Lab::with(script(), |gateway| gateway);
+    for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1"] {
+        serves_pages(&lab, origin, None).await;
+    }
+    for origin in ["https://example.com", "http://localhost.example.com", "null"] {
+        let (status, headers) = send(&lab, "GET", "/v1/tools", &[("origin", origin)]).await;
+        assert_eq!(
+            (status, headers.get("access-control-allow-origin")),
+            (403, None),
+            "{origin}"
+        );
+    }
+    // The program around such a router decides about origins.
+    let lab = Lab::with(script(), Gateway::with_any_host);
+    let (status, headers) = send(&lab, "GET", "/v1/tools", &[("origin", "http://localhost")]).await;
+    assert_eq!((status, headers.get("access-control-allow-origin")), (200, None));
+}
+
+/// A browser sends no key by itself, so that a page without a key of a client reads only errors.
+#[tokio::test]
+async fn pages_of_every_origin_are_served_with_a_clients_key() {
+    let lab = Lab::with(script(), |gateway| {
+        gateway.with_client_key("ada", "k1").with_any_host()
+    });
+    for origin in ["https://example.com", "null"] {
+        serves_pages(&lab, origin, Some("k1")).await;
+        assert_eq!(send(&lab, "GET", "/v1/tools", &[("origin", origin)]).await.0, 401);
+        assert_eq!(send(&lab, "GET", "/metrics", &[("origin", origin)]).await.0, 401);
+    }
 }
 
 /// A page needs a key where every client needs one; a browser sends none with its preflight request.

@@ -1,16 +1,21 @@
-//! Clients that do not read, in front of the program, row by row as `docs/faults.md` has them.
+//! Faults of connections that only the program has, row by row as `docs/faults.md` has them: clients that do not read, requests that another
+//! server might read differently, and a proxy in front of the upstream.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Response;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::fault_rows::row;
 use crate::faults::{START, chat};
+use crate::reply::Reply;
 
 /// The program with a timeout of a second for clients.
 struct Program {
@@ -22,13 +27,22 @@ struct Program {
 
 impl Program {
     fn start(upstream: SocketAddr) -> Self {
-        let file = std::env::temp_dir().join(format!("tool-gateway-idle-{}.toml", std::process::id()));
+        Self::start_with(&format!("http://{upstream}"), &[])
+    }
+
+    /// Starts the program with these variables of the environment alone.
+    fn start_with(upstream: &str, variables: &[(&str, &str)]) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = format!("tool-gateway-idle-{}-{number}.toml", std::process::id());
+        let file = std::env::temp_dir().join(file);
         std::fs::write(&file, "[limits]\nclient_idle_seconds = 1").unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_tool-gateway"))
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(&file)
-            .args(["--upstream", &format!("http://{upstream}")])
+            .args(["--upstream", upstream])
             .env_clear()
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -46,13 +60,27 @@ impl Program {
     }
 
     async fn metrics(&self) -> String {
-        let mut client = TcpStream::connect(self.address).await.unwrap();
-        let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-        client.write_all(request.as_bytes()).await.unwrap();
-        let mut metrics = String::new();
-        client.read_to_string(&mut metrics).await.unwrap();
-        metrics
+        self.send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .await
     }
+
+    /// Sends this text on a connection, and returns everything that the program sends until it closes the connection.
+    async fn send(&self, text: &str) -> String {
+        let mut client = TcpStream::connect(self.address).await.unwrap();
+        client.write_all(text.as_bytes()).await.unwrap();
+        let mut received = String::new();
+        client.read_to_string(&mut received).await.unwrap();
+        received
+    }
+}
+
+/// Reads the only response in the text of a connection.
+async fn reply(received: &str) -> Reply {
+    assert_eq!(received.matches("HTTP/1.1 ").count(), 1, "{received}");
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
+    let status: u16 = head["HTTP/1.1 ".len()..][..3].parse().unwrap();
+    let response = Response::builder().status(status);
+    Reply::read(response.body(Body::from(body.to_owned())).unwrap()).await
 }
 
 impl Drop for Program {
@@ -113,4 +141,82 @@ async fn client_reads_nothing_of_its_answer() {
         }
         drop(client);
     }
+}
+
+/// A proxy in front of the gateway may find another end of such a request, and read the rest as a further request.
+#[tokio::test]
+async fn request_has_another_transfer_encoding() {
+    let row = row("request_has_another_transfer_encoding");
+    let program = Program::start(SocketAddr::from(([127, 0, 0, 1], 9)));
+    let request = |encoding: &str| {
+        let next = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        format!(
+            "GET /v1/tools HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: {encoding}\r\n\r\n0\r\n\r\n{next}"
+        )
+    };
+    for (number, encoding) in [
+        "identity\r\ntransfer-encoding: chunked",
+        "chunked\r\ntransfer-encoding: chunked",
+        "chunked, chunked",
+        "gzip, chunked",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let received = program.send(&request(encoding)).await;
+        row.client_sees(&reply(&received).await);
+        assert!(
+            received.to_lowercase().contains("\r\nconnection: close\r\n"),
+            "{received}"
+        );
+        assert!(number > 0 || row.is_counted(&program.metrics().await));
+    }
+    // The encoding in other letters is valid, and the connection is kept.
+    let both = request("Chunked").replace(
+        "GET /healthz HTTP/1.1",
+        "GET /healthz HTTP/1.1\r\nconnection: close",
+    );
+    let received = program.send(&both).await;
+    assert_eq!(received.matches("HTTP/1.1 200 OK").count(), 2, "{received}");
+}
+
+#[tokio::test]
+async fn request_has_no_host() {
+    let row = row("request_has_no_host");
+    let program = Program::start(SocketAddr::from(([127, 0, 0, 1], 9)));
+    for target in ["/v1/tools", "http://localhost/v1/tools"] {
+        let request = format!("GET {target} HTTP/1.1\r\nconnection: close\r\n\r\n");
+        row.client_sees(&reply(&program.send(&request).await).await);
+    }
+    // Requests of HTTP/1.0 need no host.
+    let received = program.send("GET /v1/tools HTTP/1.0\r\n\r\n").await;
+    assert!(received.contains(" 200 OK\r\n"), "{received}");
+}
+
+/// The response of a proxy is not in the API's form, and would ask clients for credentials that belong to the operator.
+#[tokio::test]
+async fn proxy_refuses_the_request() {
+    let row = row("proxy_refuses_the_request");
+    let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let variable = format!("http://me:secret@{}", proxy.local_addr().unwrap());
+    let program = Program::start_with("http://upstream.example", &[("HTTP_PROXY", &variable)]);
+    let proxy = tokio::spawn(async move {
+        let (mut asked, _) = proxy.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(asked.read_u8().await.unwrap());
+        }
+        let answer = "HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\ncontent-length: 5\r\n\r\nlogin";
+        asked.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let request = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let received = program.send(request).await;
+    row.client_sees(&reply(&received).await);
+    assert!(row.is_counted(&program.metrics().await));
+    let head = proxy.await.unwrap();
+    assert!(
+        head.starts_with("GET http://upstream.example/v1/models HTTP/1.1\r\n"),
+        "{head}"
+    );
 }

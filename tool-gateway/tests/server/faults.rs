@@ -719,6 +719,33 @@ async fn request_has_two_hosts() {
     }
 }
 
+/// The host of a target counts, whatever `Host` says (RFC 9112 § 3.2.2).
+#[tokio::test]
+async fn request_has_a_target_of_another_host() {
+    let row = row("request_has_a_target_of_another_host");
+    let log = Log::start();
+    let (lab, _) = lab_with(Silent, usize::MAX, |gateway| gateway);
+    let targeted = |target: &str| {
+        let mut request = post("/v1/messages", &chat(false, "go").body, &[("host", "localhost")]);
+        *request.uri_mut() = target.parse().unwrap();
+        lab.send(request)
+    };
+    row.client_sees(&Reply::read(targeted("http://evil.example:80/v1/messages").await).await);
+    row.host_learns(&lab, &log).await;
+    for foreign in [
+        "http://localhost@evil.example/v1/messages",
+        "http://127.0.0.1.evil.example/v1/messages",
+    ] {
+        assert_eq!(targeted(foreign).await.status(), 403, "{foreign}");
+    }
+    assert!(lab.script.requests().is_empty());
+    for local in ["http://localhost:8484/v1/tools", "http://[::1]/v1/tools"] {
+        let request = Request::get(local).header("host", "localhost");
+        let response = lab.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status(), 200, "{local}");
+    }
+}
+
 /// A thread has no place for hidden rounds: each round would create or continue it again. SDKs know the details, and send the whole history.
 #[tokio::test]
 async fn request_of_a_thread_declares_a_tool_of_the_gateway() {

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::{cors, origin};
+use super::{cors, framing, origin};
 use crate::server::access::client_key::authenticate;
 use crate::server::access::client_limits::{OverLimit, Permit};
 use crate::server::access::hop;
@@ -45,8 +45,7 @@ pub(crate) struct Admission {
 /// Counts a request, and answers it if the route admits it.
 pub(crate) async fn admit(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let origins = &admission.shared.settings.allowed_origins;
-    let origin = cors::allowed_origin(origins, request.headers());
+    let origin = admission.readable_by(request.headers());
     let mut response = match admission.check(&mut request) {
         Ok(None) if origin.is_some() && cors::is_preflight(request.method(), request.headers()) => {
             cors::preflight(request.headers())
@@ -67,14 +66,35 @@ pub(crate) async fn admit(State(admission): State<Admission>, mut request: Reque
     response
 }
 
+/// Routes for the operator, which pages read only if `allowed_origins` has their origin.
+const OPERATOR_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
+
 impl Admission {
+    /// Returns the origin of a request whose pages may read the response: an allowed origin; without client keys an origin of this machine,
+    /// and with client keys every origin, since browsers send no key by themselves.
+    fn readable_by(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let settings = &self.shared.settings;
+        let origin = headers.get(header::ORIGIN)?;
+        let text = origin.to_str().ok()?;
+        let is_served = if OPERATOR_ROUTES.contains(&self.path) {
+            false
+        } else if self.any_host {
+            !self.shared.keys.is_empty()
+        } else {
+            origin::is_local(text)
+        };
+        (is_served || settings.allowed_origins.allow(text)).then(|| origin.clone())
+    }
+
     /// Checks a request. Until the permit is dropped, it counts as a running request of the client.
     fn check(&self, request: &mut Request) -> Result<Option<Permit>, Rejection> {
         let shared = &*self.shared;
+        framing::check(request.headers()).map_err(Rejection::Framing)?;
         hop::check(request.headers())?;
         origin::check_one_host(request.headers())?;
         if !self.any_host {
-            origin::check(request.headers(), &shared.settings.allowed_origins)?;
+            let allowed = &shared.settings.allowed_origins;
+            origin::check(request.uri(), request.headers(), allowed)?;
         }
         if self.access == Access::Anyone {
             return Ok(None);
@@ -109,6 +129,8 @@ pub(crate) fn check_open(shared: &Shared) -> Result<(), ApiError> {
 /// Error of a request that is not admitted.
 enum Rejection {
     Error(ApiError),
+    /// Error of a request whose end is not certain, so that no further request can be read from its connection.
+    Framing(ApiError),
     OverLimit(OverLimit),
 }
 
@@ -122,6 +144,7 @@ impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         match self {
             Self::Error(error) => error.into_response(),
+            Self::Framing(error) => ([(header::CONNECTION, "close")], error).into_response(),
             Self::OverLimit(over) => over.into_response(),
         }
     }

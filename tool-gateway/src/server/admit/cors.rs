@@ -1,20 +1,11 @@
-//! Cross-origin requests of allowed origins, <https://fetch.spec.whatwg.org/#http-cors-protocol>.
+//! Cross-origin requests of served origins, <https://fetch.spec.whatwg.org/#http-cors-protocol>.
 
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 
-use crate::settings::origins::AllowedOrigins;
-
 const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
-
-/// Returns the origin of a request, if it is allowed.
-pub(super) fn allowed_origin(origins: &AllowedOrigins, headers: &HeaderMap) -> Option<HeaderValue> {
-    let origin = headers.get(header::ORIGIN)?;
-    let is_allowed = origin.to_str().is_ok_and(|origin| origins.allow(origin));
-    is_allowed.then(|| origin.clone())
-}
 
 /// Returns whether a browser asks for permission to send a request.
 pub(super) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {

@@ -4,5 +4,6 @@ mod billing_header;
 mod content_encoding;
 mod cors;
 mod origin;
+mod framing;
 pub(crate) mod admission;
 pub(crate) mod request_body;

@@ -1,28 +1,25 @@
 //! Hosts and origins that a gateway for the local machine serves. A web page that a user visits must not run tools.
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use crate::settings::origins::AllowedOrigins;
 use crate::wire::error::ApiError;
 
-/// Rejects hosts other than loopback addresses, and origins other than loopback addresses and allowed ones.
-pub(super) fn check(headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(), ApiError> {
+/// Rejects hosts other than loopback addresses, and origins other than loopback addresses and allowed ones. If the target of a request is a
+/// URL, its host counts, too (RFC 9112 § 3.2.2).
+pub(super) fn check(target: &Uri, headers: &HeaderMap, allowed: &AllowedOrigins) -> Result<(), ApiError> {
     let texts = |name| {
         let values = headers.get_all(name).into_iter();
         values.map(|value: &HeaderValue| value.to_str().unwrap_or("?"))
     };
     // Browsers always send `Host`; HTTP/1.0 clients may not.
-    if let Some(host) = texts(header::HOST).find(|host| !is_loopback(host)) {
+    let mut hosts = target.host().into_iter().chain(texts(header::HOST));
+    if let Some(host) = hosts.find(|host| !is_loopback(host)) {
         let message = format!(
             "unexpected host `{host}`; expected a loopback address (with client keys, any host is accepted)"
         );
         return Err(ApiError::new(StatusCode::FORBIDDEN, message));
     }
-    let is_local = |origin: &&str| {
-        origin
-            .split_once("://")
-            .is_some_and(|(_, authority)| is_loopback(authority))
-    };
     if let Some(origin) = texts(header::ORIGIN).find(|origin| !is_local(origin) && !allowed.allow(origin)) {
         let message =
             format!("requests of web pages from `{origin}` are not served; `allowed_origins` can add them");
@@ -37,6 +34,12 @@ pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
         return Err(ApiError::invalid("duplicate header `Host`; send one"));
     }
     Ok(())
+}
+
+/// Returns whether an origin is that of a page of this machine.
+pub(super) fn is_local(origin: &str) -> bool {
+    let authority = origin.split_once("://").map(|(_, authority)| authority);
+    authority.is_some_and(is_loopback)
 }
 
 /// Returns whether a `Host`, with or without a port, is a loopback address.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, Version, header};
 use secrecy::SecretString;
 
 use super::api_key::ApiKey;
@@ -109,6 +109,14 @@ impl HttpServer {
         let request = Request::from_parts(parts, body);
         let response = self.pool.send(request).await;
         let mut response = response.map_err(|error| self.no_response(&error))?;
+        if self.proxy.is_some() && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            // The words of the connector of HTTPS. The response of the proxy would ask the client for the operator's credentials.
+            let error = "the proxy of the environment: proxy authorization required";
+            return Err(UpstreamError::new(format!(
+                "the upstream {} cannot be reached: {error}",
+                self.base
+            )));
+        }
         // The client's connection may have another HTTP version.
         *response.version_mut() = Version::HTTP_11;
         remove_hop_by_hop(response.headers_mut());
