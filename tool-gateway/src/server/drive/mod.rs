@@ -101,7 +101,7 @@ async fn take(shared: &Shared, job: &Job, running: &RunningTurn, checkpoint: Opt
     if matches!(end, RunEnd::Failed { .. }) {
         shared.metrics.turn(TurnEnd::Failed);
     }
-    running.end(end);
+    shared.turns.end(&job.client.principal, running, end);
 }
 
 /// Guard that ends a turn which has not ended otherwise.

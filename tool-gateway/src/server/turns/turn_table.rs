@@ -100,14 +100,17 @@ impl ClientTurns {
         }
     }
 
-    /// Removes the oldest ended turn, preferably one whose answer was delivered. Returns whether a turn was removed.
-    fn remove_ended(&mut self, by_request: &mut ByRequest) -> bool {
+    /// Removes the oldest ended turn except `kept`, preferably one whose answer was delivered. Returns whether a turn was removed.
+    fn remove_ended(&mut self, by_request: &mut ByRequest, kept: Option<&RunningTurn>) -> bool {
         // A turn whose answer was delivered is also in the store.
         let is_delivered =
             |running: &RunningTurn| matches!(running.ended(), Some(RunEnd::Done)) && running.is_delivered();
         let oldest = |is_wanted: &dyn Fn(&RunningTurn) -> bool| {
             let mut order = self.order.iter();
-            order.position(|place| turn_at(by_request, place).is_none_or(is_wanted))
+            let is_kept = |turn: &RunningTurn| kept.is_some_and(|kept| std::ptr::eq(kept, turn));
+            order.position(|place| {
+                turn_at(by_request, place).is_none_or(|turn| !is_kept(turn) && is_wanted(turn))
+            })
         };
         let Some(oldest) = oldest(&is_delivered).or_else(|| oldest(&RunningTurn::has_ended)) else {
             return false;
@@ -176,21 +179,21 @@ impl Entries {
     }
 
     /// Removes ended turns until the limits hold. First, turns of a client above its limits are removed; then, if all clients together keep
-    /// too many bytes, turns of the client with the most bytes.
-    fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize) {
+    /// too many bytes, turns of the client with the most bytes. The turn `kept` stays, even if it is larger than the limits.
+    fn make_room(&mut self, client: &Principal, of_all: &AtomicUsize, kept: Option<&RunningTurn>) {
         let by_request = &mut self.by_request;
         if let Some(of_client) = self.clients.get_mut(client) {
             let is_over = |client: &ClientTurns| {
                 client.order.len() > KEPT_PER_CLIENT || client.bytes.of_client() > KEPT_BYTES_PER_CLIENT
             };
-            while is_over(of_client) && of_client.remove_ended(by_request) {}
+            while is_over(of_client) && of_client.remove_ended(by_request, kept) {}
         }
         while of_all.load(Ordering::Relaxed) > KEPT_BYTES {
             let largest = self
                 .clients
                 .values_mut()
                 .max_by_key(|of_client| of_client.bytes.of_client());
-            if !largest.is_some_and(|largest| largest.remove_ended(by_request)) {
+            if !largest.is_some_and(|largest| largest.remove_ended(by_request, kept)) {
                 break;
             }
         }
@@ -358,6 +361,13 @@ impl TurnTable {
         }
     }
 
+    /// Ends a turn of a client, and removes earlier turns over the limits: concurrent turns can end after the last request of the client. The
+    /// ended turn is kept until the next request, so that a retry finds it.
+    pub(crate) fn end(&self, client: &Principal, running: &RunningTurn, end: RunEnd) {
+        running.end(end);
+        self.lock().make_room(client, &self.bytes, Some(running));
+    }
+
     /// Finds the turn that a request joins: the turn whose end the request has awaited, or a turn of another equal request.
     fn earlier(
         &self,
@@ -429,7 +439,7 @@ impl TurnTable {
         {
             let mut turns = self.lock();
             turns.insert(client, request, slot, Arc::clone(&running));
-            turns.make_room(client, &self.bytes);
+            turns.make_room(client, &self.bytes, None);
         }
         if checkpoint
             .as_ref()
@@ -501,6 +511,33 @@ mod tests {
             headers: HeaderMap::new(),
             body: vec![b'x'; bytes].into(),
         });
+    }
+
+    /// Otherwise the answers of many concurrent requests would be kept until the next request of the client.
+    #[test]
+    fn concurrent_turns_over_the_limit_are_removed_at_their_end() {
+        let turns = TurnTable::default();
+        let begun = ["a", "b", "c"].map(|name| {
+            let Joined::New { running, .. } =
+                turns.begin(&ada(), &first(name), 0, &SessionId::random(), None)
+            else {
+                panic!("a new turn");
+            };
+            running
+        });
+        // Each turn is larger than the limit of the client.
+        for running in &begun {
+            let end = RunEnd::failed(StatusCode::BAD_GATEWAY, vec![b'x'; KEPT_BYTES_PER_CLIENT + 1]);
+            turns.end(&ada(), running, end);
+            assert!(
+                Arc::strong_count(running) > 1,
+                "the turn is kept for its own retry"
+            );
+        }
+        let known = ["a", "b", "c"].map(|name| is_known(&turns, &ada(), name));
+        assert_eq!(known, [false, false, true]);
+        drop(begun);
+        assert!(turns.bytes.load(Ordering::Relaxed) < KEPT_BYTES_PER_CLIENT + 10_000);
     }
 
     fn is_known(turns: &TurnTable, client: &Principal, name: &str) -> bool {
