@@ -115,6 +115,28 @@ async fn chat_server_sends_broken_calls_in_a_row() {
     chat_server_sends(3, row("chat_server_sends_broken_calls_in_a_row")).await;
 }
 
+/// The log has one line for the model.
+#[tokio::test]
+async fn upstream_sends_calls_as_text() {
+    let row = row("upstream_sends_calls_as_text");
+    let markup = "<tool_call>{\"name\": \"write\", \"arguments\": {\"key\": \"a\"}}</tool_call>";
+    for is_stream in [false, true] {
+        let log = Log::start();
+        let said = says(&[text(markup)]);
+        let lab = Lab::in_order(json!([said, said]));
+        for question in ["go", "again"] {
+            let reply = chat(is_stream, question).ask(&lab).await;
+            assert_eq!(
+                (reply.text(), reply.stop_reason()),
+                (markup.to_owned(), "end_turn")
+            );
+            row.client_sees(&reply);
+        }
+        row.host_learns(&lab, &log).await;
+        assert_eq!(lab.runs.begun(), Vec::<String>::new());
+    }
+}
+
 /// Causes one error in the middle of a stream. Checks that the round is asked again.
 async fn upstream_is_busy_in_a_stream(row: Row, status: u16, kind: &str, message: &str) {
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
