@@ -55,6 +55,30 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Returns the pieces of the answer in the form of Chat Completions.
+    pub fn chat_pieces(self) -> &'static [Vec<u8>] {
+        match self {
+            Self::Plain => &CHAT_PLAIN,
+            Self::Events => &CHAT_EVENTS,
+            Self::Burst => &CHAT_BURST,
+            Self::Paced | Self::Call => panic!("no section translates this answer"),
+        }
+    }
+}
+
+static CHAT_PLAIN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let text = text(850);
+    vec![json(&format!(
+        r#"{{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"claude","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"usage":{CHAT_USAGE}}}"#
+    ))]
+});
+static CHAT_EVENTS: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| stream(chat_events().into_iter().map(|event| chunk(&event))));
+static CHAT_BURST: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let whole = stream([chunk(&chat_events().concat())].into_iter());
+    vec![whole.concat()]
+});
 static PLAIN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| vec![json(&message(&text_block(850), "end_turn"))]);
 static CALL: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let call = r#"{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9","name":"search_files","input":{"pattern":"fn main"}}"#;
@@ -107,8 +131,41 @@ fn message(content: &str, stop_reason: &str) -> String {
 }
 
 fn text_block(length: usize) -> String {
-    let text: String = "Hello, world. ".chars().cycle().take(length).collect();
-    format!(r#"{{"type":"text","text":"{text}"}}"#)
+    format!(r#"{{"type":"text","text":"{}"}}"#, text(length))
+}
+
+fn text(length: usize) -> String {
+    "Hello, world. ".chars().cycle().take(length).collect()
+}
+
+const CHAT_USAGE: &str = r#"{"prompt_tokens":25,"completion_tokens":15,"total_tokens":40}"#;
+
+/// Builds a streamed completion of 56 events.
+fn chat_events() -> Vec<String> {
+    let event = |choices: &str, rest: &str| {
+        format!(
+            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"claude\",\"choices\":[{choices}]{rest}}}\n\n"
+        )
+    };
+    let choice = |delta: &str, finish: &str| {
+        event(
+            &format!(r#"{{"index":0,"delta":{{{delta}}},"finish_reason":{finish}}}"#),
+            "",
+        )
+    };
+    let mut events = vec![choice(r#""role":"assistant","content":"""#, "null")];
+    events.extend((0..52).map(|number| {
+        choice(
+            &format!(r#""content":"Some words, number {number:02}. ""#),
+            "null",
+        )
+    }));
+    events.extend([
+        choice("", r#""stop""#),
+        event("", &format!(r#","usage":{CHAT_USAGE}"#)),
+        "data: [DONE]\n\n".to_owned(),
+    ]);
+    events
 }
 
 /// Builds a streamed message of the API: six events, and the events of its text.
@@ -172,14 +229,28 @@ impl Request {
         Self::with_content(history, &content, answer.is_stream(), key)
     }
 
+    /// Builds the request with one message in the form of Chat Completions.
+    pub fn chat(answer: Answer) -> Self {
+        let message = format!(r#"{{"role":"user","content":"{} 000000000000"}}"#, answer.word());
+        let is_stream = answer.is_stream();
+        let body = format!(
+            r#"{{"model":"claude","max_tokens":1024,"stream":{is_stream},"tools":[{SEARCH_FUNCTION}],"messages":[{{"role":"system","content":"You answer briefly."}},{message}]}}"#
+        );
+        Self::with_body("/v1/chat/completions", &message, &body, "client")
+    }
+
     fn with_content(history: &str, content: &str, is_stream: bool, key: &str) -> Self {
         let message = format!(r#"{{"role":"user","content":{content}}}"#);
         let body = format!(
             r#"{{"model":"claude","max_tokens":1024,"stream":{is_stream},"system":"You answer briefly.","tools":[{SEARCH_FILES}],"messages":[{history}{message}]}}"#
         );
+        Self::with_body("/v1/messages", &message, &body, key)
+    }
+
+    fn with_body(path: &str, message: &str, body: &str, key: &str) -> Self {
         let length = body.len();
         let bytes = format!(
-            "POST /v1/messages HTTP/1.1\r\n{SDK}x-api-key: {key}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "POST {path} HTTP/1.1\r\n{SDK}x-api-key: {key}\r\ncontent-length: {length}\r\n\r\n{body}"
         )
         .into_bytes();
         let number = memchr::memmem::rfind(&bytes, b"000000000000").expect("a number");
@@ -207,6 +278,8 @@ impl Request {
 }
 
 const SEARCH_FILES: &str = r#"{"name":"search_files","description":"Finds the files whose text matches a pattern.","input_schema":{"type":"object","properties":{"pattern":{"type":"string","description":"A regular expression."}},"required":["pattern"]}}"#;
+
+const SEARCH_FUNCTION: &str = r#"{"type":"function","function":{"name":"search_files","description":"Finds the files whose text matches a pattern.","parameters":{"type":"object","properties":{"pattern":{"type":"string","description":"A regular expression."}},"required":["pattern"]}}}"#;
 
 /// Headers of an SDK.
 const SDK: &str = "host: localhost\r\n\

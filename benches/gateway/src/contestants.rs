@@ -46,6 +46,20 @@ pub fn all() -> Vec<Contestant> {
     all
 }
 
+/// Starts what translates between the Messages API and Chat Completions, after the upstream and the floor.
+pub fn translators() -> Vec<Contestant> {
+    let upstream = upstream();
+    let address = upstream.address;
+    let options = ["--upstream-kind", "openai"];
+    let mut all = vec![
+        upstream,
+        floor(address),
+        gateway("tool-gateway, kind openai", address, &options),
+    ];
+    all.extend(installed_peers(&[("litellm", litellm)], address));
+    all
+}
+
 pub fn upstream() -> Contestant {
     let start = |listen: SocketAddr| own(&["upstream", &listen.to_string()]);
     Contestant::start("no proxy", start).expect("the upstream starts")
@@ -112,11 +126,14 @@ static GATEWAY: LazyLock<PathBuf> = LazyLock::new(|| {
 /// Returns the command of a peer for its programs' folder, its address and its upstream.
 type PeerCommand = fn(PathBuf, SocketAddr, SocketAddr) -> Command;
 
-/// Peers that are installed with the Python of `PEERS_PYTHON`.
 fn peers(upstream: SocketAddr) -> Vec<Contestant> {
-    let known: [(&str, PeerCommand); 2] = [("agentic-api", agentic_api), ("smg", smg)];
+    installed_peers(&[("agentic-api", agentic_api), ("smg", smg)], upstream)
+}
+
+/// Starts the peers that are installed with the Python of `PEERS_PYTHON`.
+fn installed_peers(known: &[(&str, PeerCommand)], upstream: SocketAddr) -> Vec<Contestant> {
     let mut peers = Vec::new();
-    for (package, command) in known {
+    for &(package, command) in known {
         let started = installed(package).and_then(|(programs, version)| {
             let name = format!("{package} {version}");
             Contestant::start(&name, |listen| command(programs, listen, upstream))
@@ -176,5 +193,21 @@ fn smg(programs: PathBuf, listen: SocketAddr, upstream: SocketAddr) -> Command {
         .args(["--host", "127.0.0.1", "--port", &listen.port().to_string()])
         .args(["--prometheus-port", &free_address().port().to_string()])
         .args(["--worker-urls", &format!("http://{upstream}")]);
+    command
+}
+
+/// Starts `LiteLLM` with the configuration of `benches/peers/chat_completions.yaml` for this upstream.
+fn litellm(programs: PathBuf, listen: SocketAddr, upstream: SocketAddr) -> Command {
+    let configured =
+        include_str!("../../peers/chat_completions.yaml").replace("127.0.0.1:18010", &upstream.to_string());
+    let file = env::temp_dir().join(format!("tool-gateway-bench-{}.yaml", std::process::id()));
+    std::fs::write(&file, configured).expect("a folder for temporary files");
+    let mut command = Command::new(programs.join("litellm"));
+    command
+        .arg("--config")
+        .arg(file)
+        .args(["--host", "127.0.0.1", "--port", &listen.port().to_string()])
+        .env("LITELLM_LOG", "ERROR")
+        .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true");
     command
 }

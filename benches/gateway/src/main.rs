@@ -25,9 +25,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Name of a section, with its function.
 type Section = (&'static str, fn());
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     ("plain", speed::plain),
     ("streamed", speed::streamed),
+    ("translated", speed::translated),
     ("paced", paced::run),
     ("memory", memory::run),
     ("sessions", sessions::run),

@@ -51,15 +51,68 @@ fn measure(answer: Answer, label: &str) {
     let contestants = contestants::all();
     let runtime = runtime();
     runtime.block_on(verify(&contestants, answer));
+    let requests: Vec<Request> = contestants.iter().map(|_| Request::new(answer)).collect();
     let all: Vec<Vec<Timed>> = [1, 64]
         .into_iter()
-        .map(|connections| runtime.block_on(side_by_side(&contestants, answer, connections)))
+        .map(|connections| runtime.block_on(side_by_side(&contestants, &requests, connections)))
         .collect();
+    print(&contestants, &all, label);
+    for (connections, timed) in [1, 64].into_iter().zip(&all) {
+        for own in [PASSES, OFFERS] {
+            compare(&contestants, timed, own, connections);
+        }
+    }
+    println!();
+}
+
+/// Streams and messages of Chat Completions. The gateway and its peers translate them; without a proxy and through the floor, the client
+/// requests Chat Completions itself.
+pub fn translated() {
+    println!("#### Translated from Chat Completions\n");
+    translate(Answer::Plain, "JSON, 1 KB");
+    translate(Answer::Events, "56 events, each by itself");
+    translate(Answer::Burst, "56 events at once");
+}
+
+fn translate(answer: Answer, label: &str) {
+    let contestants = contestants::translators();
+    let runtime = runtime();
+    let requests: Vec<Request> = (0..contestants.len())
+        .map(|index| match index {
+            DIRECT | FLOOR => Request::chat(answer),
+            _ => Request::new(answer),
+        })
+        .collect();
+    let all: Vec<Vec<Timed>> = [1, 64]
+        .into_iter()
+        .map(|connections| runtime.block_on(side_by_side(&contestants, &requests, connections)))
+        .collect();
+    print(&contestants, &all, label);
+    for (connections, timed) in [1, 64].into_iter().zip(&all) {
+        let own = &timed[PASSES];
+        if connections == 1 {
+            let more = own.median.minus(&timed[DIRECT].median).median();
+            goal(
+                more <= 300.0,
+                &format!("one at once: {} µs more than without a proxy; ≤ 300", short(more)),
+            );
+        } else if answer != Answer::Plain {
+            let rate = own.rate.median();
+            goal(
+                rate >= 1500.0,
+                &format!("64 at once: {rate:.0} streams/s; ≥ 1,500"),
+            );
+        }
+    }
+    println!();
+}
+
+fn print(contestants: &[Contestant], all: &[Vec<Timed>], label: &str) {
     println!(
         "\n| {label}: at once | through | requests/s | × the floor's | median, µs | more than without a proxy, µs | 99 %, µs | µs of processor time | × the floor's |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for (connections, timed) in [1, 64].into_iter().zip(&all) {
+    for (connections, timed) in [1, 64].into_iter().zip(all) {
         let (direct, floor) = (&timed[DIRECT], &timed[FLOOR]);
         for (contestant, timed) in contestants.iter().zip(timed) {
             let is_proxy = !std::ptr::eq(timed, direct);
@@ -75,12 +128,6 @@ fn measure(answer: Answer, label: &str) {
                 of_proxy(timed.processor.spread()),
                 of_proxy(format!("{:.2}", timed.processor.over(&floor.processor).median())),
             );
-        }
-    }
-    println!();
-    for (connections, timed) in [1, 64].into_iter().zip(&all) {
-        for own in [PASSES, OFFERS] {
-            compare(&contestants, timed, own, connections);
         }
     }
     println!();
@@ -137,19 +184,22 @@ async fn verify(contestants: &[Contestant], answer: Answer) {
     }
 }
 
-async fn side_by_side(contestants: &[Contestant], answer: Answer, connections: usize) -> Vec<Timed> {
-    let request = [Request::new(answer)];
+async fn side_by_side(contestants: &[Contestant], requests: &[Request], connections: usize) -> Vec<Timed> {
     let mut clients = Vec::new();
-    for contestant in contestants {
+    for (contestant, request) in contestants.iter().zip(requests) {
         let mut opened = Clients::open(contestant.address, connections).await;
-        opened.run(&request, Until::Elapsed(ROUND)).await;
+        opened
+            .run(std::slice::from_ref(request), Until::Elapsed(ROUND))
+            .await;
         clients.push(opened);
     }
     let mut timed: Vec<Timed> = contestants.iter().map(|_| Timed::default()).collect();
     for _ in 0..rounds() {
-        for ((contestant, clients), timed) in contestants.iter().zip(&mut clients).zip(&mut timed) {
+        let each = contestants.iter().zip(requests).zip(&mut clients).zip(&mut timed);
+        for (((contestant, request), clients), timed) in each {
             let before = contestant.process.processor_time();
-            let loaded = clients.run(&request, Until::Elapsed(ROUND)).await;
+            let request = std::slice::from_ref(request);
+            let loaded = clients.run(request, Until::Elapsed(ROUND)).await;
             let processor = contestant.process.processor_time() - before;
             timed.rate.push(loaded.rate());
             timed.median.push(loaded.latencies.median());

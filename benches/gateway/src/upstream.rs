@@ -29,12 +29,16 @@ async fn serve(socket: TcpStream) -> std::io::Result<()> {
     let models = answer::json(
         r#"{"object":"list","data":[{"id":"claude","object":"model","type":"model","display_name":"Claude","created_at":"2025-01-01T00:00:00Z"}],"has_more":false}"#,
     );
-    while connection.read().await?.is_some() {
+    while let Some(head) = connection.read().await? {
         match Answer::of(&connection.body) {
             Some(answer) => {
                 let mut pace = tokio::time::interval(PACE);
                 pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
-                for piece in answer.pieces() {
+                let pieces = match head.target() {
+                    "/v1/chat/completions" => answer.chat_pieces(),
+                    _ => answer.pieces(),
+                };
+                for piece in pieces {
                     if answer == Answer::Paced {
                         pace.tick().await;
                     }
