@@ -127,7 +127,7 @@ fn conditions_test_coerced_values() {
 
 #[test]
 fn errors_of_not_state_the_expected_value() {
-    let rows: [(Value, Value, &str); 9] = [
+    let rows: [(Value, Value, &str); 10] = [
         (
             json!({ "not": { "const": "root" } }),
             json!("root"),
@@ -162,6 +162,11 @@ fn errors_of_not_state_the_expected_value() {
             json!({ "not": { "required": ["a", "b"] } }),
             json!({ "a": 1, "b": 1 }),
             "`a` and `b` exclude each other; leave one of them out",
+        ),
+        (
+            json!({ "not": { "required": ["a", "b", "c"] } }),
+            json!({ "a": 1, "b": 1, "c": 1 }),
+            "`a`, `b`, `c` are not allowed together; leave one of them out",
         ),
         (
             json!({ "not": { "properties": { "a": { "const": 1 }, "b": { "const": "x" } }, "required": ["a", "b"] } }),

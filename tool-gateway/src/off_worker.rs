@@ -1,14 +1,14 @@
-//! Work that takes long leaves the worker threads, which serve all requests.
+//! Runs long computations outside of tokio's worker threads, which serve all requests.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
-/// Size of a text from which on the work on it leaves the worker, in bytes.
+/// Maximum size in bytes of a text that is processed on a worker thread.
 const LARGE: usize = 256 << 10;
 
-/// Runs work on a text of this size. A large one is worked on while another thread takes over the tasks of this worker. A runtime with one
-/// thread has no other: there, the work runs in place.
+/// Runs `work`, which processes a text of `bytes` bytes. For a large text, `block_in_place` first moves the other tasks of this worker to
+/// another thread. In a current-thread runtime, `work` always runs directly.
 pub(crate) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();
@@ -20,14 +20,14 @@ pub(crate) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// A part of tokio's blocking threads for one kind of work, so that blocked work of this kind leaves threads to other kinds.
+/// Limit on the blocking threads that one kind of work uses at once, so that stuck work of one kind does not exhaust tokio's threads.
 ///
 /// A runtime has 512 blocking threads. Functions of `#[tool(blocking)]` use up to 384 of them, and offloaded files 32 (`tool-builtins`).
 #[derive(Debug)]
 pub(crate) struct BlockingThreads(Semaphore);
 
 impl BlockingThreads {
-    /// Creates a part of so many threads.
+    /// Creates a limit of `threads` concurrent threads.
     pub(crate) const fn new(threads: usize) -> Self {
         Self(Semaphore::const_new(threads))
     }
@@ -66,7 +66,7 @@ impl LargeRequests {
     /// Runs a future that processes a text of this size. A large text is processed on a separate thread, with as many of these threads as
     /// processors.
     ///
-    /// A panic of the future is one of the caller.
+    /// A panic of the future is resumed in the caller.
     pub(crate) async fn run<F>(&self, bytes: usize, work: F) -> F::Output
     where
         F: Future<Output: Send + 'static> + Send + 'static,

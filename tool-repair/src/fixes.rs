@@ -256,7 +256,7 @@ codes! {
     UnquotedKey = "unquoted_key", "an unquoted key was quoted";
     /// A key that is a number.
     NumberKey = "number_key", "a key that is a number became a string";
-    /// A fence, tags, special tokens, labels or thoughts around the value were removed.
+    /// A code fence, tags, special tokens, labels or reasoning text around the value were removed.
     Packaging = "packaging", "the packaging of the value was removed";
     /// Sentences before the value were removed, with any packaging there.
     TextBefore = "text_before", "text before the value was removed";

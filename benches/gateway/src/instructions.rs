@@ -11,8 +11,9 @@ use crate::load::{Clients, Until};
 use crate::process::{Process, free_address};
 use crate::speed::runtime;
 
-/// Numbers of requests of two runs; their difference is the cost of the additional requests.
+/// Requests of the first run.
 const FEW: u64 = 50;
+/// Additional requests of the second run. The difference of the totals, divided by `MORE`, is the cost of a request.
 const MORE: u64 = 200;
 
 pub fn run() {

@@ -12,7 +12,8 @@ use tool_runtime::{CancellationToken, Context};
 
 use super::writer::{FileWriter, WriteError, Writer, Writing};
 
-/// A writer that returns before the layers of the call are dropped, so that a result that cannot be stored is still returned.
+/// Writer with a time limit and panic handling. A write that is not finished shortly before the layers of the call are dropped is an error,
+/// and the layer returns the result unstored.
 #[derive(Debug)]
 pub(super) struct DeadlineWriter {
     pub(super) writer: Writer,
@@ -41,8 +42,11 @@ impl DeadlineWriter {
             polled.unwrap_or_else(|panicked| Poll::Ready(Err(panicked)))
         })
         .await;
-        // The drop of an aborted write may panic, too. The result of a finished write is returned.
-        caught(|| drop(writing)).and(written)
+        // Dropping the future may panic, too. A finished write keeps its result.
+        match (caught(|| drop(writing)), written) {
+            (Err(panicked), Err(_)) => Err(panicked),
+            (_, written) => written,
+        }
     }
 
     /// Waits for the end of the call and of the store's grace period.

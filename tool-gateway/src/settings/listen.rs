@@ -27,7 +27,7 @@ pub(super) fn parse_address(text: &str) -> Option<SocketAddr> {
     text.parse().ok()
 }
 
-/// Parses an IP address with a port.
+/// Deserializes an address with a port, see [`parse_address`].
 pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     struct Address;
 

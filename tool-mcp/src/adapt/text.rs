@@ -1,4 +1,4 @@
-//! Titles and descriptions without invisible characters, in which a server can hide instructions.
+//! Removes invisible characters from titles and descriptions. A server can hide instructions for the model in them.
 
 use serde_json::Value;
 
@@ -11,7 +11,8 @@ pub(crate) fn clean(text: &mut String) -> bool {
     is_changed
 }
 
-/// Removes invisible characters from the titles and descriptions of a schema. Values, such as those of `enum`, remain.
+/// Removes invisible characters from the titles and descriptions of a schema. The values of `default`, `const`, `enum` and `examples` are
+/// unchanged. Returns whether a text was changed.
 pub(crate) fn clean_schema(schema: &mut Value) -> bool {
     let mut is_changed = false;
     match schema {
@@ -20,6 +21,15 @@ pub(crate) fn clean_schema(schema: &mut Value) -> bool {
                 match (name.as_str(), value) {
                     ("title" | "description", Value::String(text)) => is_changed |= clean(text),
                     ("default" | "const" | "enum" | "examples", _) => {}
+                    // Names of properties are not keywords.
+                    (
+                        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+                        Value::Object(schemas),
+                    ) => {
+                        for schema in schemas.values_mut() {
+                            is_changed |= clean_schema(schema);
+                        }
+                    }
                     (_, value) => is_changed |= clean_schema(value),
                 }
             }
@@ -72,11 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_schema_remain() {
+    fn values_of_a_schema_are_unchanged() {
         let mut schema = json!({
             "description": "a\u{200B}",
             "properties": {
-                "description": { "title": "b\u{202E}", "enum": ["c\u{200B}"], "default": { "title": "d\u{200B}" } }
+                "description": { "title": "b\u{202E}", "enum": ["c\u{200B}"], "default": { "title": "d\u{200B}" } },
+                "default": { "description": "f\u{200B}" },
+                "title": { "$defs": { "enum": { "title": "g\u{200B}" } } }
             },
             "anyOf": [{ "title": "e\u{200B}" }]
         });
@@ -84,7 +96,9 @@ mod tests {
         let cleaned = json!({
             "description": "a",
             "properties": {
-                "description": { "title": "b", "enum": ["c\u{200B}"], "default": { "title": "d\u{200B}" } }
+                "description": { "title": "b", "enum": ["c\u{200B}"], "default": { "title": "d\u{200B}" } },
+                "default": { "description": "f" },
+                "title": { "$defs": { "enum": { "title": "g" } } }
             },
             "anyOf": [{ "title": "e" }]
         });

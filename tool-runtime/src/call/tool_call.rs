@@ -126,7 +126,7 @@ impl ToolCall {
     /// Reads the arguments for a layer, as the function would receive them, without running the function.
     ///
     /// Returns `None` outside of the layers of a registry: use [`ToolRegistry::prepare`](crate::ToolRegistry::prepare)
-    /// there. An unknown tool and invalid arguments are errors in the request.
+    /// there. For an unknown tool or invalid arguments, [`ToolCallRequest::errors`] is not empty.
     pub fn prepare(&self) -> Option<ToolCallRequest> {
         let target = Arc::clone(&self.route.as_ref()?.target);
         Some(target.prepare(self.clone()))

@@ -1,4 +1,4 @@
-//! rmcp, whose router is called by a server with the context of a request.
+//! Benchmark of rmcp. Its `ToolRouter` needs a `RequestContext`, which a server creates for each request.
 
 use std::hint::black_box;
 
@@ -39,13 +39,13 @@ impl Files {
     /// Panic.
     #[tool]
     async fn explode(&self) -> String {
-        panic!("as it was told to")
+        panic!("intended panic")
     }
 }
 
 impl ServerHandler for Files {}
 
-/// A router, and the other end of its connection, which a request's context refers to.
+/// Tool router, and the running service whose peer every `RequestContext` refers to.
 pub struct Served {
     router: ToolRouter<Files>,
     peer: Peer<RoleServer>,

@@ -1,4 +1,5 @@
-//! Hosts and origins that a gateway for the local machine serves. A web page that a user visits must not run tools.
+//! Checks of `Host` and `Origin` for a gateway without client keys. They protect the gateway from DNS rebinding and from cross-origin
+//! requests of web pages.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 

@@ -40,7 +40,7 @@ impl LearnedCorrections {
         })
     }
 
-    /// Keeps a change of a model's requests.
+    /// Stores a correction for requests to `model`. With [`MAX_MODELS`] other models, the correction is discarded.
     pub(super) fn learn(&self, model: &str, correction: Correction) {
         let now = Instant::now();
         let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ impl LearnedCorrections {
             learned.retain(|learned| learned.end > now);
             !learned.is_empty()
         });
-        if models.len() < MAX_MODELS {
+        if models.len() < MAX_MODELS || models.contains_key(model) {
             let end = now + KEPT;
             models
                 .entry(model.to_owned())

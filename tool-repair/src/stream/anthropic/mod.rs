@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use self::block::{Block, BlockEnd};
 use self::event::AnthropicEvent;
 use crate::stream::call::Call;
-use crate::stream::call::outcome::{AFTER_END, Ending, MORE_OF_ANOTHER};
+use crate::stream::call::outcome::{AFTER_END, Ending, MAY_CONTINUE_PREVIOUS_CALL};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{EventContext, RawEvent, Step};
 use crate::stream::call::stop_reason::is_cut_off;
@@ -106,7 +106,7 @@ impl Anthropic {
             let mut call = Call::new(context.state, owned(&located.id), name);
             call.report_begin(None, context);
             if again {
-                call.pass(MORE_OF_ANOTHER, context.state);
+                call.pass(MAY_CONTINUE_PREVIOUS_CALL, context.state);
             }
             self.blocks.push(Block {
                 index: index.to_owned(),

@@ -10,7 +10,7 @@ mod repairing;
 
 use std::borrow::Cow;
 
-use self::outcome::{ANOTHER_BEGAN, Ending, MORE_OF_ANOTHER, Outcome};
+use self::outcome::{Ending, MAY_CONTINUE_PREVIOUS_CALL, NEXT_CALL_BEGAN, Outcome};
 use self::piece::Piece;
 use self::record::RepairRecord;
 use self::repairing::Repairing;
@@ -221,7 +221,7 @@ impl Call {
             Flow::Undecided | Flow::Ended => Conclusion::Complete(String::new()),
             Flow::Foreign if !self.tool.is_empty() => Conclusion::Complete(String::new()),
             Flow::Repairing(repairing) if wait && repairing.repairer.is_repairing() => Conclusion::Pending,
-            _ => Conclusion::Incomplete(self.bail_out(ANOTHER_BEGAN, state)),
+            _ => Conclusion::Incomplete(self.bail_out(NEXT_CALL_BEGAN, state)),
         }
     }
 
@@ -265,7 +265,7 @@ impl Call {
         };
         let reason = Reason::new(repairing.received, reason);
         // A piece that may continue another call has no known call, so the invalid JSON is not an error of this call.
-        let not_json = repairing.repairer.is_repairing() && reason.message != MORE_OF_ANOTHER;
+        let not_json = repairing.repairer.is_repairing() && reason.message != MAY_CONTINUE_PREVIOUS_CALL;
         state.held -= repairing.held;
         let rest = repairing.take_unchanged();
         self.flow = Flow::BailedOut { reason, not_json };

@@ -40,7 +40,7 @@ impl Outcome {
         let blank = matches!(piece, Piece::Text(raw) if escapes::decode(raw, &mut half, &mut text).is_ok());
         let more = !blank || half.is_some() || !text.trim_ascii().is_empty();
         if more && self.status != Status::Refused {
-            *self = Self::refused(String::new(), Reason::new(self.received, AFTER_WHOLE), true);
+            *self = Self::refused(String::new(), Reason::new(self.received, AFTER_NEXT_CALL), true);
         }
         self.closed &= !more;
     }
@@ -57,8 +57,8 @@ impl Outcome {
         }
     }
 
-    /// Marks the arguments as cut off, after a late report of the stream. The sent arguments are valid JSON in this
-    /// case, so they need no correction.
+    /// Changes the status to truncated: the stream reported the cutoff (`max_tokens`, `incomplete`) after all arguments
+    /// were sent. Sent arguments cannot be corrected.
     pub(crate) fn cut_off(self) -> Self {
         let reason = || Reason::new(self.received, "the text was cut off here");
         Self {
@@ -88,16 +88,17 @@ impl From<Option<&Outcome>> for Ending {
     }
 }
 
-/// Reason to send a call unchanged that may continue another call.
-pub(crate) const MORE_OF_ANOTHER: &str = "the previous call is not complete, and this may continue it";
-pub(crate) const ANOTHER_BEGAN: &str = "another call began that may continue this one";
-pub(crate) const NAMES_NO_CALL: &str = "a piece of arguments belongs to no call";
+// Reasons for which a call is not repaired: its arguments cannot be assigned to one call.
+pub(crate) const MAY_CONTINUE_PREVIOUS_CALL: &str =
+    "the previous call is not complete, and this may continue it";
+pub(crate) const NEXT_CALL_BEGAN: &str = "another call began that may continue this one";
+pub(crate) const UNKNOWN_CALL: &str = "a piece of arguments belongs to no call";
 pub(crate) const AFTER_END: &str = "arguments arrived after their end";
 const AMBIGUOUS: [&str; 5] = [
-    MORE_OF_ANOTHER,
-    ANOTHER_BEGAN,
-    NAMES_NO_CALL,
+    MAY_CONTINUE_PREVIOUS_CALL,
+    NEXT_CALL_BEGAN,
+    UNKNOWN_CALL,
     AFTER_END,
-    AFTER_WHOLE,
+    AFTER_NEXT_CALL,
 ];
-const AFTER_WHOLE: &str = "more arguments arrived after another call had begun";
+const AFTER_NEXT_CALL: &str = "more arguments arrived after another call had begun";

@@ -3,7 +3,7 @@
 use super::event::Delta;
 use super::history::ChoiceHistory;
 use crate::repairer::Status;
-use crate::stream::call::outcome::{Ending, MORE_OF_ANOTHER, Outcome};
+use crate::stream::call::outcome::{Ending, MAY_CONTINUE_PREVIOUS_CALL, Outcome};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{Address, ChatAddress, EventContext};
 use crate::stream::call::{Call, Position};
@@ -123,7 +123,7 @@ impl ChatCall {
         let mut end = End::default();
         history.record_end(self.index.as_deref());
         if self.call.is_withheld() && history.has_incomplete {
-            end.rest = self.call.bail_out(MORE_OF_ANOTHER, context.state);
+            end.rest = self.call.bail_out(MAY_CONTINUE_PREVIOUS_CALL, context.state);
         }
         let Some(outcome) = self.call.end(cut, context.state) else {
             return end;

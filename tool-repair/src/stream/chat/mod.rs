@@ -15,7 +15,7 @@ use self::call::{ChatCall, Identifier};
 use self::event::{ChatEvent, Delta};
 use self::find::{Found, find};
 use self::history::ChoiceHistories;
-use crate::stream::call::outcome::{MORE_OF_ANOTHER, NAMES_NO_CALL};
+use crate::stream::call::outcome::{MAY_CONTINUE_PREVIOUS_CALL, UNKNOWN_CALL};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{EventContext, RawEvent, Step};
 use crate::stream::call::stop_reason::is_cut_off;
@@ -90,7 +90,7 @@ impl Chat {
             Found::Same(at) | Found::IfIncomplete(at) => at,
             Found::Ambiguous => {
                 for entry in self.calls.iter_mut().filter(|entry| entry.choice == delta.choice) {
-                    let rest = entry.call.bail_out(NAMES_NO_CALL, context.state);
+                    let rest = entry.call.bail_out(UNKNOWN_CALL, context.state);
                     entry.release(rest, context);
                 }
                 context.steps.push(Step::Unattributed);
@@ -160,7 +160,7 @@ impl Chat {
         let may_wait = piece.begins_arguments() && next.identifier != Identifier::Missing;
         for entry in before {
             let rest = if incomplete {
-                entry.call.bail_out(MORE_OF_ANOTHER, context.state)
+                entry.call.bail_out(MAY_CONTINUE_PREVIOUS_CALL, context.state)
             } else {
                 match entry.call.conclude(may_wait, context.state) {
                     Conclusion::Complete(rest) => rest,
@@ -179,7 +179,7 @@ impl Chat {
         let history = self.histories.get_mut(&next.choice);
         history.has_incomplete |= incomplete;
         if history.has_incomplete {
-            next.call.pass(MORE_OF_ANOTHER, context.state);
+            next.call.pass(MAY_CONTINUE_PREVIOUS_CALL, context.state);
         } else if is_pending {
             next.call.withhold(context.state);
         }
@@ -204,7 +204,7 @@ impl Chat {
         }
         let mut old = self.calls.remove(at);
         if old.call.is_withheld() {
-            let rest = old.call.bail_out(MORE_OF_ANOTHER, context.state);
+            let rest = old.call.bail_out(MAY_CONTINUE_PREVIOUS_CALL, context.state);
             old.release(rest, context);
         }
         let history = self.histories.get_mut(&old.choice);

@@ -10,7 +10,8 @@ use crate::stream::call::step::Step;
 use crate::stream::json::escapes;
 use crate::stream::json::payload::{Payload, line_end};
 
-/// Appends an event with the rest of a call's arguments: `last` if it is a delta, otherwise a delta with its ids.
+/// Appends an event with the held arguments. If `last` is a delta event, the event is a copy of `last` with these arguments; otherwise it is
+/// a new delta event with the ids of `last`.
 pub(crate) fn rest(rest: &str, last: &[u8], out: &mut Vec<u8>) {
     let event = Event::whole(last);
     let Some(payload) = Payload::parse(&event) else {
@@ -44,8 +45,8 @@ pub(crate) fn held(raw: &[u8], status: Option<Status>, state: &StreamState, out:
 
 /// Encodes an additional event with the held arguments of a call. `last` is the event with the call's last piece.
 ///
-/// The event repeats the `sequence_number` of `last`, as if `last` had been split. All other events keep their numbers, and
-/// a client that resumes the stream after the event misses no event.
+/// The event has the `sequence_number` of `last`, so all other events keep their numbers. A client that resumes with `starting_after`
+/// therefore misses no event.
 fn delta(last: &ResponsesEvent<'_>, rest: &str, name: Option<&str>, line_end: &str) -> String {
     const KIND: &str = "response.function_call_arguments.delta";
     let mut event = name

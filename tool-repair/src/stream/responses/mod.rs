@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 
 use self::call::{CallEnd, ResponsesCall};
 use self::event::{Item, ResponsesEvent};
-use crate::stream::call::outcome::{AFTER_END, MORE_OF_ANOTHER};
+use crate::stream::call::outcome::{AFTER_END, MAY_CONTINUE_PREVIOUS_CALL};
 use crate::stream::call::piece::Piece;
 use crate::stream::call::step::{EventContext, RawEvent, Step};
 
@@ -112,7 +112,7 @@ impl Responses {
         if item.is_call() {
             let mut entry = ResponsesCall::new(item, context);
             if has_incomplete {
-                entry.call.pass(MORE_OF_ANOTHER, context.state);
+                entry.call.pass(MAY_CONTINUE_PREVIOUS_CALL, context.state);
             }
             entry.push(item.arguments.as_ref(), context);
             entry.announce(context);
@@ -158,7 +158,7 @@ impl Responses {
             has_incomplete |= !entry.conclude(context);
         }
         if has_incomplete {
-            last.call.pass(MORE_OF_ANOTHER, context.state);
+            last.call.pass(MAY_CONTINUE_PREVIOUS_CALL, context.state);
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) fn or_null(schema: &Subschema, words: String) -> String {
     }
 }
 
-/// Describes the limit of `contains` that a number of items violates, and the number.
+/// Describes the violated `minContains` or `maxContains`, and the number of matching items.
 pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> String {
     let (word, limit) = if count < limits.min {
         ("at least", limits.min)
@@ -72,7 +72,7 @@ pub(super) fn contained(limits: Contains, count: u64, kind: Option<String>) -> S
     format!("{word} {limit} {noun}{kind}, got {count}")
 }
 
-/// Describes a schema. Limits without a type apply only to numbers or texts.
+/// Describes a schema. Without `type`, limits of numbers apply only to numbers and limits of strings only to strings, so the description names this type.
 pub(super) fn described(schema: &Subschema, wanted: Option<Expected<'_>>) -> Option<String> {
     match (schema.types, &schema.number, &schema.text) {
         (Types::ALL, Some(limits), None) => Some(format!("a number{}", Range(limits))),
@@ -103,7 +103,7 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
                     excerpt(other)
                 )
             }
-            _ => format!("{names} exclude each other; leave one of them out"),
+            _ => format!("{names} are not allowed together; leave one of them out"),
         };
         return refused(Code::ConstraintViolated, sent, message);
     }
@@ -131,7 +131,8 @@ pub(super) fn not(schema: &Subschema, sent: &Node<'_>, wanted: Option<Expected<'
     }
 }
 
-/// Describes the other types, if a `not` schema only restricts texts or lists values.
+/// Describes the values that `not` leaves: any value except the listed ones, or a string that does not match the pattern. `None` for any other
+/// schema.
 fn another(schema: &Subschema) -> Option<String> {
     if let Some(values) = &schema.values {
         let listed = Listed(values).to_string();
@@ -144,7 +145,7 @@ fn another(schema: &Subschema) -> Option<String> {
     Some(format!("a string that does not match `{}`", excerpt(pattern)))
 }
 
-/// Describes the keys that `propertyNames` allows; `not` is a schema that it excludes.
+/// Describes the keys that the `propertyNames` schema `names` allows. `not` is its `not` subschema.
 pub(super) fn key(
     names: &Subschema,
     not: Option<&Subschema>,

@@ -22,7 +22,7 @@
 //! let strict = anthropic::strict_tool(&wait).unwrap();
 //! assert_eq!(strict.tool["strict"], true);
 //! assert_eq!(strict.tool["input_schema"]["additionalProperties"], false);
-//! // The API does not support limits of numbers: the description has it, and the registry enforces it.
+//! // The API does not support `maximum`: the limit moves to the description, and the registry enforces the limit.
 //! assert_eq!(strict.notes.len(), 1);
 //!
 //! let labels = json!({ "type": "object", "properties": { "labels": { "type": "object" } } });

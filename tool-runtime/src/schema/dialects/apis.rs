@@ -132,7 +132,7 @@ fn refused_by_messages_api(root: &Value, shown: &Value) -> Vec<SchemaWarning> {
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let of_names = names.filter(|name| !is_property_key(name)).map(|name| {
         let path = pointer::join("/properties", name);
-        // Properties of an alternative are elsewhere in the schema.
+        // A property that the flat form takes from an alternative has no such path; the warning is reported at the root.
         let path = root.pointer(&path).map(|_| path).unwrap_or_default();
         let reason = format!(
             "the Messages API refuses the property key `{}`; expected 1 to 64 of a-z, A-Z, 0-9, `_`, `.` and `-`",
@@ -167,7 +167,7 @@ pub(super) fn is_property_key(name: &str) -> bool {
     (1..=MAX_KEY_LENGTH).contains(&name.len()) && name.chars().all(is_key_character)
 }
 
-/// Returns whether the key of an argument may have a character.
+/// Returns whether a property key may contain `character`.
 pub(super) fn is_key_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
 }

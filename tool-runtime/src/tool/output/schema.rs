@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::policy::Policy;
 use crate::arguments::{self, ArgumentReader};
+use crate::schema::keywords::subschemas;
 use crate::schema::{CompiledSchema, FormatPolicy};
 use crate::tool::registry_error::RegistryError;
 use crate::wire::definition::ToolName;
@@ -13,8 +14,8 @@ use crate::wire::depth;
 use crate::wire::issue::Issue;
 use crate::wire::raw_arguments::RawArguments;
 
-/// Compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool. It is the only property of an object schema,
-/// since compiled schemas are for objects, and a result may be any value.
+/// Compiled [`output_schema`](crate::ToolDefinition::output_schema) of a tool. The schema is wrapped in an object with the single property
+/// `result`: [`CompiledSchema`] requires an object, and a result may be any JSON value.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSchema(Arc<CompiledSchema>);
 
@@ -36,13 +37,13 @@ impl OutputSchema {
             path: path.to_owned(),
             reason,
         };
-        // The schema is too deep to be copied, and is rejected in any case.
         if depth::is_too_deep(schema) {
+            // Compiling rejects this schema. `clone` is recursive, and could overflow the stack.
             let refused = CompiledSchema::compile_with_formats(schema, formats).err();
             return refused.map_or(Ok(None), |error| Err(invalid(&error.path, error.reason)));
         }
         let mut schema = schema.clone();
-        lead_into_property(&mut schema);
+        rebase_references(&mut schema);
         let object = json!({ "type": "object", "properties": { RESULT: schema }, "required": [RESULT] });
         let compiled = CompiledSchema::compile_with_formats(&object, formats);
         let (mut compiled, _) = compiled.map_err(|error| {
@@ -52,7 +53,7 @@ impl OutputSchema {
                 .unwrap_or(&error.path);
             invalid(path, error.reason)
         })?;
-        // A tool may return an empty text for a format. From a model, the empty text would be a missing argument.
+        // Coercion reads an empty string for a `format` as a missing argument; in a result, the empty string is a value.
         compiled.ignore_formats();
         Ok(Some(Self(Arc::new(compiled))))
     }
@@ -75,25 +76,13 @@ impl OutputSchema {
 }
 
 /// Changes references to the root of a schema into references to the property of the enclosing object.
-fn lead_into_property(schema: &mut Value) {
-    match schema {
-        Value::Object(keywords) => {
-            for (name, value) in keywords {
-                match value {
-                    Value::String(reference) if name == "$ref" => {
-                        if let Some(pointer) = reference.strip_prefix('#')
-                            && (pointer.is_empty() || pointer.starts_with('/'))
-                        {
-                            *reference = format!("#/properties/{RESULT}{pointer}");
-                        }
-                    }
-                    // Data may have members with the name of the keyword, and are not changed.
-                    _ if matches!(name.as_str(), "const" | "enum" | "default" | "examples") => {}
-                    value => lead_into_property(value),
-                }
-            }
+fn rebase_references(schema: &mut Value) {
+    subschemas::visit_mut(schema, |keywords| {
+        if let Some(Value::String(reference)) = keywords.get_mut("$ref")
+            && let Some(pointer) = reference.strip_prefix('#')
+            && (pointer.is_empty() || pointer.starts_with('/'))
+        {
+            *reference = format!("#/properties/{RESULT}{pointer}");
         }
-        Value::Array(items) => items.iter_mut().for_each(lead_into_property),
-        _ => {}
-    }
+    });
 }
