@@ -13,6 +13,7 @@ use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::lab::{Chat, Lab, Runs, call, registry, says, slow_call, text, user};
+use crate::protocol::Scripted;
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
@@ -62,7 +63,7 @@ impl Processes {
         let store = FileStore::open(self.folder.join("sessions.redb")).unwrap();
         let script = TestScript::from_json(&json!({ "turns": self.turns }).to_string()).unwrap();
         let runs = Runs::default();
-        let gateway = Gateway::new(layers(registry(&runs)), script.clone())
+        let gateway = Gateway::new(layers(registry(&runs)), Scripted::new(&script))
             .with_deferred(["later"])
             .unwrap()
             .with_store(store);

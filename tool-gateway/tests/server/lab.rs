@@ -14,6 +14,7 @@ use tool_gateway::upstream::{Upstream, UpstreamFuture};
 use tool_runtime::{Context, ToolDefinition, ToolRegistry, tool_set};
 use tower::ServiceExt as _;
 
+use crate::protocol::{Scripted, is_chat, messages_request};
 use crate::reply::Reply;
 use crate::subscriber;
 use crate::test_script::TestScript;
@@ -92,7 +93,7 @@ impl Lab {
         subscriber::keep();
         let script = TestScript::from_json(&script.to_string()).unwrap();
         let runs = Runs::default();
-        let gateway = Gateway::new(registry(&runs), script.clone())
+        let gateway = Gateway::new(registry(&runs), Scripted::new(&script))
             .with_deferred(["later"])
             .unwrap();
         Self {
@@ -117,8 +118,12 @@ impl Lab {
     /// Returns the bodies that the upstream received at `/v1/messages`.
     pub(crate) fn seen(&self) -> Vec<Value> {
         let requests = self.script.requests().into_iter();
-        let requests = requests.filter(|request| request.path.split('?').next() == Some("/v1/messages"));
-        requests.map(|request| request.json().unwrap()).collect()
+        let bodies = requests.filter_map(|request| match request.path.split('?').next() {
+            Some("/v1/messages") => Some(request.json().unwrap()),
+            Some("/v1/chat/completions") if is_chat() => Some(messages_request(&request.json().unwrap())),
+            _ => None,
+        });
+        bodies.collect()
     }
 
     /// Returns the messages of each body, with the text of each message.

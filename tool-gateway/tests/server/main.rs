@@ -7,6 +7,7 @@
     clippy::needless_pass_by_value,
     reason = "a test"
 )]
+#![allow(clippy::duplicate_mod, reason = "tests that run before two servers")]
 
 #[path = "../../../tests/support/clock.rs"]
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
@@ -15,6 +16,7 @@ mod clock;
 #[allow(unreachable_pub, reason = "the other suites have it from a library")]
 mod subscriber;
 mod test_script;
+mod protocol;
 mod lab;
 mod events;
 mod reply;
@@ -47,6 +49,7 @@ mod syncs;
 mod offload;
 mod interruptions;
 mod crashes;
+mod chat_completions;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;

@@ -13,6 +13,7 @@ use tool_runtime::permission::{Decision, Permission};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, post, registry, result, says, slow_call, text, user};
+use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
@@ -377,6 +378,9 @@ async fn a_deferred_call_changes_the_todos_of_every_branch_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn results_for_a_turn_that_has_not_ended_are_a_conflict() {
+    if is_chat() {
+        return; // A call arrives when it is complete there.
+    }
     let lab = Lab::new(json!([
         says(&[call("own", "a"), slow_call("write", "b", 200)]),
         says(&[text("Done.")]),
@@ -477,7 +481,7 @@ async fn a_call_whose_client_left_before_the_decision_is_decided_about_by_a_retr
             };
             let script = json!({ "turns": [calls, says(&[text("Done.")])] });
             let script = TestScript::from_json(&script.to_string()).unwrap();
-            let mut gateway = Gateway::new(registry, script.clone())
+            let mut gateway = Gateway::new(registry, Scripted::new(&script))
                 .with_deferred(["later"])
                 .unwrap();
             if is_durable {
@@ -597,6 +601,9 @@ async fn a_turn_that_began_while_the_store_was_read_for_an_equal_request_is_not_
 /// The message can represent the model's arguments only as an object.
 #[tokio::test]
 async fn a_retry_without_a_stream_has_repaired_arguments() {
+    if is_chat() {
+        return; // The script has no other form of malformed arguments there.
+    }
     let mut malformed = call("weather", "a");
     malformed["partial_json"] = "{'city': 'Paris'}".into();
     malformed.as_object_mut().unwrap().remove("input");
@@ -775,6 +782,9 @@ async fn deferred_calls_run_once_for_all_requests_that_resume_their_turn() {
 /// Each sample has separate progress in the store.
 #[tokio::test]
 async fn samples_that_a_crash_has_cut_continue_in_the_next_process_and_repeat_nothing() {
+    if is_chat() {
+        return; // A content has another form there.
+    }
     let store = FailingStore::durable();
     let overloaded = json!({ "error": { "status": 529 } });
     let turns = json!([

@@ -15,6 +15,7 @@ use tool_runtime::{SessionState, State, tool, tool_set};
 
 use crate::failing_store::FailingStore;
 use crate::lab::{Chat, Lab, Runs, assistant, call, registry, result, says, slow_call, text, user};
+use crate::protocol::Scripted;
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
@@ -64,7 +65,7 @@ fn lab(turns: Value, configure: impl FnOnce(Gateway) -> Gateway) -> Lab {
     let runs = Runs::default();
     let mut registry = registry(&runs).with_state(runs.clone());
     registry.register_all(tool_set![note, spoil]).unwrap();
-    let gateway = Gateway::new(registry, script.clone());
+    let gateway = Gateway::new(registry, Scripted::new(&script));
     Lab {
         app: configure(gateway).router(),
         script,
