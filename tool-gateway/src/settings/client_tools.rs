@@ -17,6 +17,7 @@ pub(crate) struct ClientToolTable {
     coercion: CoercionName,
     #[serde(deserialize_with = "units::count_from_zero")]
     broken_calls: usize,
+    eager_streaming: bool,
     tools: BTreeMap<String, ToolCoercion>,
 }
 
@@ -25,6 +26,7 @@ impl Default for ClientToolTable {
         Self {
             coercion: CoercionName::default(),
             broken_calls: ClientCallRules::default().broken_calls,
+            eager_streaming: ClientCallRules::default().eager_streaming,
             tools: BTreeMap::new(),
         }
     }
@@ -65,6 +67,7 @@ impl From<ClientToolTable> for ClientCallRules {
                 .map(|(tool, ToolCoercion(coercion))| (tool, coercion.into()))
                 .collect(),
             broken_calls: table.broken_calls,
+            eager_streaming: table.eager_streaming,
             ..Self::default()
         }
     }
@@ -83,13 +86,14 @@ mod tests {
 
     #[test]
     fn sets_the_coercion_of_all_tools_and_of_single_tools() {
-        let text = "[client_tools]\ncoercion = \"lenient\"\nbroken_calls = 0\ntools = { Edit = \"off\" }";
+        let text = "[client_tools]\ncoercion = \"lenient\"\nbroken_calls = 0\neager_streaming = false\ntools = { Edit = \"off\" }";
         let file = read::<Settings>(text);
         assert!(file.mistakes.is_empty(), "{:?}", file.mistakes);
         let expected = ClientCallRules {
             coercion: Policy::Lenient,
             tools: [("Edit".to_owned(), Policy::Strict)].into(),
             broken_calls: 0,
+            eager_streaming: false,
             ..ClientCallRules::default()
         };
         assert_eq!(file.settings.client_tools, expected);

@@ -27,6 +27,8 @@ pub(crate) struct ClientCallRules {
     pub(crate) tools: BTreeMap<String, Policy>,
     /// Maximum number of consecutive hidden rounds after broken calls.
     pub(crate) broken_calls: usize,
+    /// Whether the arguments of tools with `eager_input_streaming` arrive in pieces, without coercion.
+    pub(crate) eager_streaming: bool,
     /// Whether the model corrects a broken call. Otherwise, such a call ends the turn with an error.
     pub(crate) fallback_on_error: bool,
 }
@@ -37,6 +39,7 @@ impl Default for ClientCallRules {
             coercion: Policy::Lossless,
             tools: BTreeMap::new(),
             broken_calls: 2,
+            eager_streaming: true,
             fallback_on_error: true,
         }
     }
@@ -122,7 +125,7 @@ impl ClientCalls {
             let schema = tool.get("input_schema").filter(|_| is_custom);
             let client_tool = ClientTool {
                 schema: schema.map(str::to_owned),
-                is_eager: tool.get("eager_input_streaming") == Some("true"),
+                is_eager: rules.eager_streaming && tool.get("eager_input_streaming") == Some("true"),
                 is_strict: tool.get("strict") == Some("true"),
             };
             Some((tool.string("name")?, client_tool))

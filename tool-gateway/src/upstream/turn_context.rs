@@ -9,6 +9,8 @@ pub(crate) struct TurnContext {
     pub(crate) thinking_key: ThinkingKey,
     /// Id of the session; `None` if the request belongs to no turn.
     pub(crate) session: Option<String>,
+    /// Whether the arguments of tools with `eager_input_streaming` leave in pieces.
+    pub(crate) eager_streaming: bool,
 }
 
 impl TurnContext {
@@ -17,6 +19,7 @@ impl TurnContext {
         Self {
             thinking_key: ThinkingKey(crate::random::bytes()),
             session: None,
+            eager_streaming: true,
         }
     }
 }

@@ -181,6 +181,28 @@ async fn eager_arguments_are_not_coerced() {
 }
 
 #[tokio::test]
+async fn eager_arguments_are_coerced_without_eager_streaming() {
+    for is_stream in [false, true] {
+        let server = ChatServer::new([answer("", &[["Eager", r#"{'n': "42"}"#]])]);
+        let runs = Runs::default();
+        let gateway = Gateway::new(registry(&runs), OpenAiUpstream::over(server)).with_eager_streaming(false);
+        let lab = Lab {
+            app: gateway.router(),
+            script: TestScript::embedded(),
+            runs,
+        };
+        let reply = chat(is_stream).say(&lab, "go").await;
+        assert_eq!(
+            reply.content()[0]["input"],
+            json!({ "n": 42 }),
+            "{}",
+            reply.message
+        );
+        assert_eq!(reply.stop_reason(), "tool_use");
+    }
+}
+
+#[tokio::test]
 async fn eager_arguments_that_cannot_be_repaired_arrive_unchanged() {
     let server = ChatServer::new([
         answer("", &[["Eager", r#"{"n": 1 2 'a'}"#]]),

@@ -80,6 +80,7 @@ fn request<B>(shared: &Shared, client_request: Parts, body: B, session: Option<&
         request.extensions_mut().insert(TurnContext {
             thinking_key: ThinkingKey(shared.secret.thinking_key()),
             session: session.map(ToString::to_string),
+            eager_streaming: shared.settings.client_tools.eager_streaming,
         });
     }
     request

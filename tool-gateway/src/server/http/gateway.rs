@@ -360,6 +360,14 @@ impl Gateway {
         self
     }
 
+    /// Sets whether such an upstream's arguments for tools with `eager_input_streaming` are streamed in pieces, without coercion: `true` by
+    /// default. Otherwise these calls are read and coerced as all others.
+    #[must_use]
+    pub fn with_eager_streaming(mut self, is_on: bool) -> Self {
+        self.shared.settings.client_tools.eager_streaming = is_on;
+        self
+    }
+
     /// Serves requests for any host name. By default, the gateway serves only loopback addresses and rejects requests of web pages from
     /// other origins: a page that a user visits must not run tools.
     #[must_use]

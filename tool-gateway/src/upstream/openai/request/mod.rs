@@ -94,6 +94,7 @@ pub(super) fn translate(
         server_tools: settings.server_tools,
         warnings,
         eager_functions: BTreeSet::new(),
+        streams_eagerly: turn.eager_streaming,
     };
     let tools = translator.tools(request, &mut names)?;
     let choice = translator.choice(request.get("tool_choice"), &tools, &mut names)?;

@@ -28,6 +28,8 @@ pub(super) struct ToolTranslator<'p> {
     pub(super) warnings: BTreeSet<WarningCode>,
     /// Functions whose tools have `eager_input_streaming`.
     pub(super) eager_functions: BTreeSet<String>,
+    /// Whether the gateway honours `eager_input_streaming`.
+    pub(super) streams_eagerly: bool,
 }
 
 /// The translated `tool_choice`.
@@ -81,7 +83,7 @@ impl ToolTranslator<'_> {
                 },
                 None => self.function(tool, name).map_err(|message| error(&message))?,
             };
-            if tool.get("eager_input_streaming") == Some("true") {
+            if self.is_eager(&tool) {
                 self.eager_functions.insert(function.name.to_string());
             }
             tools.push(ChatTool {
@@ -90,6 +92,11 @@ impl ToolTranslator<'_> {
             });
         }
         Ok(tools)
+    }
+
+    /// Returns whether the arguments of a tool leave in pieces.
+    fn is_eager(&self, tool: &Object<'_>) -> bool {
+        self.streams_eagerly && tool.get("eager_input_streaming") == Some("true")
     }
 
     /// Translates a custom tool. The error begins with the name of the field.
@@ -114,7 +121,7 @@ impl ToolTranslator<'_> {
         let mut is_strict = false;
         if tool.get("strict") == Some("true") {
             // The `null`s of a strict form cannot be removed from a call that is shown piece by piece.
-            let is_eager = tool.get("eager_input_streaming") == Some("true");
+            let is_eager = self.is_eager(&tool);
             let strict = Some(&parameters).filter(|_| self.profile.strict && !is_eager);
             match strict.and_then(|parameters| strict_parameters(&name, parameters)) {
                 Some(strict) => {

@@ -97,6 +97,7 @@ impl Case {
             turn: &TurnContext {
                 thinking_key: KEY,
                 session: Some("ses_1".to_owned()),
+                eager_streaming: true,
             },
         };
         translate(&MessagesRequest::parse(body).unwrap(), context)
