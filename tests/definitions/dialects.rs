@@ -71,10 +71,7 @@ fn corrects_the_schemas_of_the_document() {
     let of_tools = of_tools
         .into_iter()
         .map(|Row { written, shown }| (written, shown));
-    let renamed = rows("| schema of all arguments | renamed to |");
-    assert_eq!(renamed.len(), 2);
-    let renamed = renamed.into_iter().map(|Row { written, shown }| (written, shown));
-    for (written, expected) in of_parameters.chain(of_tools).chain(renamed) {
+    for (written, expected) in of_parameters.chain(of_tools) {
         let (shown, warnings) = corrected(&written);
         assert_eq!(shown, expected, "{written}");
         let is_silent = written == json!({ "type": "object" });
@@ -82,6 +79,27 @@ fn corrects_the_schemas_of_the_document() {
         let (again, warnings) = corrected(&shown);
         assert_eq!(again, shown, "{written}");
         assert_eq!(warnings, [""; 0], "{shown}");
+    }
+}
+
+#[test]
+fn renames_the_keys_of_a_sources_tools() {
+    let renamed = rows("| schema of all arguments | renamed to |");
+    assert_eq!(renamed.len(), 2);
+    for Row { written, shown } in renamed {
+        let mut registry = ToolRegistry::new();
+        let definition = ToolDefinition::new("tool", "Takes arguments.", written.clone());
+        let (_, warnings) = warnings_of(|| {
+            registry
+                .register_source([definition], async |_, _, _| "")
+                .map(drop)
+                .unwrap();
+        });
+        assert_eq!(registry.tool_definitions()[0].input_schema, shown, "{written}");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let (host_shown, warnings) = corrected(&written);
+        assert_eq!(host_shown, written, "a host's key is kept");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
     }
 }
 

@@ -204,8 +204,10 @@ fn refused_property_keys_are_renamed_for_the_model() {
     with_examples.input_examples = vec![json!({ "$top": 5 })];
     let mut registry = ToolRegistry::new();
     let (_, warnings) = warnings_of(|| {
-        let dynamic = async |arguments: Value, _: Context| arguments;
-        registry.register_dynamic(with_examples.clone(), dynamic).unwrap();
+        let handler = async |_: String, arguments: Value, _: Context| arguments;
+        registry
+            .register_source([with_examples.clone()], handler)
+            .unwrap();
     });
     assert_eq!(
         warnings,
@@ -250,7 +252,7 @@ fn refused_property_keys_are_renamed_for_the_model() {
 
     let mut unchanged = ToolRegistry::new().with_schema_corrections(false);
     unchanged
-        .register_dynamic(definition("list", schema.clone()), async |_, _| "")
+        .register_source([definition("list", schema.clone())], echo)
         .unwrap();
     assert_eq!(
         unchanged.tool_definitions()[0].input_schema["properties"],

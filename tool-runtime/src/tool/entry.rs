@@ -283,7 +283,7 @@ impl RegisteredTool {
                 return Err(error);
             }
         };
-        if has_corrections {
+        if has_corrections && source != SourceChecks::None {
             // After the first compilation, whose errors have the paths of the original schema.
             keys = PropertyKeys::rename(&mut definition.input_schema, &mut warnings);
         }
