@@ -80,8 +80,8 @@ impl CompileErrors {
     /// Returns a statement for the stub that fails the build if rustc reports no error.
     pub(crate) fn rustc_assertion(&self) -> Option<TokenStream> {
         let message = self.left_to_rustc?;
-        // A generic function is evaluated when it is instantiated, which rustc does not do after another error; a
-        // plain `const` block would be a second error.
+        // The `const` block of a generic function is evaluated only when the function is instantiated. After another error,
+        // rustc does not instantiate functions, so the block adds no second error.
         Some(quote! {
             fn unreported<T>() {
                 const { ::core::panic!(#message) }

@@ -39,7 +39,7 @@ impl Process {
     /// Ends the process, and waits for its end.
     pub fn terminate(mut self) {
         kill(self.id(), Signal::SIGTERM).expect("a running process");
-        self.0.wait().expect("a process of this one");
+        self.0.wait().expect("a child process");
     }
 
     fn id(&self) -> Pid {

@@ -1,4 +1,4 @@
-//! Answers of all contestants to equal calls: wrong ones, sloppy ones, and a tool that panics.
+//! Results of all contestants for the same calls: invalid calls, sloppy calls, and a call of a tool that panics.
 
 use std::panic::catch_unwind;
 
@@ -68,7 +68,7 @@ pub fn run() {
     }
     println!("two tools of one name\n");
     for (peer, _, register_twice) in &peers {
-        let answer = register_twice.map_or_else(|| "its agent's business".to_owned(), |it| it());
+        let answer = register_twice.map_or_else(|| "no registry; its agent decides".to_owned(), |it| it());
         println!("- {peer}: {answer}");
     }
     println!();

@@ -22,7 +22,7 @@ pub(crate) struct ToolSettings {
     pub(crate) deferred: BTreeSet<String>,
 }
 
-/// The section in the file. The keys of the ownership are keys of this section.
+/// The section in the file. The settings of [`Ownership`] have no table of their own.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ToolTable {

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::wire::object::{Change, Object};
 use crate::wire::walk;
 
-/// Returns arguments, which are a JSON object, without the `null`s of optional parameters whose schemas do not allow `null`; `None` if there
-/// are none.
+/// Removes the `null`s of optional parameters whose schemas do not allow `null` from `arguments`, a JSON object. Returns `None` if no `null`
+/// was removed.
 pub(super) fn without_forced_nulls(arguments: &str, schema: &str) -> Option<String> {
     let root: Value = serde_json::from_str(schema).ok()?;
     let strict = StrictSchema { root: &root };

@@ -1,4 +1,4 @@
-//! [`EditedArguments`]: arguments that a decision changed, and the note for the model.
+//! [`EditedArguments`]: arguments that a permission decision changed, and the note for the model.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Deserializer, Map, Value};
 use crate::call::request::ToolCallRequest;
 use crate::wire::issue::escape_and_truncate;
 
-/// Arguments of a call after a decision changed them.
+/// Arguments of a call after a permission decision changed them.
 #[derive(Debug)]
 pub(crate) struct EditedArguments {
     /// JSON text. Unchanged arguments keep the text of their numbers, which a [`Value`] cannot represent.

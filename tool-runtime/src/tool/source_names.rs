@@ -8,9 +8,9 @@ use crate::wire::definition::{InvalidName, ToolName};
 /// Length of a name before its suffix, which is `_` and 8 digits.
 const CUT_LENGTH: usize = ToolName::MAX_LENGTH - 9;
 
-/// Returns the names for the tools of a source, in their order. Valid names are kept. In others, `_` replaces each other
-/// character; the name gets a suffix from the hash of the source's name if the name is then too long, empty, or the name
-/// of another tool. A name therefore depends neither on the order of the list nor on the process.
+/// Returns the names for the tools of a source, in their order. Valid names are kept. In an invalid name, `_`
+/// replaces each invalid character. A result that is too long, empty, or the name of another tool gets a suffix from the
+/// hash of the original name. A name therefore depends neither on the order of the list nor on the process.
 pub(crate) fn for_source(
     own_names: &[&str],
     is_taken: impl Fn(&str) -> bool,

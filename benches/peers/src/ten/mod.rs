@@ -16,7 +16,7 @@ pub mod tools_rs;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Returns the definition of a tool, in an equal envelope for all contestants.
+/// Definition of a tool in the form that is measured for all contestants.
 #[derive(Serialize)]
 pub struct Definition {
     pub name: String,

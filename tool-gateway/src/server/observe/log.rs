@@ -29,7 +29,7 @@ impl TurnLine<'_> {
     pub(crate) fn write(&self, metrics: &Metrics) {
         metrics.tokens(self.usage);
         let tokens = |field: &str| self.usage.get(field).and_then(Value::as_u64).unwrap_or_default();
-        // The line has all fields of the turn's span.
+        // `parent: None`, since the line has all fields of the span already.
         tracing::info!(
             parent: None,
             session = %self.session,
@@ -79,7 +79,7 @@ impl RepairLine {
             let (outcome, count) = match record.status {
                 Status::Truncated => ("truncated", &mut self.truncated),
                 Status::Refused => ("refused", &mut self.refused),
-                // An object in place of a string counts as repaired, too.
+                // Arguments that were an object instead of a string count as repaired, too.
                 _ => ("repaired", &mut self.repaired),
             };
             *count += 1;

@@ -50,7 +50,8 @@ impl<'t> TurnReader<'t> {
         Ok(is_known.then(|| Arc::new(turn)))
     }
 
-    /// Returns the latest turns after a point, and all turns of `session` after it, oldest first.
+    /// Returns the latest [`MAX_TURNS_OF_POINT`] turns that follow a history with the digest `point`, and all such turns of `session`, oldest
+    /// first.
     pub(super) fn turns_of_point(
         &mut self,
         point: Digest,

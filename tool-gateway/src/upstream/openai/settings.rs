@@ -32,7 +32,7 @@ pub(crate) struct ChatSettings {
     pub(crate) repair: ArgumentRepair,
     /// Whether the client's credential is forwarded if the gateway has no key.
     pub(crate) pass_client_key: bool,
-    /// Patterns of the names of served models whose thoughts in tags are thinking.
+    /// Patterns of the names of served models whose reasoning text in tags becomes thinking blocks.
     pub(crate) split_thoughts: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl ChatSettings {
 pub(crate) struct ArgumentRepair {
     /// Configuration for the reader of calls.
     pub(super) fixing: FormatFixing,
-    /// Whether arguments that cannot be repaired leave unchanged if some of them have left. Otherwise, the stream ends with an error.
+    /// Whether eager arguments that cannot be repaired are sent unchanged after their first pieces. Otherwise, the stream ends with an error.
     pub(super) fallback_on_error: bool,
 }
 
@@ -101,9 +101,9 @@ impl From<FormatFixing> for ArgumentRepair {
             fixing: FormatFixing {
                 enabled: true,
                 target_tools,
-                // Arguments that are not JSON would be broken.
+                // Otherwise, the repair could send arguments that are not JSON, which are broken calls.
                 strict_validation: true,
-                // The reader would keep the arguments back.
+                // Otherwise, the reader would withhold arguments that cannot be repaired.
                 fallback_on_error: true,
                 debug_logging: fixing.debug_logging,
             },

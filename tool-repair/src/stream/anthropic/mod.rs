@@ -26,7 +26,7 @@ pub(crate) struct Anthropic {
     begun: Vec<Begun>,
 }
 
-/// The last block with an index.
+/// The latest block with this index.
 #[derive(Debug)]
 struct Begun {
     index: String,
@@ -58,7 +58,7 @@ impl Anthropic {
         true
     }
 
-    /// Ends every call at the end of the stream: as cut off with `cut`, otherwise as complete.
+    /// Ends every call at the end of the stream: as truncated if `cut` is true, otherwise as complete.
     pub(crate) fn end(&mut self, cut: bool, context: &mut EventContext<'_>) {
         for block in std::mem::take(&mut self.blocks) {
             block.end(cut, context);
@@ -224,7 +224,7 @@ impl Anthropic {
         self.hold_after(|_| true, context);
     }
 
-    /// Holds an event that must not overtake the held events of a block that `belongs` accepts.
+    /// Holds an event behind the held events of the latest block that `belongs` accepts, to keep their order.
     fn hold_after(&mut self, belongs: impl Fn(&Block) -> bool, context: &mut EventContext<'_>) {
         let held = |block: &Block| matches!(block.stop, BlockEnd::Held(_)) && belongs(block);
         let Some(at) = self.blocks.iter().rposition(held) else {

@@ -14,7 +14,7 @@ pub struct StreamLimits {
     pub event: usize,
     /// Maximum number of open calls (in a Responses stream: of all calls). Defaults to 256. With more calls, the rest
     /// of the stream passes unchanged. Each piece is compared with all open calls, so the time for a piece is
-    /// proportional to their number; the time for ending them is linear.
+    /// proportional to their number. The time for ending all open calls is linear in their number, too.
     pub calls: usize,
     /// Maximum number of held bytes over all calls, of arguments and of events with arguments. Defaults to 64 MiB.
     /// The call that exceeds the limit passes unchanged.

@@ -128,7 +128,7 @@ impl<'s, 'a> Coercer<'s, 'a, '_> {
         }
     }
 
-    /// Checks the limits of a coerced value. The message has the value as `sent`.
+    /// Checks the limits of a coerced value. The message contains `sent`, the value before coercion.
     fn limit(
         &mut self,
         taken: &Node<'_>,

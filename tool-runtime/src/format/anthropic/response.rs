@@ -142,7 +142,7 @@ impl Response {
     }
 }
 
-/// Takes the call of a block; an `input` of another type becomes an object.
+/// Reads the call of a block. An `input` that is not an object is replaced by an object.
 fn take_call(
     block: &mut Block,
     arguments: Option<String>,

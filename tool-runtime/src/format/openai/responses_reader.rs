@@ -234,8 +234,8 @@ impl StreamedOutput {
         }
     }
 
-    /// Returns how many calls of each tool the last event has under other ids: these calls were shown when they
-    /// began.
+    /// Returns the number of calls of each tool that the stream sent with an id which the final response lacks. The final
+    /// response has these calls with other ids, and they were already returned when they began.
     fn shown_with_other_ids(&self) -> HashMap<String, usize> {
         let mut shown = HashMap::new();
         let output = self.response.as_ref().and_then(|response| response.get("output"));

@@ -60,7 +60,7 @@ impl OutputFormat {
     }
 }
 
-/// The format in the fields of a server.
+/// The output format as fields of a request for Chat Completions.
 #[derive(Debug, Default)]
 pub(super) struct TranslatedFormat {
     pub(super) response_format: Option<ResponseFormat>,
