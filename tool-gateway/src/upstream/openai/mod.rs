@@ -55,6 +55,7 @@ use super::service::{Upstream, UpstreamFuture};
 use super::translation_warnings::TranslationWarnings;
 use super::transport::invalid::InvalidUpstream;
 use super::turn_context::TurnContext;
+use crate::off_worker::in_place;
 use crate::wire::error::ApiError;
 use crate::wire::request::MessagesRequest;
 
@@ -412,30 +413,31 @@ impl<U: Upstream> OpenAiUpstream<U> {
         }
         let model = &expected.served_model;
         let changed = |correction: &Correction| self.warn_of(correction, model);
-        let mut body = Bytes::from(self.learned.apply(model, body, changed));
-        let mut repeats = 0;
+        let body = in_place(body.len(), || self.learned.apply(model, body, changed));
+        let mut body = Bytes::from(body);
+        let mut corrections = Vec::new();
         loop {
             let request = self.chat_request(&head.headers, body.clone());
             let credential = self.credential(&request);
             let response = self.server.send(request).await?;
             if response.status().is_success() {
+                for correction in corrections.into_iter().filter(Correction::is_learned) {
+                    self.learned.learn(model, correction);
+                }
                 return Ok(response::turn_body(response, expected).await);
             }
             let mut rejected = RejectedRequest::read(response).await;
             let text = String::from_utf8_lossy(&body);
             let correction = rejected.correction(&text, self.settings.fit_max_tokens);
-            let correction = correction.filter(|_| repeats < MAX_REPEATS);
+            let correction = correction.filter(|_| corrections.len() < MAX_REPEATS);
             let changed = correction.and_then(|correction| Some((correction.apply(&text)?, correction)));
             let Some((changed, correction)) = changed else {
                 rejected.explain_context(&text);
                 return Ok(rejected.into_response(credential).map(TurnBody::Error));
             };
             self.warn_of(&correction, model);
-            if correction.is_learned() {
-                self.learned.learn(model, correction);
-            }
             body = Bytes::from(changed);
-            repeats += 1;
+            corrections.push(correction);
         }
     }
 }

@@ -92,8 +92,13 @@ const MIN_OUTPUT: u64 = 1024;
 /// Returns the limit of the output alone that a message states.
 pub(super) fn output_limit(failure: &ChatFailure) -> Option<u64> {
     let text = failure.message.to_ascii_lowercase();
-    let is_known = text.contains("completion tokens") || text.contains("max_tokens");
-    is_known.then(|| number_after(&text, "at most "))?
+    let is_known = ["completion tokens", "max_tokens", "max_completion_tokens"]
+        .iter()
+        .any(|words| text.contains(words));
+    // `less than or equal to` is Groq's wording, the range DeepSeek's.
+    let limits = ["at most ", "less than or equal to ", "<= ", "[1,"].into_iter();
+    let mut limits = limits.filter_map(|words| number_after(&text, words));
+    is_known.then(|| limits.next())?
 }
 
 /// Returns the first number in the few words after a text.
@@ -185,7 +190,16 @@ mod tests {
 
     #[test]
     fn limits_of_the_output_alone_are_read() {
-        let body = r#"{"error":{"message":"max_tokens is too large: 32000. This model supports at most 4096 completion tokens."}}"#;
-        assert_eq!(output_limit(&ChatFailure::parse(body)), Some(4096));
+        for message in [
+            "max_tokens is too large: 32000. This model supports at most 4096 completion tokens.",
+            "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less than the `context_window`",
+            "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]",
+            "max_completion_tokens: expected a value <= 4096",
+        ] {
+            let body = serde_json::json!({ "error": { "message": message } }).to_string();
+            assert_eq!(output_limit(&ChatFailure::parse(&body)), Some(4096), "{message}");
+        }
+        let other = r#"{"error":{"message":"top_p must be at most 1"}}"#;
+        assert_eq!(output_limit(&ChatFailure::parse(other)), None);
     }
 }

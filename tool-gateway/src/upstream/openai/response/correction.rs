@@ -97,6 +97,9 @@ impl Correction {
         let message = &failure.message;
         // The longer name contains neither a shorter one nor the reverse: `max_tokens` is not part of `max_completion_tokens`.
         let is_named = |field: &str| request.get(field).is_some() && failure.names(field);
+        if is_about_a_value(message) {
+            return None;
+        }
         if let Some((field, _)) = MAX_FIELDS.iter().find(|(field, _)| is_named(field)) {
             return Some(Self::OtherMaxField(field));
         }
@@ -104,7 +107,10 @@ impl Correction {
         if let Some(field) = optional.find(|field| failure.names(field) && without(body, field).is_some()) {
             return Some(Self::Without(field));
         }
-        if message.contains("developer") {
+        let is_about_roles = ["role", "variant", "system"]
+            .iter()
+            .any(|word| message.contains(word));
+        if is_about_roles && message.contains("developer") {
             return Some(Self::SystemRole);
         }
         let names_null =
@@ -157,10 +163,42 @@ impl Correction {
         }
     }
 
+    /// Returns whether a later change makes this one void.
+    pub(in crate::upstream::openai) fn is_replaced_by(&self, later: &Self) -> bool {
+        self == later || matches!((self, later), (Self::OtherMaxField(_), Self::OtherMaxField(_)))
+    }
+
     /// Returns whether the change also holds for other requests to the model.
     pub(in crate::upstream::openai) fn is_learned(&self) -> bool {
         !matches!(self, Self::MaxTokens(_))
     }
+}
+
+/// Returns whether a message rejects the value of a field that the server knows. Without the field, the request would have another meaning, and
+/// other requests have other values.
+fn is_about_a_value(message: &str) -> bool {
+    const LIMITS: [&str; 9] = [
+        "must be",
+        "range",
+        "less than",
+        "greater than",
+        "between",
+        "at least",
+        "at most",
+        "too large",
+        "too small",
+    ];
+    const UNKNOWN: [&str; 6] = [
+        "support",
+        "unknown",
+        "unrecognized",
+        "unexpected",
+        "permitted",
+        "must not be null",
+    ];
+    let message = message.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    has(&LIMITS) && !has(&UNKNOWN)
 }
 
 /// Returns a request without an optional field; `None` if the request does not have the field.
@@ -254,6 +292,19 @@ mod tests {
             assert_eq!(correction.apply(body).unwrap(), expected, "{message}");
             assert_eq!(Correction::new(StatusCode::NOT_FOUND, &failure, body, true), None);
         }
+        for message in [
+            "max_tokens must be positive",
+            "temperature must be in the range [0, 2], got 3",
+            "You are not enrolled in the developer programme",
+        ] {
+            let failure =
+                ChatFailure::parse(&serde_json::json!({ "error": { "message": message } }).to_string());
+            assert_eq!(
+                Correction::new(StatusCode::BAD_REQUEST, &failure, body, true),
+                None,
+                "{message}"
+            );
+        }
         let other = ChatFailure::parse(r#"{"error":{"message":"no tool `top_k`"}}"#);
         assert_eq!(Correction::new(StatusCode::BAD_REQUEST, &other, body, true), None);
     }
@@ -290,6 +341,7 @@ mod tests {
         for message in [
             "roles must alternate user/assistant",
             "access is restricted",
+            "user must be at most 64 characters, got 'user'",
             "a strict schema",
         ] {
             let failure = ChatFailure::parse(&serde_json::json!({ "message": message }).to_string());
