@@ -69,6 +69,11 @@ impl HalfPairs {
         Some(first.event())
     }
 
+    /// Returns whether no high surrogate waits for the next piece.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
     /// Joins a piece of a text, which is a JSON string.
     fn join_text(&mut self, index: usize, field: TextField, text: &str) -> JoinedEvent {
         let mut piece = text.to_owned();

@@ -9,6 +9,7 @@ mod usage;
 mod failure;
 mod details;
 mod blocks;
+mod piece_joiner;
 mod thought_tags;
 mod held;
 mod stop_search;

@@ -1,10 +1,7 @@
 //! [`StopSearch`]: finds stop sequences in a text, for servers that accept fewer of them.
 
 use super::content::PieceText;
-use crate::wire::delta::{Delta, TextField};
-use crate::wire::event::StreamEvent;
-use crate::wire::fields::ObjectText;
-use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
+use super::piece_joiner::PieceJoiner;
 
 /// Searches a text that arrives in pieces. The result does not depend on the pieces.
 #[derive(Debug)]
@@ -12,7 +9,7 @@ pub(super) struct StopSearch {
     sequences: Vec<String>,
     /// End of the text so far that may be the beginning of a sequence.
     held: String,
-    halves: HalfPairs,
+    halves: PieceJoiner,
 }
 
 /// Text that leaves after a piece.
@@ -31,24 +28,13 @@ impl StopSearch {
         (!sequences.is_empty()).then(|| Self {
             sequences,
             held: String::new(),
-            halves: HalfPairs::default(),
+            halves: PieceJoiner::default(),
         })
     }
 
     /// Adds a piece of the text.
     pub(super) fn push(&mut self, piece: PieceText<'_>) -> SearchedText {
-        let delta = match piece {
-            PieceText::Plain(text) => Some(Delta::Text(TextField::Text, text.into_owned())),
-            PieceText::Broken(json) => {
-                ObjectText::new(&format!(r#"{{"type":"text_delta","text":{json}}}"#)).map(Delta::Other)
-            }
-        };
-        if let Some(delta) = delta {
-            let event = StreamEvent::BlockDelta { index: 0, delta };
-            let JoinedEvent { before, event } = self.halves.join(event);
-            self.hold(before);
-            self.hold(Some(event));
-        }
+        self.held.push_str(&self.halves.join(piece));
         if let Some(found) = self.find() {
             return found;
         }
@@ -61,22 +47,11 @@ impl StopSearch {
 
     /// Ends the text, and returns its held part.
     pub(super) fn finish(&mut self) -> SearchedText {
-        let half = self.halves.take(0);
-        self.hold(half);
+        self.held.push_str(&self.halves.finish());
         self.find().unwrap_or_else(|| SearchedText {
             text: std::mem::take(&mut self.held),
             sequence: None,
         })
-    }
-
-    fn hold(&mut self, event: Option<StreamEvent>) {
-        if let Some(StreamEvent::BlockDelta {
-            delta: Delta::Text(_, text),
-            ..
-        }) = event
-        {
-            self.held.push_str(&text);
-        }
     }
 
     /// Finds the sequence that ends first, as a model that generates one character after another; of several, the longest.

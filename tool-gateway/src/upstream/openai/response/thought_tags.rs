@@ -2,6 +2,7 @@
 
 use super::blocks::BlockKind;
 use super::content::PieceText;
+use super::piece_joiner::PieceJoiner;
 use crate::upstream::openai::signature::ReasoningField;
 
 /// Divides a text that arrives in pieces. The result does not depend on the pieces.
@@ -10,6 +11,9 @@ pub(super) struct ThoughtTags {
     part: TextPart,
     /// Text that may be, or begin with, a tag.
     held: String,
+    /// Length of the white space at the beginning of the held text, which was searched.
+    blank: usize,
+    halves: PieceJoiner,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,24 +35,17 @@ pub(super) struct DividedPiece<'p> {
 impl ThoughtTags {
     /// Takes a piece of the text.
     pub(super) fn push<'p>(&mut self, piece: PieceText<'p>) -> Vec<DividedPiece<'p>> {
-        match piece {
-            // The usual case after the thoughts.
-            piece if matches!(self.part, TextPart::Text) => vec![self.piece(piece)],
-            PieceText::Plain(text) => {
-                self.held.push_str(&text);
-                self.divide(false)
-            }
-            PieceText::Broken(_) => {
-                // No tag has half a character.
-                let mut pieces = self.divide(true);
-                pieces.push(self.piece(piece));
-                pieces
-            }
+        // The usual case after the thoughts.
+        if matches!(self.part, TextPart::Text) && self.halves.is_empty() {
+            return vec![self.piece(piece)];
         }
+        self.held.push_str(&self.halves.join(piece));
+        self.divide(false)
     }
 
     /// Ends the text: no more of it follows.
     pub(super) fn finish(&mut self) -> Vec<DividedPiece<'static>> {
+        self.held.push_str(&self.halves.finish());
         self.divide(true)
     }
 
@@ -65,7 +62,8 @@ impl ThoughtTags {
         loop {
             match self.part {
                 TextPart::Beginning => {
-                    let text = self.held.trim_start();
+                    let text = self.held.get(self.blank..).unwrap_or_default().trim_start();
+                    self.blank = self.held.len() - text.len();
                     let tags = || ReasoningField::TAGS.into_iter();
                     if let Some((field, rest)) = tags().find_map(|field| {
                         let rest = text.strip_prefix(field.tags()?.opening)?;
@@ -190,5 +188,62 @@ mod tests {
                 .collect();
             assert_eq!(text, expected);
         }
+    }
+
+    /// Returns the thoughts and the text of JSON strings that may have half a surrogate pair.
+    fn divided_json(pieces: &[String]) -> [String; 2] {
+        let mut tags = ThoughtTags::default();
+        let mut halves = PieceJoiner::default();
+        let mut all = Vec::new();
+        for piece in pieces {
+            let piece = match serde_json::from_str::<String>(piece) {
+                Ok(text) => PieceText::Plain(text.into()),
+                Err(_) => PieceText::Broken(piece.into()),
+            };
+            all.extend(tags.push(piece));
+        }
+        all.extend(tags.finish());
+        let mut texts = [String::new(), String::new()];
+        for DividedPiece { kind, text } in all {
+            let is_text = usize::from(kind == BlockKind::Text);
+            texts[is_text].push_str(&halves.join(text));
+        }
+        texts[1].push_str(&halves.finish());
+        texts
+    }
+
+    #[test]
+    fn tags_are_found_at_every_split_of_surrogate_pairs() {
+        for (text, thoughts, rest) in [
+            (r"<think>hm.</think>Yes \ud83d\ude00 done", "hm.", "Yes 😀 done"),
+            (r"<think>a \ud83d\ude00</think>ok", "a 😀", "ok"),
+            (r"\ud83d\ude00<think>a", "", "😀<think>a"),
+            (r" <think>\ud83d\ude00", "😀", ""),
+            (r"<thi\ud83d\ude00", "", "<thi😀"),
+            (r"<think>\ud83d</think>\ude00", "\u{fffd}", "\u{fffd}"),
+        ] {
+            // Escapes stay whole.
+            let is_boundary = |at: usize| {
+                (1..6).all(|back| {
+                    let escape = at.checked_sub(back).and_then(|start| text.get(start..));
+                    !escape.is_some_and(|escape| escape.starts_with('\\'))
+                })
+            };
+            for first in (0..=text.len()).filter(|at| is_boundary(*at)) {
+                for second in (first..=text.len()).filter(|at| is_boundary(*at)) {
+                    let pieces = [&text[..first], &text[first..second], &text[second..]];
+                    let pieces = pieces.map(|piece| format!("\"{piece}\""));
+                    assert_eq!(divided_json(&pieces), [thoughts, rest], "{pieces:?}");
+                }
+            }
+        }
+    }
+
+    /// If each piece were searched together with all white space before, the test would take minutes.
+    #[test]
+    fn white_space_at_the_beginning_is_searched_once() {
+        let mut pieces = vec!["\n"; 200_000];
+        pieces.extend(["<think>a", "</think>b"]);
+        assert_eq!(divided(&pieces), ["a", "b"]);
     }
 }
