@@ -135,9 +135,8 @@ impl Correction {
                 let without = written(body, |name| (name != *field).then_some(Change::Keep));
                 crate::wire::object::with_field(&without, other, value)
             }
-            // Quotes in texts are escaped, so only a role has this form.
-            Self::SystemRole => body.replace(r#"{"role":"developer","#, r#"{"role":"system","#),
-            Self::EmptyContent => body.replace(r#","content":null"#, r#","content":"""#),
+            Self::SystemRole => in_messages(body, "role", r#""developer""#, r#""system""#),
+            Self::EmptyContent => in_messages(body, "content", "null", r#""""#),
         };
         (changed != body).then_some(changed)
     }
@@ -234,6 +233,19 @@ fn in_field(object: &str, name: &str, change: impl FnOnce(&str) -> String) -> St
         Some(value) => set_field(object, name, &change(value)),
         None => object.to_owned(),
     }
+}
+
+/// Replaces a value of a field of messages. Values and texts that look like messages are unchanged.
+fn in_messages(body: &str, name: &str, from: &str, to: &str) -> String {
+    let in_message = |message: &str| {
+        let value = Object::from_json(message).and_then(|message| message.get(name));
+        if value == Some(from) {
+            set_field(message, name, to)
+        } else {
+            message.to_owned()
+        }
+    };
+    in_field(body, "messages", |messages| in_items(messages, in_message))
 }
 
 /// Changes the items of a list.
@@ -350,6 +362,24 @@ mod tests {
                 None,
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn only_messages_change_their_role_and_content() {
+        let tools = concat!(
+            r#","tools":[{"function":{"parameters":{"default":{"role":"developer","content":null},"#,
+            r#""examples":[{"role":"x","content":null}],"messages":[{"role":"developer","content":null}]}}}]}"#
+        );
+        let messages =
+            r#"{"messages":[{"role":"developer","content":"s"},{"role":"assistant","content":null,"n":1}]"#;
+        for (correction, expected) in [
+            (Correction::SystemRole, messages.replace("developer", "system")),
+            (Correction::EmptyContent, messages.replace("null", r#""""#)),
+        ] {
+            let body = format!("{messages}{tools}");
+            assert_eq!(correction.apply(&body).unwrap(), format!("{expected}{tools}"));
+            assert_eq!(correction.apply(&format!(r#"{{"messages":[]{tools}"#)), None);
         }
     }
 
