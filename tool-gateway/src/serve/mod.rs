@@ -89,6 +89,7 @@ async fn serve(options: &ServeOptions, traces: Option<&Traces>) -> Result<Outcom
     let started = Started {
         address: format!("{address}{base_path}"),
         metrics: metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()),
+        key: settings.upstream.describe_key(),
     };
     started.print(&gateway, traces);
     let turns = gateway.turns();
@@ -166,6 +167,8 @@ struct Started {
     address: String,
     /// Address of the listener for metrics.
     metrics: Option<SocketAddr>,
+    /// Source of the upstream's key.
+    key: String,
 }
 
 impl Started {
@@ -181,7 +184,7 @@ impl Started {
         let traces =
             Traces::describe(traces).map_or_else(String::new, |traces| format!("\ntraces: {traces}"));
         print(&format!(
-            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{offload}{metrics}{traces}",
+            "listening on http://{}\ntools: {}\nstore: {}\nupstream: {}{}{offload}{metrics}{traces}",
             self.address,
             if names.is_empty() {
                 "none".to_owned()
@@ -190,6 +193,7 @@ impl Started {
             },
             gateway.store_name(),
             gateway.upstream_name(),
+            self.key,
         ));
     }
 }

@@ -110,6 +110,11 @@ impl Mistakes {
             .any(|mistake| mistake.key.first().is_some_and(|first| first == section))
     }
 
+    /// Returns whether the value of a key has no mistakes.
+    pub(crate) fn is_correct_at(&self, key: &[&str]) -> bool {
+        !self.found.iter().any(|mistake| mistake.key == key)
+    }
+
     /// Returns an error with all mistakes in the order of their lines, if there are any.
     pub(crate) fn into_result(self) -> Result<(), InvalidSettings> {
         let Self { file, found, .. } = self;

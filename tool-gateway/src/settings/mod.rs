@@ -176,7 +176,7 @@ impl Settings {
             }
             (Some(UpstreamKind::Script), _, Some(_)) => {
                 mistakes.add_elsewhere(
-                    "--upstream is for --upstream-kind anthropic; a script asks no server: leave one of the two out",
+                    "--upstream is for --upstream-kind anthropic or openai; a script asks no server: leave one of the two out",
                 );
             }
             (Some(kind), ..) => upstream.kind = Some(kind),

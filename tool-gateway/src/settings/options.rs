@@ -24,7 +24,7 @@ pub(crate) struct ServeOptions {
     /// Address to listen on [default: 127.0.0.1:8484]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// URL of the upstream [default: `ANTHROPIC_BASE_URL`, or else Anthropic's server]
+    /// URL of the upstream [default: `ANTHROPIC_BASE_URL`, or else Anthropic's server; needed for `openai`]
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub(crate) upstream: Option<String>,
     /// Kind of the upstream [default: `script` with --script, or else `anthropic`]
@@ -69,7 +69,8 @@ client declares by name (without a schema, or with the one that `tool-gateway to
 Calls of all other tools go back to the client, also in a message that has both.
 
 Environment: ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY (then clients need none for the upstream; without it their own goes up),
-ANTHROPIC_AUTH_TOKEN (a key that goes up as `authorization: Bearer`), HTTPS_PROXY, HTTP_PROXY and NO_PROXY (a proxy to the upstream),
+ANTHROPIC_AUTH_TOKEN (a key that goes up as `authorization: Bearer`), OPENAI_API_KEY (the key of an upstream `openai`, which
+uses none of the variables before), HTTPS_PROXY, HTTP_PROXY and NO_PROXY (a proxy to the upstream),
 SSL_CERT_FILE (certificates that are trusted beside Mozilla's, instead of the system's),
 TOOL_GATEWAY_CLIENT_KEYS (name=key, with commas between them: only clients with one of these keys are served, which is needed
 beyond loopback), RUST_LOG=debug (more in the log), OTEL_EXPORTER_OTLP_ENDPOINT (a collector of spans, for a program that

@@ -191,6 +191,53 @@ impl UpstreamSettings {
         }
     }
 
+    /// Returns the variable of the key of an upstream `openai`, and the key.
+    fn openai_key(&self) -> (VariableName, Option<String>) {
+        let variable = if self.key_env == VariableName::from(DEFAULT_KEY) {
+            VariableName::from(OPENAI_KEY)
+        } else {
+            self.key_env.clone()
+        };
+        let key = variable.value();
+        (variable, key)
+    }
+
+    /// Describes the source of the key for the start message, such as `, key of OPENAI_API_KEY`; empty for a script.
+    pub(crate) fn describe_key(&self) -> String {
+        let (variable, key) = match self.kind() {
+            UpstreamKind::Script => return String::new(),
+            UpstreamKind::Anthropic => {
+                let (variable, key, _) = self.key();
+                (variable, key)
+            }
+            UpstreamKind::OpenAi => self.openai_key(),
+        };
+        key.map_or_else(
+            || ", without a key".to_owned(),
+            |_| format!(", key of {variable}"),
+        )
+    }
+
+    /// Adds a mistake for each key for Chat Completions with a value that an upstream `anthropic` would ignore.
+    fn check_chat_keys(&self, mistakes: &mut Mistakes) {
+        let defaults = Self::default();
+        for (key, is_default) in [
+            ("chat_path", self.chat_path == defaults.chat_path),
+            ("profile", self.profile == defaults.profile),
+            ("quirks", self.quirks == defaults.quirks),
+            ("extra_body", self.extra_body == defaults.extra_body),
+            ("server_tools", self.server_tools == defaults.server_tools),
+            ("pass_client_key", !self.pass_client_key),
+        ] {
+            if !is_default {
+                mistakes.add(
+                    &["upstream", key],
+                    r#"only for `kind = "openai"`; leave it out, or change the kind"#,
+                );
+            }
+        }
+    }
+
     fn script(&self, mistakes: &mut Mistakes) -> ScriptUpstream {
         let Some(file) = &self.script else {
             return ScriptUpstream::embedded();
@@ -202,6 +249,7 @@ impl UpstreamSettings {
     }
 
     async fn anthropic(&self, listen: SocketAddr, mistakes: &mut Mistakes) -> Option<AnthropicUpstream> {
+        self.check_chat_keys(mistakes);
         let url = self.url.as_deref().unwrap_or(DEFAULT_URL);
         let (variable, key, is_bearer) = self.key();
         let upstream = self.server(url, &variable, key, listen, mistakes).await?;
@@ -219,10 +267,13 @@ impl UpstreamSettings {
         mistakes: &mut Mistakes,
     ) -> Option<OpenAiUpstream> {
         let Some(url) = self.url.as_deref() else {
-            mistakes.add(
-                &["upstream", "url"],
-                "missing for `kind = \"openai\"`; name the server, such as http://localhost:8000, or write --upstream",
-            );
+            // An invalid URL of the file is already a mistake.
+            if mistakes.is_correct_at(&["upstream", "url"]) {
+                mistakes.add(
+                    &["upstream", "url"],
+                    "missing for `kind = \"openai\"`; name the server, such as http://localhost:8000, or write --upstream",
+                );
+            }
             return None;
         };
         if !chat.format_fixing.strict_validation {
@@ -230,12 +281,7 @@ impl UpstreamSettings {
                 "format_fixing.strict_validation = false has no effect before a server of Chat Completions: arguments are always checked"
             );
         }
-        let variable = if self.key_env == VariableName::from(DEFAULT_KEY) {
-            VariableName::from(OPENAI_KEY)
-        } else {
-            self.key_env.clone()
-        };
-        let key = variable.value();
+        let (variable, key) = self.openai_key();
         let server = self.server(url, &variable, key, listen, mistakes).await?;
         let settings = ChatSettings {
             chat_path: self.chat_path.clone(),
@@ -274,8 +320,15 @@ impl UpstreamSettings {
             mistakes.add(&["upstream", "url"], error);
             return None;
         }
+        let is_named = self.key_env != VariableName::from(DEFAULT_KEY);
+        if key.is_none() && is_named {
+            tracing::warn!(
+                variable = %self.key_env,
+                "the variable of upstream.key_env is not set; requests to the upstream have no key of the gateway"
+            );
+        }
         let upstream = match AnthropicUpstream::new(url, key.map(SecretString::from)) {
-            Ok(upstream) => upstream,
+            Ok(upstream) => upstream.with_key_variable(variable.to_string()),
             Err(error) => {
                 mistakes.add_elsewhere(format_args!("{variable}: {error}"));
                 return None;

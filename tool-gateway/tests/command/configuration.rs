@@ -10,6 +10,7 @@ fn check(text: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
     for variable in [
         "ANTHROPIC_BASE_URL",
         "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
         "TOOL_GATEWAY_CLIENT_KEYS",
     ] {
         checked.env_remove(variable);
@@ -29,6 +30,53 @@ fn is_refused(text: &str, environment: &[(&str, &str)], wanted: &str) {
 fn is_accepted(text: &str, environment: &[(&str, &str)]) {
     let (status, stderr) = check(text, environment);
     assert_eq!(status, Some(0), "{text} {environment:?}: {stderr}");
+}
+
+#[test]
+fn invalid_url_of_chat_completions_is_the_only_mistake() {
+    let (status, stderr) = check(
+        "[upstream]\nkind = \"openai\"\nurl = \"http://localhost:8000/v1\"",
+        &[],
+    );
+    assert_eq!(status, Some(2), "{stderr}");
+    assert!(stderr.contains("gateway.toml:3: upstream.url: "), "{stderr}");
+    assert!(stderr.contains("remove /v1"), "{stderr}");
+    assert!(!stderr.contains("missing"), "{stderr}");
+}
+
+#[test]
+fn keys_for_chat_completions_are_rejected_with_another_kind() {
+    for (line, key) in [
+        ("profile = \"vllm\"", "profile"),
+        ("quirks.role = \"system\"", "quirks"),
+        ("pass_client_key = true", "pass_client_key"),
+    ] {
+        is_refused(
+            &format!("[upstream]\nkind = \"anthropic\"\n{line}"),
+            &[],
+            &format!("gateway.toml:3: upstream.{key}: only for `kind = \"openai\"`"),
+        );
+        is_accepted(
+            &format!("[upstream]\nkind = \"openai\"\nurl = \"http://localhost:8000\"\n{line}"),
+            &[],
+        );
+    }
+    is_accepted("upstream.profile = \"auto\"", &[]);
+}
+
+#[test]
+fn key_variable_that_is_not_set_is_a_warning() {
+    let text = "[upstream]\nkind = \"KIND\"\nurl = \"http://localhost:8000\"\nkey_env = \"NO_KEY_IS_HERE\"";
+    for kind in ["openai", "anthropic"] {
+        let text = text.replace("KIND", kind);
+        for (environment, is_warned) in [(&[][..], true), (&[("NO_KEY_IS_HERE", "sk-secret")][..], false)] {
+            let (status, stderr) = check(&text, environment);
+            assert_eq!(status, Some(0), "{stderr}");
+            let is_in_log = stderr.contains("is not set") && stderr.contains("NO_KEY_IS_HERE");
+            assert_eq!(is_in_log, is_warned, "{kind}: {stderr}");
+            assert!(!stderr.contains("sk-secret"), "{stderr}");
+        }
+    }
 }
 
 #[test]

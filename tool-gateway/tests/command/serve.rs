@@ -58,7 +58,7 @@ fn startup_errors_state_the_solution() {
                 "--upstream",
                 "http://example.com",
             ],
-            "--upstream is for --upstream-kind anthropic",
+            "--upstream is for --upstream-kind anthropic or openai; a script asks no server",
         ),
         (
             &["serve", "--upstream-kind", "script", "--store", "disk:/tmp"],
@@ -410,6 +410,60 @@ fn log_of_repaired_responses_is_without_content() {
     assert_eq!(numbers, [200, 2, 1, 0, 0].map(Some), "{lines:?}");
     assert!(response["milliseconds"].is_u64() && lines.len() == 2, "{lines:?}");
     assert!(!lines.concat().contains("secret"), "{lines:?}");
+}
+
+/// The start message has the source of the key, and the log the variable of a refused key, but never the key.
+#[test]
+fn refused_key_is_logged_with_its_variable() {
+    for (kind, variable) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
+        let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", upstream.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut connection, _) = upstream.accept().unwrap();
+            let _ = connection.read(&mut [0; 4096]).unwrap();
+            let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length";
+            write!(connection, "{head}: 2\r\n\r\n{{}}").unwrap();
+        });
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream-kind",
+            kind,
+            "--upstream",
+            &url,
+        ];
+        let mut server = command(&arguments)
+            .stderr(std::process::Stdio::piped())
+            .env_remove("TOOL_GATEWAY_CLIENT_KEYS")
+            .env_remove("RUST_LOG")
+            .env(variable, "secret-key")
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(server.stderr.take().unwrap())
+            .lines()
+            .map(Result::unwrap);
+        let first = log.next().unwrap();
+        let address = first.strip_prefix("listening on http://").unwrap();
+        let mut connection = TcpStream::connect(address).unwrap();
+        let request = "GET /v1/models HTTP/1.1\r\nanthropic-version: 2023-06-01\r\nconnection: close";
+        write!(connection, "{request}\r\nhost: {address}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        let log: Vec<String> = log.collect();
+        let start = format!("upstream: {url}, key of {variable}");
+        assert!(log.contains(&start), "{log:?}");
+        let is_refused = |line: &&String| line.contains("the upstream refused the gateway's key");
+        let refused = log.iter().find(is_refused).unwrap();
+        let refused: Value = serde_json::from_str(refused).unwrap();
+        assert_eq!(
+            (&refused["level"], &refused["variable"], &refused["status"]),
+            (&"WARN".into(), &variable.into(), &401.into())
+        );
+        assert!(!log.concat().contains("secret"), "{log:?}");
+    }
 }
 
 /// A load balancer that still sends requests here reads 503 instead of a refused connection.

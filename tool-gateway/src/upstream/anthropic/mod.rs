@@ -63,6 +63,12 @@ impl AnthropicUpstream {
         self
     }
 
+    /// Sets the environment variable with the key, which the log names if the server refuses the key.
+    pub(crate) fn with_key_variable(mut self, variable: String) -> Self {
+        self.server.set_key_variable(variable);
+        self
+    }
+
     /// Checks a base URL without creating an upstream.
     pub(crate) fn check(base_url: &str) -> Result<(), InvalidUpstream> {
         HttpServer::check(base_url)

@@ -222,23 +222,32 @@ impl<U: Upstream> OpenAiUpstream<U> {
             names.any(|rule| rule == name)
         };
         // The id of another model may be a path of several segments.
-        match id.filter(|id| !is_named(id)) {
-            Some(id) => {
-                let answer = self.model_answer(&request, &format!("models/{id}")).await?;
-                let model = String::from_utf8_lossy(answer.body());
-                let model = response::models::single(&model).map(|model| model.to_string());
-                Ok(answer.map(|body| model.map_or_else(|| body.into(), Body::from)))
+        if let Some(id) = id.filter(|id| !is_named(id)) {
+            let answer = self.model_answer(&request, &format!("models/{id}")).await?;
+            // Servers such as vLLM and llama.cpp have a list, but no path for one model.
+            if answer.status() == StatusCode::NOT_FOUND
+                && let Ok(ModelListAnswer::Models(models)) = self.model_list(&request).await
+                && let Some(model) = find_model(&models, id)
+            {
+                return Ok(json_response(StatusCode::OK, model.to_string()));
             }
-            None => self.model_list(&request, id).await,
+            let model = String::from_utf8_lossy(answer.body());
+            let model = response::models::single(&model).map(|model| model.to_string());
+            return Ok(answer.map(|body| model.map_or_else(|| body.into(), Body::from)));
         }
+        let models = match self.model_list(&request).await? {
+            ModelListAnswer::Models(models) => models,
+            ModelListAnswer::Other(response) => return Ok(response),
+        };
+        let body = match id {
+            None => response::models::page(&models),
+            Some(id) => find_model(&models, id).cloned().unwrap_or_default(),
+        };
+        Ok(json_response(StatusCode::OK, body.to_string()))
     }
 
-    /// Returns the models of the server and of `[[models]]`, or one of them. A response in no known form is returned unchanged.
-    async fn model_list(
-        &self,
-        request: &Request<Bytes>,
-        id: Option<&str>,
-    ) -> Result<Response<Body>, UpstreamError> {
+    /// Returns the models of the server and of `[[models]]`.
+    async fn model_list(&self, request: &Request<Bytes>) -> Result<ModelListAnswer, UpstreamError> {
         // Each client may have other models.
         let is_shared = self.server.has_credentials() || !self.settings.pass_client_key;
         let models = if let Some(models) = self.models.get().filter(|_| is_shared) {
@@ -259,19 +268,10 @@ impl<U: Upstream> OpenAiUpstream<U> {
                 }
                 // A server without a list still has the configured names.
                 None if answer.status() == StatusCode::NOT_FOUND && has_names => Vec::new(),
-                None => return Ok(answer.map(Body::from)),
+                None => return Ok(ModelListAnswer::Other(answer.map(Body::from))),
             }
         };
-        let models = with_names(models, &self.settings.models);
-        let body = match id {
-            None => response::models::page(&models),
-            Some(id) => {
-                let mut models = models.into_iter();
-                let model = models.find(|model| model.get("id").and_then(Value::as_str) == Some(id));
-                model.unwrap_or_default()
-            }
-        };
-        Ok(json_response(StatusCode::OK, body.to_string()))
+        Ok(ModelListAnswer::Models(with_names(models, &self.settings.models)))
     }
 
     /// Requests a path beside Chat Completions. Returns the body, or the error in the form of the Messages API.
@@ -440,6 +440,19 @@ impl<U: Upstream> OpenAiUpstream<U> {
             corrections.push(correction);
         }
     }
+}
+
+/// Answer to a request for the models of the server.
+enum ModelListAnswer {
+    Models(Vec<Value>),
+    /// A response in no known form, or an error, for the client.
+    Other(Response<Body>),
+}
+
+fn find_model<'m>(models: &'m [Value], id: &str) -> Option<&'m Value> {
+    models
+        .iter()
+        .find(|model| model.get("id").and_then(Value::as_str) == Some(id))
 }
 
 /// Path of the requests for a number of tokens.

@@ -394,7 +394,11 @@ async fn models_are_listed_with_the_names_of_the_configuration() {
 
 #[tokio::test]
 async fn errors_of_models_have_the_form_of_the_messages_api() {
-    let mut server = Server::new(vec![rejection(401, "bad key"), rejection(404, "no model")]);
+    let mut server = Server::new(vec![
+        rejection(401, "bad key"),
+        rejection(404, "no model"),
+        rejection(500, "no list"),
+    ]);
     server.has_key = true;
     let upstream = OpenAiUpstream::over(server);
     let (status, error) = get(&upstream, "/v1/models").await;
@@ -408,6 +412,32 @@ async fn errors_of_models_have_the_form_of_the_messages_api() {
         (404, &json!("not_found_error"))
     );
     assert_eq!(error["error"]["details"]["upstream_status"], 404);
+}
+
+#[tokio::test]
+async fn model_of_a_server_without_its_path_is_found_in_the_list() {
+    let list = json!({ "data": [{ "id": "org/m", "max_model_len": 9 }] });
+    let server = Server::new(vec![
+        rejection(404, "no route"),
+        (200, list),
+        rejection(404, "no route"),
+    ]);
+    let upstream = OpenAiUpstream::over(server.clone());
+    let (status, model) = get(&upstream, "/v1/models/org/m").await;
+    assert_eq!(
+        (status, &model["id"], &model["max_input_tokens"]),
+        (200, &json!("org/m"), &json!(9))
+    );
+    // From the kept list.
+    let (status, error) = get(&upstream, "/v1/models/other").await;
+    assert_eq!(
+        (status, &error["error"]["type"]),
+        (404, &json!("not_found_error"))
+    );
+    assert_eq!(
+        *server.paths.lock().unwrap(),
+        ["/v1/models/org/m", "/v1/models", "/v1/models/other"]
+    );
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ pub(in crate::upstream) struct HttpServer {
     host: HeaderValue,
     base: BaseUrl,
     api_key: Option<ApiKey>,
+    /// Environment variable with the key, for the log.
+    key_variable: Option<String>,
     /// Proxy of the environment with the URI of the server, for HTTP.
     proxy: Option<(HttpProxy, Uri)>,
 }
@@ -52,6 +54,7 @@ impl HttpServer {
             host,
             base,
             api_key,
+            key_variable: None,
         })
     }
 
@@ -65,6 +68,11 @@ impl HttpServer {
         if let Some(key) = &mut self.api_key {
             key.set_bearer();
         }
+    }
+
+    /// Sets the environment variable with the key, which the log names if the server refuses the key.
+    pub(in crate::upstream) fn set_key_variable(&mut self, variable: String) {
+        self.key_variable = Some(variable);
     }
 
     /// Checks a base URL without creating a server.
@@ -117,6 +125,7 @@ impl HttpServer {
                 self.base
             )));
         }
+        self.warn_of_refused_key(response.status());
         // The client's connection may have another HTTP version.
         *response.version_mut() = Version::HTTP_11;
         remove_hop_by_hop(response.headers_mut());
@@ -134,6 +143,19 @@ impl HttpServer {
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = &self.api_key {
             key.replace_credentials(path, headers);
+        }
+    }
+
+    /// Logs that the server refused the gateway's key. The operator has to act, and clients only see an error.
+    fn warn_of_refused_key(&self, status: StatusCode) {
+        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if is_refused && self.api_key.is_some() {
+            tracing::warn!(
+                upstream = %self.base,
+                variable = self.key_variable,
+                status = status.as_u16(),
+                "the upstream refused the gateway's key"
+            );
         }
     }
 
