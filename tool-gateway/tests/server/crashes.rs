@@ -200,8 +200,7 @@ fn malformed_call(name: &str, key: &str, arguments: &str) -> Value {
 #[test]
 fn malformed_arguments_are_the_same_after_a_crash() {
     if is_chat() {
-        // These arguments are repaired before the client receives them, and the number of saves before the crash is another.
-        return;
+        return; // The script sends malformed arguments only in the Messages API.
     }
     let mut processes = Processes::new("malformed");
     processes.turns = json!([
