@@ -25,9 +25,9 @@ use crate::client::process::lines::{Line, LineDecoder};
 const QUEUE: usize = 256;
 /// Maximum time from the end of standard output to the end of the process.
 const EXIT_DELAY: Duration = Duration::from_secs(1);
-/// Code of the error that stands for an answer above the limit.
+/// Error code in place of a response above the size limit.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;
-/// Code of the error that stands for an answer that is no JSON.
+/// Error code in place of a response that is not JSON.
 pub(crate) const INVALID: i32 = i32::MIN + 1;
 
 /// State of a request, which its caller observes.

@@ -37,7 +37,7 @@ pub(super) fn check_one_host(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns whether an origin is that of a page of this machine.
+/// Returns whether a page of this machine has the origin.
 pub(super) fn is_local(origin: &str) -> bool {
     let authority = origin.split_once("://").map(|(_, authority)| authority);
     authority.is_some_and(is_loopback)

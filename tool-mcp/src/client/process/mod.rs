@@ -77,7 +77,7 @@ impl Process {
         Ok((Self { child, group }, pipes))
     }
 
-    /// Waits until the process ends by itself. Other processes of its group are then killed.
+    /// Waits until the process exits. Other processes of its group are then killed.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         self.group.kill();

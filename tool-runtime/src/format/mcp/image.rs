@@ -30,7 +30,7 @@ pub(super) fn block(data: &str) -> Result<Block, String> {
     } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
         ("image/webp", webp_size(&bytes))
     } else {
-        return Err("its first bytes are not those of a JPEG, PNG, GIF or WebP image".to_owned());
+        return Err("it does not begin like a JPEG, PNG, GIF or WebP image".to_owned());
     };
     match size {
         Some((width, height)) if width == 0 || height == 0 => Err("it has no pixels".to_owned()),
@@ -195,13 +195,10 @@ mod tests {
         for (data, reason) in [
             (large.as_str(), "it has more than 5 MB"),
             ("iVBORw0KGgo", "its base64 is invalid"),
-            (
-                "",
-                "its first bytes are not those of a JPEG, PNG, GIF or WebP image",
-            ),
+            ("", "it does not begin like a JPEG, PNG, GIF or WebP image"),
             (
                 &encode(b"<svg/>"),
-                "its first bytes are not those of a JPEG, PNG, GIF or WebP image",
+                "it does not begin like a JPEG, PNG, GIF or WebP image",
             ),
             ("iVBORw0KGgo=", "it is incomplete"),
             (&encode(&jpeg(1, 1, 9)[..25]), "it is incomplete"),

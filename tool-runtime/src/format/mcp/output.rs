@@ -459,7 +459,7 @@ mod tests {
             (
                 json!("image/webp"),
                 "AAAA",
-                "image (image/webp, 3 bytes) was left out: its first bytes are not those of a JPEG, PNG, GIF or WebP image",
+                "image (image/webp, 3 bytes) was left out: it does not begin like a JPEG, PNG, GIF or WebP image",
             ),
         ] {
             assert_eq!(read(&image(media_type, data)), texts(text));
