@@ -129,7 +129,7 @@ pub(super) fn translate(
         MaxField::MaxCompletionTokens => (None, max_tokens),
     };
     let is_stream = request.is_stream();
-    let stops = StopSequences::read(request, profile);
+    let stops = StopSequences::read(request, profile)?;
     let mut chat = ChatRequest {
         model: Cow::Borrowed(served),
         parallel_tool_calls: (choice.is_single_call && profile.parallel && !tools.is_empty())
@@ -202,7 +202,7 @@ struct StopSequences<'r> {
 }
 
 impl<'r> StopSequences<'r> {
-    fn read(request: &'r MessagesRequest, profile: &Profile) -> Self {
+    fn read(request: &'r MessagesRequest, profile: &Profile) -> Result<Self, ApiError> {
         let field = field(request, "stop_sequences");
         let items = walk::items(field.map_or("", RawValue::get));
         let sequences: Vec<String> = items
@@ -210,21 +210,30 @@ impl<'r> StopSequences<'r> {
             .collect();
         let is_sent = u64::try_from(sequences.len()).is_ok_and(|count| count <= profile.stop_max.0);
         if sequences.is_empty() {
-            Self::default()
+            Ok(Self::default())
         } else if is_sent {
-            Self {
+            Ok(Self {
                 field,
                 sent: sequences,
                 searched: Vec::new(),
-            }
-        } else {
-            Self {
+            })
+        } else if sequences.len() <= MAX_SEARCHED_STOPS {
+            Ok(Self {
                 searched: sequences,
                 ..Self::default()
-            }
+            })
+        } else {
+            let message = format!(
+                "stop_sequences: expected at most {MAX_SEARCHED_STOPS} sequences for this upstream, got {}",
+                sequences.len()
+            );
+            Err(ApiError::invalid(message))
         }
     }
 }
+
+/// Maximum number of stop sequences that the gateway searches, since each of them is compared with each byte of a response.
+const MAX_SEARCHED_STOPS: usize = 64;
 
 /// Returns the fields for a last message of the assistant, which the model continues.
 fn prefill(conversation: &Conversation<'_>, profile: &Profile) -> Result<Option<ContinuedMessage>, ApiError> {

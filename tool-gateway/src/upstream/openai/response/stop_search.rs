@@ -3,12 +3,10 @@
 use super::content::PieceText;
 use super::piece_joiner::PieceJoiner;
 
-/// Searches a text that arrives in pieces. The result does not depend on the pieces.
+/// Searches a text that arrives in pieces. The result does not depend on the pieces, and the time is linear in the text.
 #[derive(Debug)]
 pub(super) struct StopSearch {
-    sequences: Vec<String>,
-    /// End of the text so far that may be the beginning of a sequence.
-    held: String,
+    matches: Vec<PartialMatch>,
     halves: PieceJoiner,
 }
 
@@ -23,63 +21,125 @@ pub(super) struct SearchedText {
 impl StopSearch {
     /// Creates a search; `None` without sequences.
     pub(super) fn new(sequences: &[String]) -> Option<Self> {
-        let mut sequences = sequences.to_vec();
-        sequences.retain(|sequence| !sequence.is_empty());
-        (!sequences.is_empty()).then(|| Self {
-            sequences,
-            held: String::new(),
+        let sequences = sequences.iter().filter(|sequence| !sequence.is_empty());
+        let matches: Vec<_> = sequences.map(|sequence| PartialMatch::new(sequence)).collect();
+        (!matches.is_empty()).then(|| Self {
+            matches,
             halves: PieceJoiner::default(),
         })
     }
 
     /// Adds a piece of the text.
     pub(super) fn push(&mut self, piece: PieceText<'_>) -> SearchedText {
-        self.held.push_str(&self.halves.join(piece));
-        if let Some(found) = self.find() {
-            return found;
-        }
-        let beginning = self.beginning();
-        SearchedText {
-            text: self.held.drain(..self.held.len() - beginning).collect(),
-            sequence: None,
-        }
+        let piece = self.halves.join(piece);
+        self.search(&piece)
     }
 
-    /// Ends the text, and returns its held part.
+    /// Ends the text, and returns its held part. The search continues with the next text.
     pub(super) fn finish(&mut self) -> SearchedText {
-        self.held.push_str(&self.halves.finish());
-        self.find().unwrap_or_else(|| SearchedText {
-            text: std::mem::take(&mut self.held),
-            sequence: None,
-        })
+        let piece = self.halves.finish();
+        let mut found = self.search(&piece);
+        if found.sequence.is_none() {
+            let held = self.held();
+            found.text.push_str(&self.text_before(held.length, held, ""));
+        }
+        for partial in &mut self.matches {
+            partial.length = 0;
+        }
+        found
     }
 
     /// Finds the sequence that ends first, as a model that generates one character after another; of several, the longest.
-    fn find(&mut self) -> Option<SearchedText> {
-        let found = self.sequences.iter().filter_map(|sequence| {
-            let start = self.held.find(sequence.as_str())?;
-            Some((start + sequence.len(), start, sequence))
-        });
-        let (_, start, sequence) = found.min_by_key(|(end, start, _)| (*end, *start))?;
-        let sequence = Some(sequence.clone());
-        self.held.truncate(start);
-        Some(SearchedText {
-            text: std::mem::take(&mut self.held),
-            sequence,
-        })
+    fn search(&mut self, piece: &str) -> SearchedText {
+        let held = self.held();
+        for (at, byte) in piece.bytes().enumerate() {
+            for partial in &mut self.matches {
+                partial.push(byte);
+            }
+            let complete = self.matches.iter().filter(|partial| partial.is_complete());
+            if let Some(found) = complete.max_by_key(|partial| partial.length) {
+                return SearchedText {
+                    text: self.text_before(held.length + at + 1 - found.length, held, piece),
+                    sequence: Some(found.sequence.clone()),
+                };
+            }
+        }
+        let end = held.length + piece.len() - self.held().length;
+        SearchedText {
+            text: self.text_before(end, held, piece),
+            sequence: None,
+        }
     }
 
-    /// Returns the length of the longest end of the text that is the beginning of a sequence.
-    fn beginning(&self) -> usize {
-        let lengths = self.sequences.iter().map(|sequence| {
-            let longest = (sequence.len() - 1).min(self.held.len());
-            let is_beginning = |length: &usize| {
-                let end = self.held.as_bytes().get(self.held.len() - length..);
-                end.is_some_and(|end| sequence.as_bytes().starts_with(end))
-            };
-            (1..=longest).rev().find(is_beginning).unwrap_or(0)
-        });
-        lengths.max().unwrap_or(0)
+    /// Returns the longest end of the text that may be the beginning of a sequence.
+    fn held(&self) -> HeldText {
+        let lengths = self.matches.iter().map(|partial| partial.length);
+        let held = lengths.enumerate().max_by_key(|(_, length)| *length);
+        let (sequence, length) = held.unwrap_or_default();
+        HeldText { sequence, length }
+    }
+
+    /// Returns the first `end` bytes of the held text and a piece.
+    fn text_before(&self, end: usize, held: HeldText, piece: &str) -> String {
+        let sequence = self.matches.get(held.sequence).map(|partial| &*partial.sequence);
+        let from_held = sequence.and_then(|sequence| sequence.get(..held.length.min(end)));
+        let from_piece = piece.get(..end.saturating_sub(held.length));
+        [from_held, from_piece].into_iter().flatten().collect()
+    }
+}
+
+/// Text that has not left: the beginning of a sequence.
+#[derive(Debug, Clone, Copy)]
+struct HeldText {
+    /// Index of the sequence.
+    sequence: usize,
+    /// Length in bytes.
+    length: usize,
+}
+
+/// The longest beginning of a sequence at the end of the text, by the algorithm of Knuth, Morris and Pratt.
+#[derive(Debug)]
+struct PartialMatch {
+    sequence: String,
+    /// For each length of a beginning, the length of its longest proper end that is a beginning, too.
+    shorter: Vec<usize>,
+    length: usize,
+}
+
+impl PartialMatch {
+    fn new(sequence: &str) -> Self {
+        let mut shorter = vec![0, 0];
+        let mut partial = Self {
+            sequence: sequence.to_owned(),
+            shorter: Vec::new(),
+            length: 0,
+        };
+        for byte in sequence.bytes().skip(1) {
+            partial.shorter = shorter;
+            partial.push(byte);
+            shorter = std::mem::take(&mut partial.shorter);
+            shorter.push(partial.length);
+        }
+        Self {
+            shorter,
+            length: 0,
+            ..partial
+        }
+    }
+
+    fn push(&mut self, byte: u8) {
+        let sequence = self.sequence.as_bytes();
+        while sequence.get(self.length) != Some(&byte) {
+            if self.length == 0 {
+                return;
+            }
+            self.length = self.shorter.get(self.length).copied().unwrap_or(0);
+        }
+        self.length += 1;
+    }
+
+    fn is_complete(&self) -> bool {
+        self.length == self.sequence.len()
     }
 }
 
@@ -132,6 +192,23 @@ mod tests {
             let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
             assert_eq!(searched(&sequences, &characters), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn long_sequences_are_searched_in_linear_time() {
+        let sequence = "a".repeat(15_000) + "b";
+        let text = "a".repeat(100_000);
+        let pieces: Vec<&str> = text
+            .as_bytes()
+            .chunks(10)
+            .map(|piece| std::str::from_utf8(piece).unwrap())
+            .collect();
+        let (before, found) = searched(&[&sequence], &pieces);
+        assert_eq!((before.len(), found), (100_000, None));
+        let mut pieces = pieces;
+        pieces.push("b!");
+        let (before, found) = searched(&[&sequence], &pieces);
+        assert_eq!((before.len(), found.as_deref()), (85_000, Some(&*sequence)));
     }
 
     #[test]

@@ -329,3 +329,21 @@ fn an_extended_conversation_extends_the_bytes_of_messages() {
     }
     assert!(checked > 500, "{checked}");
 }
+
+#[test]
+fn rejects_more_stop_sequences_than_can_be_searched() {
+    let case = &Case::all()[0];
+    let mut request = case.request();
+    for (count, is_valid) in [(64, true), (65, false)] {
+        let sequences: Value = (0..count).map(|number| number.to_string()).collect();
+        request.insert("stop_sequences".to_owned(), sequences);
+        let translated = case.translate(&ProfileName::Generic.profile(), &request);
+        assert_eq!(translated.is_ok(), is_valid, "{count}");
+        if let Err(error) = translated {
+            assert!(
+                format!("{error:?}").contains("stop_sequences: expected at most 64"),
+                "{error:?}"
+            );
+        }
+    }
+}
