@@ -188,6 +188,21 @@ async fn rejected_fields_are_learned() {
 }
 
 #[tokio::test]
+async fn only_corrections_of_accepted_requests_are_learned() {
+    let server = Server::new(vec![
+        rejection(400, "unknown field temperature"),
+        rejection(400, "no access"),
+        completion(),
+    ]);
+    let upstream = OpenAiUpstream::over(server.clone());
+    assert_eq!(ask(&upstream).await.0.status(), 400);
+    assert_eq!(ask(&upstream).await.0.status(), 200);
+    let fields = server.requests();
+    let temperatures: Vec<_> = fields.iter().map(|request| request.get("temperature")).collect();
+    assert_eq!(temperatures, [Some(&json!(0.5)), None, Some(&json!(0.5))]);
+}
+
+#[tokio::test]
 async fn a_request_has_at_most_two_repetitions() {
     let no = |message| rejection(400, message);
     let server = Server::new(vec![
