@@ -14,6 +14,11 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("tool-builtins/src/offload/memory.rs", &["Mutex", "MutexGuard"]),
     // Permits of tokio's, each released by the thread that has it.
     ("tool-builtins/src/offload/threads.rs", &["Semaphore"]),
+    // The lock of a file; a call holds one lock for its whole write, on a blocking thread.
+    (
+        "tool-builtins/src/workspace/file_locks.rs",
+        &["Mutex", "MutexGuard"],
+    ),
     // A watch channel that stops connections, as in hyper-util.
     ("tool-cli/src/check/captured_warnings.rs", &["Mutex"]),
     // Permits of calls, and tokio channels, which only the actor of a server sends to.

@@ -3,6 +3,7 @@
 //! - [`mod@todo`]: `TodoWrite` and `TodoRead`, a model's task list, and an example for writing tools.
 //! - [`offload`]: moves long results to files and leaves a pointer, as a function, as a tool, or as a layer.
 //!   `ReadOffloaded` reads the files.
+//! - `workspace` (feature `workspace`): the folder of the tools that touch the machine.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```
@@ -22,5 +23,7 @@
 mod attempt_limit;
 pub mod offload;
 pub mod todo;
+#[cfg(feature = "workspace")]
+pub mod workspace;
 
 pub use attempt_limit::{AttemptLimit, AttemptLimited};

@@ -1,0 +1,39 @@
+//! [`Workspace`]: the folder of the tools that touch the machine.
+//!
+//! A host opens one folder, once, and shares it with the tools as a state:
+//!
+//! ```
+//! use tool_builtins::workspace::{Workspace, WorkspaceOptions};
+//! use tool_runtime::ToolRegistry;
+//!
+//! let folder = std::env::temp_dir();
+//! let workspace: Workspace = WorkspaceOptions::new(&folder).deny_write(["**/.git"]).open()?;
+//! let registry = ToolRegistry::new().with_state(workspace);
+//! # let _ = registry;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![cfg_attr(
+    not(feature = "files"),
+    allow(dead_code, reason = "the tools of other families need less")
+)]
+
+// A module uses only modules that are declared before it.
+pub(crate) mod error;
+pub(crate) mod text;
+pub(crate) mod lines;
+mod limits;
+pub(crate) mod seen_files;
+mod file_locks;
+pub(crate) mod denied_paths;
+pub(crate) mod folder;
+pub(crate) mod place;
+pub(crate) mod load;
+mod state;
+pub(crate) mod save;
+mod options;
+
+pub use self::limits::WorkspaceLimits;
+pub use self::options::{InvalidWorkspace, WorkspaceOptions};
+pub use self::seen_files::SeenFiles;
+pub use self::state::Workspace;
