@@ -31,6 +31,24 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-mcp/src/client/wire.rs",
         &["AtomicBool", "Mutex", "MutexGuard", "Notify", "mpsc", "watch"],
     ),
+    // The content of one call's result, which one step writes and another step takes.
+    ("tool-mcp/src/adapt/verbatim.rs", &["Mutex"]),
+    // Permits of tokio's, and a count of the calls that wait for one.
+    ("tool-mcp/src/server/admission.rs", &["AtomicUsize", "Semaphore"]),
+    // A tokio channel for one call.
+    ("tool-mcp/src/server/call.rs", &["watch"]),
+    // A pointer, replaced in one step, then a tokio channel; one map, in which a limit is found or created in one step.
+    ("tool-mcp/src/server/mcp_server.rs", &["Mutex", "RwLock", "watch"]),
+    // One map, in which a session is found or created in one step.
+    ("tool-mcp/src/server/sessions.rs", &["Mutex"]),
+    // A list of running calls; each use is one step.
+    (
+        "tool-mcp/src/server/stdio/connection.rs",
+        &["Mutex", "MutexGuard"],
+    ),
+    // Tokio channels to and from two threads.
+    ("tool-mcp/src/server/stdio/serve.rs", &["mpsc"]),
+    ("tool-mcp/src/server/stdio/threads.rs", &["mpsc", "oneshot"]),
     ("tool-gateway/src/serve/connections.rs", &["watch"]),
     // A tokio channel with the number of signals.
     ("tool-gateway/src/serve/stop_signals.rs", &["watch"]),

@@ -1,14 +1,19 @@
-//! Servers of the Model Context Protocol (MCP) as sources of tools for [`tool-runtime`](https://docs.rs/tool-runtime).
+//! The Model Context Protocol (MCP) for [`tool-runtime`](https://docs.rs/tool-runtime): servers as sources of tools, and a registry as
+//! a server.
 //!
 //! With the feature `client`, `McpClient` starts a server, lists its tools and calls them: a registry offers these tools to a
 //! model as if they were functions of this program. The protocol is implemented by the official SDK, `rmcp`; this crate manages
 //! processes and tolerates the mistakes of servers.
+//!
+//! With the feature `server`, `serve_stdio` and `McpServer` serve the tools of a registry to any client.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod adapt;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "server")]
+mod server;
 
 #[cfg(feature = "client")]
 pub use adapt::listing::{LeftOut, LeftOutReason};
@@ -20,7 +25,11 @@ pub use client::error::McpError;
 pub use client::mcp_client::McpClient;
 #[cfg(feature = "client")]
 pub use client::settings::Protocol;
+#[cfg(feature = "server")]
+pub use server::mcp_server::McpServer;
+#[cfg(feature = "server")]
+pub use server::stdio::serve::serve_stdio;
 
-#[cfg(all(doctest, feature = "client"))]
+#[cfg(all(doctest, feature = "client", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

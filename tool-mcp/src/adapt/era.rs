@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Revision without a handshake.
-pub(crate) const MODERN: &str = "2026-07-28";
-/// Revisions with `initialize`; the client asks for the first.
-pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+use crate::adapt::revisions::{LEGACY, MODERN};
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const UNSUPPORTED_VERSION: i64 = -32022;

@@ -1,8 +1,19 @@
 //! Conversions of lists, calls and results: no I/O.
 
+pub(crate) mod revisions;
+pub(crate) mod line_id;
+pub(crate) mod lines;
+#[cfg(feature = "client")]
 pub(crate) mod era;
+#[cfg(feature = "server")]
+pub(crate) mod verbatim;
+#[cfg(feature = "client")]
 pub(crate) mod text;
+#[cfg(feature = "client")]
 pub(crate) mod listing;
+#[cfg(feature = "client")]
 pub(crate) mod progress;
+#[cfg(feature = "client")]
 pub(crate) mod fault;
+#[cfg(feature = "client")]
 pub(crate) mod result;

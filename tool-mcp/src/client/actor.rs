@@ -10,9 +10,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapt::era::MODERN;
 use crate::adapt::fault::Fault;
 use crate::adapt::listing::{Listing, ListingRules};
+use crate::adapt::revisions::MODERN;
 use crate::client::backoff::Backoff;
 use crate::client::connection::{Connection, OpenRequest};
 use crate::client::list::list;

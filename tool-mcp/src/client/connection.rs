@@ -16,7 +16,7 @@ use rmcp::service::{
 };
 use serde_json::Value;
 
-use crate::adapt::era::{LEGACY, MODERN};
+use crate::adapt::revisions::{LEGACY, MODERN};
 use crate::client::settings::Protocol;
 use crate::client::wire::{Tracker, Wire, WireTransport};
 

@@ -12,6 +12,8 @@ use tool_runtime::{Context, ToolDefinition, ToolOutput, ToolRegistry};
 use crate::adapt::fault::Fault;
 use crate::adapt::listing::{LeftOut, Listing};
 use crate::adapt::result::output;
+#[cfg(feature = "server")]
+use crate::adapt::verbatim::VerbatimContent;
 use crate::client::actor::{Server, State};
 use crate::client::call::call;
 use crate::client::command::McpCommand;
@@ -149,7 +151,12 @@ impl McpClient {
 
     async fn call(&self, name: String, arguments: Value, context: Context) -> ToolOutput {
         let result = self.result(name.clone(), arguments, &context).await;
-        let result = result.and_then(|result| output(&result, self.server.settings.limits.result_chars));
+        let result = result.and_then(|result| {
+            let output = output(&result, self.server.settings.limits.result_chars)?;
+            #[cfg(feature = "server")]
+            VerbatimContent::keep(&context, &result, &output.content);
+            Ok(output)
+        });
         result.unwrap_or_else(|fault| {
             tracing::warn!(server = self.name(), tool = name, %fault, "a call of an MCP server failed");
             fault.into_output(&name, self.name())

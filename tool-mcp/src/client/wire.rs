@@ -19,7 +19,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::adapt::era::{discover_answer, initialize_answer};
-use crate::client::process::lines::{Line, LineDecoder};
+use crate::adapt::lines::{Line, LineDecoder};
 
 /// Maximum number of messages that wait for the server to read them.
 const QUEUE: usize = 256;

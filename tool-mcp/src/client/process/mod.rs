@@ -1,8 +1,6 @@
 //! Process of a server: its environment, its group, and its end.
 
 mod group;
-pub(crate) mod line_id;
-pub(crate) mod lines;
 mod stderr;
 
 use std::ffi::{OsStr, OsString};

@@ -1,15 +1,15 @@
-//! Lines of standard output: one message each, beside text that is no message.
+//! Lines of a pipe: one message each, beside text that is no message.
 
 use serde_json::Value;
 
-use crate::client::process::line_id::{in_head, in_tail};
+use crate::adapt::line_id::{in_head, in_tail};
 
 /// Number of first and last bytes of a large line that may have its id.
 const ID_BYTES: usize = 4 << 10;
 /// Maximum number of bytes between two messages.
 const MAX_IGNORED_BYTES: usize = 1 << 20;
 
-/// Line of standard output.
+/// Line of a pipe.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     /// Message, or a batch of messages.
@@ -22,7 +22,7 @@ pub(crate) enum Line {
     Ignored,
 }
 
-/// Splits standard output into lines.
+/// Splits the bytes of a pipe into lines.
 #[derive(Debug)]
 pub(crate) struct LineDecoder {
     max_bytes: usize,
@@ -71,6 +71,10 @@ impl LineDecoder {
     }
 
     /// Returns whether more than 1 MiB was written without a message.
+    #[cfg_attr(
+        not(feature = "client"),
+        allow(dead_code, reason = "only a server is restarted")
+    )]
     pub(crate) fn is_flooded(&self) -> bool {
         self.ignored_bytes > MAX_IGNORED_BYTES
     }
