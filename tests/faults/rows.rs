@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use tests::fault_cells::FaultCells;
 use tests::tests_of::{assert_one_for_one, names_in};
 use tool_runtime::{ToolOutcome, ToolResult};
 
@@ -110,39 +111,13 @@ fn rows() -> impl Iterator<Item = Row> {
     // Rows of the gateway have another suite, `tool-gateway/tests/server/faults.rs`, and rows of MCP servers `tool-mcp/tests/client/faults.rs`.
     let rows = rows.filter(|line| !line.contains("`gateway::") && !line.contains("`mcp::"));
     rows.map(|line| {
-        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
-        let [_, model, host, test] = cells[..] else {
-            panic!("four columns are a row of docs/faults.md: {line}")
-        };
+        let FaultCells { test, reader, host } = FaultCells::read(line);
         Row {
-            test: code_in(test).remove(0),
-            model: code_in(model),
-            host: code_in(host),
+            test,
+            model: reader,
+            host,
         }
     })
-}
-
-/// Returns the code spans of a cell, between single or double backticks.
-fn code_in(cell: &str) -> Vec<String> {
-    let mut spans = Vec::new();
-    let mut rest = cell;
-    while let Some(begin) = rest.find('`') {
-        let fence = if rest[begin..].starts_with("``") {
-            "``"
-        } else {
-            "`"
-        };
-        let inside = &rest[begin + fence.len()..];
-        let end = inside
-            .find(fence)
-            .unwrap_or_else(|| panic!("code without an end: {cell}"));
-        let span = &inside[..end];
-        // One space next to a backtick belongs to the delimiter.
-        let bare = span.strip_prefix(' ').and_then(|span| span.strip_suffix(' '));
-        spans.push(bare.unwrap_or(span).to_owned());
-        rest = &inside[end + fence.len()..];
-    }
-    spans
 }
 
 #[test]

@@ -14,6 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber, subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
+use crate::fault_cells::FaultCells;
 use crate::lab::Lab;
 use crate::reply::{self, Reply};
 
@@ -255,33 +256,10 @@ impl Visit for Fields {
 fn rows() -> impl Iterator<Item = (String, Row)> {
     let lines = DOCUMENT.lines().filter(|line| line.contains("`gateway::"));
     lines.map(|line| {
-        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
-        let [_, client, host, test] = cells[..] else {
-            panic!("four columns are a row of docs/faults.md: {line}")
-        };
-        let row = Row {
-            client: code_in(client),
-            host: code_in(host),
-        };
-        (code_in(test).remove(0), row)
+        let FaultCells { test, reader, host } = FaultCells::read(line);
+        let row = Row { client: reader, host };
+        (test, row)
     })
-}
-
-/// Returns the code of a cell, between single or double backticks.
-fn code_in(cell: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut rest = cell;
-    while let Some((_, after)) = rest.split_once('`') {
-        let (fence, after) = after
-            .strip_prefix("` ")
-            .map_or(("`", after), |after| (" ``", after));
-        let (code, after) = after
-            .split_once(fence)
-            .unwrap_or_else(|| panic!("code without an end: {cell}"));
-        found.push(code.to_owned());
-        rest = after;
-    }
-    found
 }
 
 #[test]

@@ -53,6 +53,9 @@ mod chat_completions;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/faults/own_process.rs"]
 mod own_process;
+#[path = "../../../tests/support/fault_cells.rs"]
+#[allow(unreachable_pub, reason = "the other suites have it from a library")]
+mod fault_cells;
 mod fault_rows;
 mod faults;
 mod upstream_faults;

@@ -2,6 +2,7 @@
 
 use tool_runtime::ToolOutcome;
 
+use crate::fault_cells::FaultCells;
 use crate::telemetry;
 use crate::tests_of::{assert_one_for_one, names_in};
 
@@ -78,39 +79,13 @@ fn rows() -> impl Iterator<Item = Row> {
         .lines()
         .filter(|line| line.starts_with("| ") && line.contains("`mcp::"));
     lines.map(|line| {
-        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
-        let [_, model, host, test] = cells[..] else {
-            panic!("four columns are a row of docs/faults.md: {line}")
-        };
+        let FaultCells { test, reader, host } = FaultCells::read(line);
         Row {
-            test: code_in(test).remove(0),
-            model: code_in(model),
-            host: code_in(host),
+            test,
+            model: reader,
+            host,
         }
     })
-}
-
-/// Returns the code spans of a cell, between single or double backticks.
-fn code_in(cell: &str) -> Vec<String> {
-    let mut spans = Vec::new();
-    let mut rest = cell;
-    while let Some(begin) = rest.find('`') {
-        let fence = if rest[begin..].starts_with("``") {
-            "``"
-        } else {
-            "`"
-        };
-        let inside = &rest[begin + fence.len()..];
-        let end = inside
-            .find(fence)
-            .unwrap_or_else(|| panic!("code without an end: {cell}"));
-        let span = &inside[..end];
-        // One space next to a backtick belongs to the delimiter.
-        let bare = span.strip_prefix(' ').and_then(|span| span.strip_suffix(' '));
-        spans.push(bare.unwrap_or(span).to_owned());
-        rest = &inside[end + fence.len()..];
-    }
-    spans
 }
 
 #[test]
