@@ -1,4 +1,4 @@
-//! Accuracy of repairs on recorded texts of models, compared with other repair libraries: right, refused or wrong.
+//! Accuracy of repairs on recorded model outputs, compared with other repair libraries. A repair is right, refused or wrong.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,7 +115,7 @@ enum Contender {
 }
 
 impl Contender {
-    /// Returns the text as JSON; `None` if it is refused.
+    /// Returns the repaired text, or `None` if the repair is refused.
     fn repair(&mut self, text: &str) -> Option<String> {
         match self {
             Self::Ours => {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Original {
     text: String,
-    /// Interned values, and the id of the text's value. Computed for the first copy with another spelling.
+    /// Interned values, and the id of the text's value. Computed when a copy with a different spelling is first compared.
     interned: Option<(Interner, usize)>,
 }
 

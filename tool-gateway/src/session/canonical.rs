@@ -1,4 +1,4 @@
-//! Canonical form of messages, system prompts and tools, without the differences that clients add when they echo messages.
+//! Canonical form of messages, system prompts and tools, without the changes that clients make when they echo messages.
 //!
 //! The canonical form is written in the JSON Canonicalization Scheme (RFC 8785), without `cache_control`, nulls, `is_error: false`, empty
 //! text blocks and thinking. Content that is a string becomes one text block. The arguments of a call keep their nulls.
@@ -36,7 +36,7 @@ pub(super) fn write_list(out: &mut CanonicalText, blocks: impl Iterator<Item: As
     out.push(b"]");
 }
 
-/// Writes the items of canonical content with trimmed texts. Without `has_input`, the arguments of calls are omitted.
+/// Writes the items of canonical content with trimmed texts. If `has_input` is false, the arguments of calls are omitted.
 pub(super) fn write_outline(out: &mut CanonicalText, items: &str, has_input: bool) {
     for item in walk::items_of(items) {
         out.separate();
@@ -45,8 +45,8 @@ pub(super) fn write_outline(out: &mut CanonicalText, items: &str, has_input: boo
     }
 }
 
-/// Writes the items of canonical content for the look-up key of an assistant message: neighbouring texts are joined, and lose their white
-/// space. Without `has_input`, the arguments of calls are omitted.
+/// Writes the items of canonical content for the look-up key of an assistant message: adjacent texts are joined, and their white space is
+/// removed. If `has_input` is false, the arguments of calls are omitted.
 pub(super) fn write_joined(out: &mut CanonicalText, items: &str, has_input: bool) {
     let mut is_open = false;
     for item in walk::items_of(items) {
@@ -80,8 +80,8 @@ pub(super) fn write_joined(out: &mut CanonicalText, items: &str, has_input: bool
     }
 }
 
-/// Returns the text of a canonical text block without further fields. Further fields, such as citations, would be lost when texts are
-/// joined.
+/// Returns the text of a canonical text block, or `None` if the block has other fields, such as citations, which would be lost when texts
+/// are joined.
 fn plain_text(block: &str) -> Option<Cow<'_, str>> {
     // The fields of a canonical block are sorted, so `text` precedes `type`.
     let mut fields = Object::from_json(block)?.fields();
@@ -109,7 +109,7 @@ fn write_with_text(out: &mut CanonicalText, block: &str, has_input: bool, change
     out.push(b"}");
 }
 
-/// Writes the canonical form of a system prompt, a string or a list of text blocks, as a list.
+/// Writes the canonical form of a system prompt as a list. The prompt is a string or a list of text blocks.
 pub(super) fn write_system(out: &mut CanonicalText, text: Option<&str>) {
     out.push(b"[");
     match text {
@@ -238,7 +238,7 @@ pub(crate) fn write_value(out: &mut CanonicalText, text: &str) {
     write_filtered(out, text, |_| true);
 }
 
-/// Writes a value with the fields of its objects that `is_kept` accepts.
+/// Writes a value, and omits object fields that `is_kept` rejects.
 pub(crate) fn write_filtered<F: Fn(&Field<'_>) -> bool + Copy>(
     out: &mut CanonicalText,
     text: &str,
@@ -288,7 +288,7 @@ fn write_string(out: &mut CanonicalText, quoted: &str) {
 }
 
 fn write_number(out: &mut CanonicalText, text: &str) {
-    // A double represents every integer up to this one, and JavaScript writes the integer with all its digits.
+    // A double represents every integer up to 2^53 exactly, and JavaScript writes all digits of these integers.
     const EXACT: u64 = 1 << 53;
     // Fast path: an integer of at most 15 digits is already in the form of RFC 8785.
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -319,13 +319,13 @@ fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns whether `serde_json` can parse a value: no number is out of the range of doubles, no surrogate is alone, and the nesting is not
-/// too deep.
+/// Returns whether `serde_json` can parse a value: it has no number out of the range of doubles, no lone surrogate, and no excessive
+/// nesting.
 pub(crate) fn is_readable(text: &str) -> bool {
     serde_json::from_str::<Readable>(text).is_ok()
 }
 
-/// A value that is parsed as a `serde_json::Value` is, and discarded. `serde::de::IgnoredAny` is no replacement: `serde_json` checks
+/// A value that is parsed with the checks of `serde_json::Value`, then discarded. `serde::de::IgnoredAny` is no replacement: `serde_json` checks
 /// neither the surrogates nor the depth nor the numbers of a value that it ignores.
 struct Readable;
 

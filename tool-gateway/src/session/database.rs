@@ -140,7 +140,7 @@ impl FileDatabase {
     }
 }
 
-const CORRUPTED: &str = "the file is corrupted; name another file, or restore it from a backup";
+const CORRUPTED: &str = "the file is corrupted; specify another file, or restore it from a backup";
 
 /// Builds an error that names the file.
 fn store_error(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
@@ -165,10 +165,10 @@ fn open(path: &Path, open_storage: OpenStorage, creates: bool) -> Result<Databas
     let opened = catch_unwind(AssertUnwindSafe(open)).map_err(|_| failed(&CORRUPTED))?;
     opened.map_err(|error| match error {
         DatabaseError::DatabaseAlreadyOpen => {
-            failed(&"another process has the file open; stop that process, or name another file")
+            failed(&"another process has the file open; stop that process, or specify another file")
         }
         error => failed(&format_args!(
-            "{error}; name another file, or restore it from a backup"
+            "{error}; specify another file, or restore it from a backup"
         )),
     })
 }

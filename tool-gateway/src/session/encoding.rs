@@ -63,7 +63,7 @@ pub(crate) fn decode<R: DeserializeOwned>(bytes: &[u8]) -> Result<R, StoreError>
     let version = version(bytes)?;
     if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(StoreError(format!(
-            "unknown version {version} of a record; expected {OLDEST_VERSION} to {VERSION}; use the version of the program that wrote the record, or name another file"
+            "unknown version {version} of a record; expected {OLDEST_VERSION} to {VERSION}; use the version of the program that wrote the record, or specify another file"
         )));
     }
     let ReadRecord { record } = serde_json::from_slice(bytes).map_err(|error| corrupted(&error))?;
@@ -89,7 +89,7 @@ mod tests {
         for other in [4, 7] {
             let StoreError(error) = decode::<serde_json::Value>(of_version(other).as_bytes()).unwrap_err();
             let expected = format!(
-                "unknown version {other} of a record; expected 5 to 6; use the version of the program that wrote the record, or name another file"
+                "unknown version {other} of a record; expected 5 to 6; use the version of the program that wrote the record, or specify another file"
             );
             assert_eq!(error, expected);
         }

@@ -133,7 +133,7 @@ impl Settings {
             Some(path) => {
                 let path_text = path.display().to_string();
                 let text = std::fs::read_to_string(path).map_err(|error| {
-                    format!("{path_text} cannot be read: {error}; name another file with --config")
+                    format!("{path_text} cannot be read: {error}; specify another file with --config")
                 })?;
                 let file::ReadFile {
                     settings,

@@ -21,11 +21,11 @@ use prometheus_client::metrics::family::Family;
 #[derive(Debug, Clone, Default)]
 pub struct TranslationWarnings {
     pub(crate) counters: Family<WarningLabels, Counter>,
-    /// Thinking blocks of requests that were not sent, by reason.
+    /// Number of thinking blocks that were left out of upstream requests, by reason.
     pub(crate) dropped_thinking: Family<DroppedLabels, Counter>,
     /// Pairs of model and code that were logged.
     logged: Arc<Mutex<HashSet<(String, &'static str)>>>,
-    /// Numbers of tokens that were estimated.
+    /// Number of token estimates, by origin.
     pub(crate) estimates: Family<EstimateLabels, Counter>,
 }
 
@@ -71,7 +71,7 @@ impl TranslationWarnings {
         }
     }
 
-    /// Counts a number of tokens that was estimated: of the `usage` of a message, or of `count_tokens`.
+    /// Counts a token estimate. `of` is its origin, `usage` or `count_tokens`.
     pub(crate) fn add_estimate(&self, of: &'static str) {
         self.estimates.get_or_create(&EstimateLabels { of }).inc();
     }

@@ -83,8 +83,8 @@ fn string(value: Option<&Value>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns the HTTP status of an error object: a code from 400 to 599, as a number or a string, or the status of its error type in the
-/// Messages API.
+/// Returns the HTTP status of an error object: its code, if the code is from 400 to 599, as a number or as a string; otherwise the status
+/// that the Messages API assigns to its `type`.
 fn status(fields: &Map<String, Value>) -> Option<StatusCode> {
     let number = |value: &Value| match value {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok(),

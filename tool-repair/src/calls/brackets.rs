@@ -83,7 +83,8 @@ impl Brackets {
         true
     }
 
-    /// Reads an escape, a quote, an empty string, or any other byte, and returns its length. Returns `None` if more text is needed. Returns the length; `None` if more text is needed.
+    /// Reads an escape, a quote, an empty string, or any other byte, and returns its length. Returns `None` if more text
+    /// is needed.
     fn step(&mut self, text: &str, byte: u8, is_complete: bool) -> Option<usize> {
         let rest = text.as_bytes().get(self.at..).unwrap_or_default();
         match self.quotes {

@@ -1,7 +1,7 @@
 //! Tool calls that arrive as text: a server that did not parse the output of its model sends a call in the model's own markup.
 //!
-//! [`recover`] takes a whole text, a [`CallScanner`] takes pieces. A call is recovered if no guess is needed: its markup begins outside of
-//! code, its tool is [declared](Declared), and only calls follow up to the end of the text. Any other text is unchanged.
+//! [`recover`] takes a whole text, a [`CallScanner`] takes pieces. A call is recovered only if no guess is needed: its markup begins outside
+//! of code, its tool is [declared](Declared), and only further calls follow it. Any other text is unchanged.
 //!
 //! ```
 //! use tool_repair::calls::{Declared, Format, Formats, ParameterKind, recover};
@@ -40,34 +40,36 @@
 //! | [`Format`] | calls |
 //! |---|---|
 //! | `Tags` | after an opener, up to the end of the text; the text before the opener remains |
-//! | `Json` | JSON without an opener, as the whole text except for thoughts, end-of-turn tokens and one code fence |
+//! | `Json` | JSON without an opener; the text contains nothing else except thoughts, end-of-turn tokens and one code fence |
 //! | `Python` | likewise, in the syntax of Python |
 //!
 //! An opener is a tag or special token with the word `tool` or `function` in its name, such as `<tool_call>`, `<TOOLCALL>`,
 //! `<|tool_calls_section_begin|>` or `<｜DSML｜function_calls>`, but not with `response`, `result` or `output`. Other openers are
 //! `[TOOL_CALLS]`, `<|python_tag|>`, `<|python_start|>`, `<|START_ACTION|>`, `functools[` and `<|channel|>commentary to=functions.`. At the
-//! beginning of a line, `<function=NAME>` and `<invoke name="NAME">` are openers, too. The names of tags decide, not a list of models.
+//! beginning of a line, `<function=NAME>` and `<invoke name="NAME">` are openers, too. Openers are recognized by the names of tags, not by a
+//! list of models.
 //!
 //! | payload | forms |
 //! |---|---|
-//! | JSON | an object with a name (`name`, `tool_name`, `function`, `tool`) and arguments (`arguments`, `parameters`, `args`, `input`, `tool_arguments`), a list of objects, or `{"tool_calls": […]}`; only after an opener, the arguments may be missing |
+//! | JSON | an object with a name (`name`, `tool_name`, `function`, `tool`) and arguments (`arguments`, `parameters`, `args`, `input`, `tool_arguments`), a list of objects, or `{"tool_calls": […]}`; the arguments may be missing only after an opener |
 //! | name and JSON | `NAME{…}`, `NAME` and `{…}` on the next line, `NAME[ARGS]{…}`, `NAME<｜tool▁sep｜>{…}`, `functions.NAME:0<\|tool_call_argument_begin\|>{…}`, `call:NAME{…}` |
 //! | parameters | `<function=NAME>` with `<parameter=K>V</parameter>`, `<invoke name="NAME">` with `<parameter name="K">V</parameter>`, `NAME` with `<arg_key>K</arg_key><arg_value>V</arg_value>` |
-//! | Python | `f(a=1)`, `[f(a=1), g()]`: keywords with literals, or one dict; no expression |
+//! | Python | `f(a=1)`, `[f(a=1), g()]`: keyword arguments with literal values, or one dict; no other expressions |
 //!
-//! JSON and literals are read by [`repair`](crate::repair), so numbers keep their digits, and a text that needs a guess is refused. The
+//! JSON and literals are read by [`repair`](crate::repair), so numbers keep their digits, and a text whose value would be a guess is refused. The
 //! [kind](ParameterKind) of a parameter decides whether the text between tags is a string or JSON.
 //!
 //! # Text
 //!
-//! Only the first opener that precedes a possible payload is used: if other text follows its calls, no call is recovered. A tag in inline
-//! code or in a code fence is not an opener. Thoughts are not searched: `<think>`, `<thinking>` or `<reasoning>` at the beginning, or all
-//! text up to a `</think>` without its opening tag. [`TextReason`] has the reasons for which a text with a possible call stays text.
+//! Only the first opener that precedes a possible payload is used. If other text follows the calls of this opener, no call is recovered,
+//! even if a later opener has calls. A tag in inline code or in a code fence is not an opener. Thoughts are not searched for calls. Thoughts
+//! are a `<think>`, `<thinking>` or `<reasoning>` element at the beginning of the text, or all text up to a `</think>` that has no opening
+//! tag. [`TextReason`] lists the reasons why a possible call is not recovered.
 //!
 //! # Risks
 //!
-//! False positives: a message that ends with an example of a call outside of a code fence, or with a quoted file that ends with a call, is
-//! read as a call. Hosts should recover calls only if their server does not parse them, and can ask for permission before recovered calls
+//! False positives: a message is read as a call if it ends with an example of a call outside of a code fence, or with a quoted file that
+//! ends with a call. Hosts should recover calls only if their server does not parse them, and can ask for permission before recovered calls
 //! run. The text of a message should not be scanned if the message was cut off at the token limit, or has structured calls.
 
 // Dependencies first: a module uses only modules declared before it.

@@ -1,5 +1,5 @@
-//! [`Tag`]: a tag such as `<tool_call>`, or a special token such as `<|im_end|>` or `<｜tool▁sep｜>`. The words in the name of a tag
-//! decide its meaning, so new models need no list of their tags.
+//! [`Tag`]: a tag such as `<tool_call>`, or a special token such as `<|im_end|>` or `<｜tool▁sep｜>`. The meaning of a tag
+//! is derived from the words in its name, so there is no list of tags for each model.
 
 use super::source::{Lookahead, Source};
 
@@ -40,7 +40,7 @@ impl<'t> Tag<'t> {
         })
     }
 
-    /// Returns whether the tag is between a name and its arguments: `<｜tool▁sep｜>`, `<|tool_call_argument_begin|>`.
+    /// Returns whether the tag separates a name from its arguments, as `<｜tool▁sep｜>` and `<|tool_call_argument_begin|>` do.
     pub(super) fn separates_arguments(&self) -> bool {
         let mut words = self.body.split(|part: char| !part.is_alphanumeric());
         self.role() == Role::Opener && words.any(|word| matches!(word, "sep" | "argument" | "arguments"))
@@ -62,7 +62,8 @@ impl<'t> Tag<'t> {
             is_action |= word == "action";
             ends_turn |= END_WORDS.contains(&&*word);
         }
-        // `<|python_tag|>` and `<|python_start|>` of Llama, `<|START_ACTION|>` of Command R.
+        // Some special tokens begin or end a call although their names contain none of `CALL_WORDS`: `<|python_tag|>` and
+        // `<|python_start|>` of Llama, `<|START_ACTION|>` of Command R.
         is_call |= is_special && (is_python || is_action) && (is_begin || is_end);
         if is_call && !is_result {
             let slash = self.body.trim_start_matches(BARS).starts_with('/');

@@ -35,8 +35,8 @@ pub(super) trait StreamedResponse: Default {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), StreamError>;
 
-    /// Handles `[DONE]`. Returns whether the API ends its streams with `[DONE]`: servers of several APIs also send it at
-    /// the end of the streams of the other APIs.
+    /// Handles `[DONE]`. Returns whether the API defines `[DONE]` as the end of a stream. Servers that implement several
+    /// APIs also send `[DONE]` in APIs that do not define it; readers of these APIs ignore it.
     fn on_done(&mut self, _surrogates: &mut PendingSurrogates, _deltas: &mut Vec<Delta>) -> bool {
         false
     }
@@ -44,7 +44,7 @@ pub(super) trait StreamedResponse: Default {
     /// Handles the calls that the last event began or ended.
     fn on_calls(&mut self, calls: Vec<CallEvent>, deltas: &mut Vec<Delta>);
 
-    /// Converts to the whole response at the end of the stream.
+    /// Returns the complete response at the end of the stream.
     fn finish(self) -> Result<Self::Response, StreamError>;
 }
 
@@ -125,7 +125,8 @@ impl<R: StreamedResponse> StreamReader<R> {
                 .surrogates
                 .parse(name, &incoming.data)
                 .map_err(|error| StreamError::invalid(error.to_string()))?;
-            // The calls are read first, so that calls that end with an error event have records, too.
+            // `on_event` fails on an error event, and the calls that the error ends still need records, so the calls are
+            // read first.
             let calls = self.calls.read(name, &incoming.data);
             self.response
                 .on_event(Event { name, data }, &mut self.surrogates, deltas)?;

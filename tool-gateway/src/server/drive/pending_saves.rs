@@ -37,8 +37,8 @@ impl<'a> PendingSaves<'a> {
         self.0.push(write);
     }
 
-    /// Waits for the end of all writes, or for the first failure. After a failure, the later writes are dropped, since each write continues
-    /// the write before it.
+    /// Waits for the end of all writes, or for the first failure. After a failure, the later writes are dropped, since each write depends
+    /// on the previous one.
     pub(super) async fn all(&mut self) -> Result<(), ApiError> {
         let saved = poll_fn(|cx| self.poll_all(cx)).await;
         self.0.clear();

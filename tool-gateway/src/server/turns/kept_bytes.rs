@@ -11,7 +11,7 @@ pub(crate) struct KeptBytes {
 }
 
 impl KeptBytes {
-    /// Creates the counter of another client.
+    /// Creates the counter of a client. `of_all` is the counter that all clients share.
     pub(crate) fn for_client(of_all: &Arc<AtomicUsize>) -> Self {
         Self {
             of_client: Arc::default(),

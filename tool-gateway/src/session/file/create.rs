@@ -1,4 +1,4 @@
-//! Creates the tables of a file.
+//! Creates the tables of a session file.
 
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -34,7 +34,7 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed>
                     None => "missing version of the session file".to_owned(),
                 };
                 return Err(Failed::Store(StoreError(format!(
-                    "{problem}; expected {OLDEST_VERSION} or {VERSION}; use the version of the program that wrote the file, or name another file"
+                    "{problem}; expected {OLDEST_VERSION} or {VERSION}; use the version of the program that wrote the file, or specify another file"
                 ))));
             }
         }
@@ -66,6 +66,6 @@ pub(super) fn create(transaction: &WriteTransaction) -> Result<[u8; 32], Failed>
 
 fn lost_secret(error: impl std::fmt::Display) -> Failed {
     Failed::Store(StoreError(format!(
-        "cannot read the secret of the session file: {error}; restore the file from a backup, or name another file"
+        "cannot read the secret of the session file: {error}; restore the file from a backup, or specify another file"
     )))
 }

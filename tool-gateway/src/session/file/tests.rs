@@ -174,7 +174,7 @@ fn rejects_a_file_of_another_version() {
         write(other);
         let StoreError(error) = create().unwrap_err();
         assert!(
-            error.ends_with("use the version of the program that wrote the file, or name another file"),
+            error.ends_with("use the version of the program that wrote the file, or specify another file"),
             "{error}"
         );
     }

@@ -72,7 +72,7 @@ async fn rejects_other_files_by_their_name() {
         std::fs::write(folder.file(), wrong).unwrap();
         let error = FileStore::open(folder.file()).unwrap_err().to_string();
         assert!(
-            error.contains("sessions.redb") && error.contains("name another file"),
+            error.contains("sessions.redb") && error.contains("specify another file"),
             "{error}"
         );
         assert_eq!(
@@ -96,7 +96,7 @@ async fn file_is_private_and_opened_once() {
     let error = FileStore::open(folder.file()).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "sessions.redb: another process has the file open; stop that process, or name another file"
+            "sessions.redb: another process has the file open; stop that process, or specify another file"
         ),
         "{error}"
     );
@@ -125,7 +125,7 @@ async fn rejects_a_file_that_has_lost_its_secret() {
     });
     assert!(
         open().ends_with(
-            "sessions.redb: cannot read the secret of the session file: missing secret; restore the file from a backup, or name another file"
+            "sessions.redb: cannot read the secret of the session file: missing secret; restore the file from a backup, or specify another file"
         ),
         "{}",
         open()

@@ -64,7 +64,7 @@ impl Chat {
         true
     }
 
-    /// Ends every call at the end of the stream: as cut off with `cut`, otherwise as complete.
+    /// Ends every open call. If `cut` is true, the calls are treated as cut off, otherwise as complete.
     pub(crate) fn end(&mut self, cut: bool, context: &mut EventContext<'_>) {
         self.end_where(|_| true, cut, context);
     }
@@ -120,9 +120,9 @@ impl Chat {
             let contents = entry.call.push(piece, context.state);
             let (call, span) = (entry.call.serial, span.clone());
             context.steps.push(Step::Piece { call, span, contents });
-            // Later pieces cannot identify this call, so its arguments are sent with their first piece if they are
-            // complete JSON. Arguments that are not JSON may continue, so they are held and repaired as a whole; the
-            // additional event with them then has neither `index` nor id.
+            // Later pieces have no identifier that assigns them to this call. If its first piece is complete JSON, the
+            // arguments are sent with that piece. Otherwise more pieces may follow, so the arguments are held and
+            // repaired as a whole, and sent in an additional event without `index` and id.
             if first
                 && entry.identifier == Identifier::Missing
                 && !entry.call.is_repairing()
@@ -135,7 +135,7 @@ impl Chat {
         self.calls.push(entry);
     }
 
-    /// Finalizes the call of the last piece when a piece of another call arrives. Clients treat the call as complete
+    /// Finalizes the call that received the most recent piece when a piece of another call arrives. Clients treat the call as complete
     /// at this time, so all its arguments must have been sent.
     fn finalize_last(&mut self, found: &Found, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let own = |entry: &ChatCall| entry.choice == delta.choice && entry.legacy == delta.legacy;
@@ -149,9 +149,11 @@ impl Chat {
         }
     }
 
-    /// Handles the first arguments of a call that may continue an open call. If an open call is incomplete, the new
-    /// call passes unchanged. Instead, the new call is held until the end of the open call if its arguments begin like
-    /// an object or a list, and the open call is under repair.
+    /// Handles the first arguments of a call that may continue an open call:
+    /// - The open call is complete: the new call is independent.
+    /// - The open call is being repaired, and the new call has an identifier and begins with `{` or `[`: the new call is
+    ///   held until the open call ends.
+    /// - Otherwise, the arguments of both calls are forwarded unchanged.
     fn conclude_earlier(&mut self, next: &mut ChatCall, piece: Piece<'_>, context: &mut EventContext<'_>) {
         let own = |entry: &&mut ChatCall| entry.choice == next.choice && entry.legacy == next.legacy;
         let mut before: Vec<&mut ChatCall> = self.calls.iter_mut().filter(own).collect();
@@ -185,15 +187,15 @@ impl Chat {
         }
     }
 
-    /// Returns whether a delta with an `index` and a tool name begins a call whose id no open call has.
+    /// Returns whether a delta has an `index` and a tool name, and its id is not the id of an open call.
     fn is_identified(&self, delta: &Delta<'_>) -> bool {
         let known =
             |entry: &ChatCall| entry.call.id.is_some() && entry.call.id.as_deref() == delta.id.as_deref();
         delta.index.is_some() && delta.name.is_some() && !self.calls.iter().any(known)
     }
 
-    /// Ends a call that the call of a delta replaces. A call whose arguments are all held has to end after an earlier
-    /// call, so it stays open if its id differs from the id of the delta.
+    /// Ends the call at `at`, which the delta's call replaces. A call whose arguments are all held stays open if its id
+    /// differs from the delta's id, since the call waits for the end of an earlier call.
     fn replace(&mut self, at: usize, delta: &Delta<'_>, context: &mut EventContext<'_>) {
         let Some(entry) = self.calls.get_mut(at) else {
             return;
@@ -249,9 +251,9 @@ impl Chat {
         });
     }
 
-    /// Handles a piece with another `index` or id than the call at `at`, which it seems to continue. The piece begins
+    /// Handles a piece that seems to continue the call at `at`, but has a different `index` or id. The piece begins
     /// another call if the call at `at` is complete and the piece is not blank, or if `index` and id differ and the
-    /// piece begins like arguments.
+    /// piece begins with `{` or `[`.
     fn continue_if_incomplete(
         &mut self,
         at: usize,
@@ -278,7 +280,7 @@ impl Chat {
     }
 
     /// Ends the calls that `ended` accepts, in the order in which they began, since the outcome of a call may depend on
-    /// earlier calls. An error is sent last.
+    /// earlier calls. The ends are sent afterwards, ends with an error last.
     fn end_where(&mut self, ended: impl Fn(&ChatCall) -> bool, cut: bool, context: &mut EventContext<'_>) {
         let (ended, others) = std::mem::take(&mut self.calls).into_iter().partition(ended);
         self.calls = others;
@@ -300,9 +302,9 @@ impl Chat {
     }
 }
 
-/// Returns for each call whether its held arguments are sent first. In each choice this is the call with the last
-/// piece, since clients treat a call as complete when a piece of another call arrives. If all arguments of any call of
-/// the choice are held, no call is first: the calls are sent in the order in which they began.
+/// Returns for each call whether its held arguments are sent first. In each choice, the call that received the most
+/// recent piece goes first, since clients treat the call as complete once a piece of another call arrives. If the choice
+/// has a call whose arguments are all held, its calls are sent in the order in which they began.
 fn sends_rest_first(ended: &[ChatCall]) -> Vec<bool> {
     // The last call of each choice, or `None` if all arguments of one of its calls are held.
     let mut last: HashMap<&str, Option<u64>> = HashMap::new();

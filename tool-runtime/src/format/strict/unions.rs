@@ -1,4 +1,4 @@
-//! Unions in the strict subset: adds `null`, and checks whether alternatives are disjoint.
+//! Unions in the strict subset: addition of `null`, and disjointness of alternatives.
 
 use serde_json::{Map, Value, json};
 

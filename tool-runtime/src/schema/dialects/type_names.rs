@@ -4,12 +4,13 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::compiled::types::NAMES;
 
-/// Returns the keywords for a type name; empty for a name that allows any value. `None` for an unknown name.
+/// Returns the JSON Schema keywords for a type name. The map is empty if the type allows every value. Returns `None` if the name is
+/// unknown.
 pub(super) fn read(type_name: &str) -> Option<Map<String, Value>> {
     read_nested(type_name, MAX_NESTING)
 }
 
-/// Returns the JSON type for a type name with a single type.
+/// Returns the JSON type for a type name that maps to the keyword `type` alone.
 pub(super) fn read_name(type_name: &str) -> Option<String> {
     let keywords = read(type_name)?;
     match keywords.get("type")? {
@@ -33,7 +34,7 @@ fn read_nested(type_name: &str, nesting: usize) -> Option<Map<String, Value>> {
     if let Some(alternatives) = split(type_name, '|') {
         return union(&alternatives, nesting);
     }
-    // The form of Python: `<class 'float'>`.
+    // Python's `repr` of a class: `<class 'float'>`.
     if let Some(class) = type_name
         .strip_prefix("<class '")
         .and_then(|type_name| type_name.strip_suffix("'>"))
@@ -56,7 +57,7 @@ fn last_segment(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Returns the keywords for a type without arguments, in lower case.
+/// Returns the keywords for a type name without arguments. The name must be in lower case.
 fn keywords_of_type(name: &str) -> Option<Map<String, Value>> {
     if NAMES.iter().any(|(known, _)| *known == name) {
         return Some(typed(name));

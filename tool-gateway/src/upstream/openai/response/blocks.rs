@@ -15,7 +15,7 @@ use crate::wire::event::StreamEvent;
 use crate::wire::fields::ObjectText;
 use crate::wire::half_pairs::{HalfPairs, JoinedEvent};
 
-/// Writes the events of blocks. At most one text block is open; it ends when a block of another kind begins.
+/// Writes the events of blocks. At most one block is open; it ends when a block of another kind begins.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     events: VecDeque<MessageEvent>,
@@ -24,13 +24,13 @@ pub(super) struct BlockWriter {
     blank: Option<(BlockKind, String)>,
     /// Number of blocks that have begun.
     count: usize,
-    /// Halves of surrogate pairs in thinking, whose signature needs the text.
+    /// Halves of surrogate pairs in thinking. The pairs are joined here, since the signature is computed over the joined text.
     halves: HalfPairs,
     signer: ThinkingSigner,
     omits_thinking: bool,
 }
 
-/// Kind of a block with a text.
+/// Kind of a text or thinking block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Text,
@@ -46,7 +46,7 @@ impl BlockKind {
     }
 }
 
-/// A text block without its `content_block_stop`.
+/// A block whose `content_block_stop` is not written yet.
 #[derive(Debug)]
 struct OpenBlock {
     index: usize,
@@ -62,7 +62,7 @@ struct OpenThinking {
 }
 
 impl OpenBlock {
-    /// Returns whether a text continues the block.
+    /// Returns whether text of this kind continues the block.
     fn accepts(&self, kind: BlockKind) -> bool {
         match (kind, &self.thinking) {
             (BlockKind::Text, None) => !self.is_call,
@@ -80,7 +80,7 @@ pub(super) struct WrittenCall<'c> {
     pub(super) id: &'c str,
     pub(super) name: &'c str,
     pub(super) arguments: &'c str,
-    /// Data of the server, which the server needs again.
+    /// Opaque data of the server, which is sent back with the call in later requests.
     pub(super) extra_content: Option<Box<RawValue>>,
 }
 
@@ -97,7 +97,7 @@ impl BlockWriter {
         }
     }
 
-    /// Returns whether an event can be taken.
+    /// Returns whether an event is queued.
     pub(super) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -150,12 +150,13 @@ impl BlockWriter {
         }
     }
 
-    /// Writes an item of `reasoning_details`, which belongs to the open thinking, or to a thinking block without a text.
+    /// Adds an item of `reasoning_details` to the open thinking block. If none is open, begins a thinking block without text.
     pub(super) fn push_detail(&mut self, detail: &str) {
         self.open_thinking().details.push(detail);
     }
 
-    /// Returns whether the open block of this kind has a text.
+    /// Returns whether the open block of this kind has text. An open text block always has text, since a text block begins with the first
+    /// character that is not white space.
     fn has_text(&self, kind: BlockKind) -> bool {
         let open = self.open.as_ref().and_then(|open| open.thinking.as_ref());
         kind == BlockKind::Text || open.is_some_and(|open| open.reasoning.field.is_some())
@@ -181,7 +182,7 @@ impl BlockWriter {
         }
     }
 
-    /// Returns the index of the open block of a text. Begins a block if none or a block of another kind is open.
+    /// Returns the index of the open block of this kind. If a block of another kind is open, closes it. Begins a new block if necessary.
     fn open_block(&mut self, kind: BlockKind) -> usize {
         let field = match kind {
             BlockKind::Text => None,
@@ -202,7 +203,7 @@ impl BlockWriter {
         self.begin(thinking)
     }
 
-    /// Returns the open thinking, which begins without a text if another kind is open.
+    /// Returns the open thinking. If no thinking block is open, begins one without text.
     fn open_thinking(&mut self) -> &mut OpenThinking {
         if self.open.as_ref().is_none_or(|open| open.thinking.is_none()) {
             self.close();
@@ -260,7 +261,7 @@ impl BlockWriter {
         self.events.push_back(MessageEvent(Part::Event(stop)));
     }
 
-    /// Begins a call whose arguments follow. Its data for the server are in the signature of the thinking before it.
+    /// Begins a call whose arguments follow. The `extra_content` is stored in the signature of the preceding thinking block.
     pub(super) fn begin_call(&mut self, call: WrittenCall<'_>) {
         let WrittenCall {
             id,
@@ -291,7 +292,7 @@ impl BlockWriter {
         }
     }
 
-    /// Writes a call. Its data for the server are in the signature of the thinking before it.
+    /// Writes a call. The `extra_content` is stored in the signature of the preceding thinking block.
     pub(super) fn push_call(&mut self, call: WrittenCall<'_>) {
         let WrittenCall {
             id,
@@ -305,7 +306,7 @@ impl BlockWriter {
         self.events.push_back(MessageEvent(Part::Block(block)));
     }
 
-    /// Ends the open block before a call, after the data of the call.
+    /// Stores the `extra_content` of a call in the open thinking, then ends the open block.
     fn close_before(&mut self, name: &str, extra_content: Option<Box<RawValue>>) {
         self.blank = None;
         if let Some(extra_content) = extra_content {
