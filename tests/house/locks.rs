@@ -19,6 +19,12 @@ const KNOWN: &[(&str, &[&str])] = &[
         "tool-builtins/src/workspace/file_locks.rs",
         &["Mutex", "MutexGuard"],
     ),
+    // Channels of one receiver each, and the latest state of a command.
+    ("tool-builtins/src/shell/command.rs", &["mpsc", "watch"]),
+    // A position in an output, read and moved in one step.
+    ("tool-builtins/src/shell/session.rs", &["Mutex"]),
+    // One map of sessions, each used in one step. Commands that start in a session are added in the step that starts them.
+    ("tool-builtins/src/shell/state.rs", &["Mutex", "MutexGuard"]),
     // A watch channel that stops connections, as in hyper-util.
     ("tool-cli/src/check/captured_warnings.rs", &["Mutex"]),
     // Permits of calls, and tokio channels, which only the actor of a server sends to.

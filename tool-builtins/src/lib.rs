@@ -4,6 +4,7 @@
 //! - [`offload`]: moves long results to files and leaves a pointer, as a function, as a tool, or as a layer.
 //!   `ReadOffloaded` reads the files.
 //! - `workspace` (feature `workspace`): the folder of the tools that touch the machine.
+//! - `shell`, with the feature `shell` on Linux: `Bash`, `BashOutput` and `KillShell`, which run commands.
 //! - [`AttemptLimit`], a layer that asks the model to stop after repeated failures of a tool.
 //!
 //! ```
@@ -25,5 +26,7 @@ pub mod offload;
 pub mod todo;
 #[cfg(feature = "workspace")]
 pub mod workspace;
+#[cfg(all(feature = "shell", target_os = "linux"))]
+pub mod shell;
 
 pub use attempt_limit::{AttemptLimit, AttemptLimited};

@@ -87,7 +87,7 @@ pub use tool::output::convert::{HandlerOutput, IntoToolOutput};
 pub use tool::output::structured::Structured;
 pub use tool::registry_error::RegistryError;
 pub use tool::tool_error::ToolError;
-pub use tool::tool_trait::{IntoTools, Tool, ToolSet};
+pub use tool::tool_trait::{DeclaredTool, IntoTools, Tool, ToolSet};
 #[doc(inline)]
 pub use tool_repair as repair;
 #[cfg(feature = "stream")]

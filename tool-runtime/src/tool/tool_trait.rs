@@ -160,6 +160,33 @@ impl DeclaredTool {
             method(Arc::clone(&this), values)
         })
     }
+
+    /// Returns the description for the model.
+    pub fn description(&self) -> &str {
+        &self.declaration.description
+    }
+
+    /// Replaces the description for the model, for a text that is known only at run time.
+    ///
+    /// ```
+    /// use tool_runtime::{Tool, ToolRegistry, tool};
+    ///
+    /// /// Count the files.
+    /// #[tool]
+    /// async fn count() {}
+    ///
+    /// let tool = count::declare();
+    /// let description = format!("{} There were {} in the morning.", tool.description(), 5);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.register_all(vec![tool.with_description(description)])?;
+    /// assert_eq!(registry.tool_definitions()[0].description, "Count the files. There were 5 in the morning.");
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.declaration.description = description.into().into();
+        self
+    }
 }
 
 /// Tool whose function returns a `T` or a `Result<T, E>`.

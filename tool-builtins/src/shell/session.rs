@@ -1,0 +1,179 @@
+//! [`ShellSession`]: the commands of a session, and their outputs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::command::Command;
+use super::output_file::{Excerpt, Until};
+use super::random_name::random_name;
+
+/// Maximum number of background commands of a session that run at once.
+pub(super) const MAX_BACKGROUND: usize = 8;
+/// Number of ended commands whose output is kept.
+const MAX_KEPT: usize = 32;
+
+/// Commands of a session.
+#[derive(Debug)]
+pub(super) struct ShellSession {
+    /// Name of the session's folder, which other sessions cannot guess.
+    pub(super) key: String,
+    /// Commands of calls that run, or whose output is kept.
+    foreground: Vec<Command>,
+    background: Vec<BackgroundCommand>,
+    last_number: usize,
+    last_background: usize,
+    has_explained_sandbox: bool,
+}
+
+/// Command that a model can look up by its id.
+#[derive(Debug, Clone)]
+pub(super) struct BackgroundCommand {
+    pub(super) id: String,
+    pub(super) command: Command,
+    /// Position after the output that the model has read.
+    position: Arc<Mutex<u64>>,
+}
+
+impl ShellSession {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            key: random_name()?,
+            foreground: Vec::new(),
+            background: Vec::new(),
+            last_number: 0,
+            last_background: 0,
+            has_explained_sandbox: false,
+        })
+    }
+
+    /// Returns the number of a new command.
+    pub(super) fn next_number(&mut self) -> usize {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// Returns whether the session has no processes.
+    pub(super) fn is_idle(&self) -> bool {
+        self.commands().all(Command::is_gone)
+    }
+
+    /// Returns whether the model was not informed before that commands are always confined.
+    pub(super) fn explains_sandbox(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_explained_sandbox, true)
+    }
+
+    pub(super) fn commands(&self) -> impl Iterator<Item = &Command> {
+        let background = self.background.iter().map(|background| &background.command);
+        self.foreground.iter().chain(background)
+    }
+
+    /// Returns whether a further background command may run.
+    pub(super) fn has_room(&self) -> bool {
+        let running = self
+            .background
+            .iter()
+            .filter(|background| !background.command.is_gone());
+        running.count() < MAX_BACKGROUND
+    }
+
+    /// Adds the command of a call.
+    pub(super) fn add(&mut self, command: Command) {
+        self.foreground.push(command);
+        let ended = self.foreground.iter().filter(|command| command.is_gone()).count();
+        if ended > MAX_KEPT
+            && let Some(oldest) = self.foreground.iter().position(Command::is_gone)
+        {
+            remove_output(&self.foreground.remove(oldest));
+        }
+    }
+
+    /// Removes the command of a call, whose output is not needed any more.
+    pub(super) fn remove(&mut self, command: &Command) {
+        self.foreground.retain(|other| !other.is_same(command));
+    }
+
+    /// Adds a background command, and returns its id. The output from `position` on is new to the model.
+    pub(super) fn add_background(&mut self, command: Command, position: u64) -> String {
+        self.remove(&command);
+        let ended = self
+            .background
+            .iter()
+            .filter(|background| background.command.is_gone());
+        if ended.count() >= MAX_KEPT
+            && let Some(oldest) = self
+                .background
+                .iter()
+                .position(|background| background.command.is_gone())
+        {
+            remove_output(&self.background.remove(oldest).command);
+        }
+        self.last_background += 1;
+        let id = format!("bash_{}", self.last_background);
+        self.background.push(BackgroundCommand {
+            id: id.clone(),
+            command,
+            position: Arc::new(Mutex::new(position)),
+        });
+        id
+    }
+
+    pub(super) fn background(&self) -> &[BackgroundCommand] {
+        &self.background
+    }
+}
+
+impl BackgroundCommand {
+    /// Reads the output that the model has not read yet. Blocks while the file is read.
+    pub(super) fn read_new(&self, filter: Option<&dyn Fn(&str) -> bool>) -> io::Result<Excerpt> {
+        let is_gone = self.command.is_gone();
+        let mut position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(output) = self.command.output() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        // A filter is about whole lines. The line that a running command is writing comes later.
+        let until = match (is_gone, filter) {
+            (true, _) => Until::End,
+            (false, None) => Until::Character,
+            (false, Some(_)) => Until::Line,
+        };
+        let excerpt = output.excerpt(*position, until, filter)?;
+        *position = excerpt.end;
+        Ok(excerpt)
+    }
+}
+
+/// Paths of a session below the output folder.
+#[derive(Debug, Clone)]
+pub(super) struct SessionFolder(PathBuf);
+
+impl SessionFolder {
+    pub(super) fn new(output: &Path, key: &str) -> Self {
+        Self(output.join(key))
+    }
+
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.0.join("tmp")
+    }
+
+    pub(super) fn output(&self, number: usize) -> PathBuf {
+        self.0.join(format!("{number}.txt"))
+    }
+
+    /// Removes the files of an ended session.
+    pub(super) fn remove(&self) {
+        match fs::remove_dir_all(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(folder = %self.0.display(), %error, "the output of a session was not removed");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn remove_output(command: &Command) {
+    if let Some(output) = command.output() {
+        output.remove();
+    }
+}

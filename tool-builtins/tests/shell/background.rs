@@ -1,0 +1,152 @@
+//! Background commands: `run_in_background`, `BashOutput` and `KillShell`.
+
+use std::fs;
+
+use serde_json::json;
+use tool_runtime::Context;
+
+use crate::lab::{Lab, until};
+
+async fn start(lab: &Lab, command: &str) -> String {
+    lab.bash_with(json!({ "command": command, "run_in_background": true }))
+        .await
+}
+
+async fn read(lab: &Lab, id: &str) -> String {
+    lab.text("BashOutput", json!({ "bash_id": id })).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_call_has_the_new_output() {
+    let lab = Lab::new();
+    let text = start(
+        &lab,
+        "echo one; until [ -e go ]; do sleep 0.01; done; echo two; exit 5",
+    )
+    .await;
+    assert!(
+        text.starts_with("the command runs as bash_1; its output is in /"),
+        "{text}"
+    );
+    let file = text
+        .split_once("its output is in ")
+        .unwrap()
+        .1
+        .split_once('\n')
+        .unwrap()
+        .0;
+    until(|| fs::read_to_string(file).is_ok_and(|text| text == "one\n")).await;
+    assert_eq!(read(&lab, "bash_1").await, "state: running\none");
+    assert_eq!(read(&lab, "bash_1").await, "state: running\n(no new output)");
+    fs::write(lab.work().join("go"), "").unwrap();
+    until(|| fs::read_to_string(file).is_ok_and(|text| text.ends_with("two\n"))).await;
+    until(|| lab.processes().is_empty()).await;
+    assert_eq!(read(&lab, "bash_1").await, "state: exit code 5\ntwo");
+    assert_eq!(read(&lab, "bash_1").await, "state: exit code 5\n(no new output)");
+    let text = lab.text("KillShell", json!({ "shell_id": "bash_1" })).await;
+    assert_eq!(text, "bash_1 has ended before: exit code 5");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filter_selects_whole_lines() {
+    let lab = Lab::new();
+    start(
+        &lab,
+        "printf 'a error\\nb\\nerror c'; until [ -e go ]; do sleep 0.01; done; echo ' end'",
+    )
+    .await;
+    let file = lab.outputs().remove(0);
+    until(|| fs::metadata(&file).is_ok_and(|file| file.len() > 15)).await;
+    let filtered = async || {
+        lab.text(
+            "BashOutput",
+            json!({ "bash_id": "bash_1", "filter": "^error|error$" }),
+        )
+        .await
+    };
+    assert_eq!(filtered().await, "state: running\na error");
+    assert_eq!(filtered().await, "state: running\n(no new output)");
+    fs::write(lab.work().join("go"), "").unwrap();
+    until(|| lab.processes().is_empty()).await;
+    assert_eq!(filtered().await, "state: exit code 0\nerror c end");
+    let text = lab
+        .text("BashOutput", json!({ "bash_id": "bash_1", "filter": "(" }))
+        .await;
+    assert!(text.starts_with("invalid_pattern: "), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_belong_to_a_session() {
+    let lab = Lab::new();
+    let in_session = |session: &str| Context::new().with_session(session);
+    let input = json!({ "command": "sleep 600", "run_in_background": true });
+    lab.run("Bash", input.clone(), in_session("a")).await;
+    for name in ["BashOutput", "KillShell"] {
+        let key = if name == "KillShell" {
+            "shell_id"
+        } else {
+            "bash_id"
+        };
+        let outcome = lab.run(name, json!({ key: "bash_1" }), in_session("b")).await;
+        let text = outcome.result.text().unwrap();
+        assert_eq!(
+            text,
+            "not_found: unknown id \"bash_1\"; this session has no background commands"
+        );
+        let outcome = lab.run(name, json!({ key: "bash_7" }), in_session("a")).await;
+        let text = outcome.result.text().unwrap();
+        assert_eq!(text, "not_found: unknown id \"bash_7\"; expected one of bash_1");
+    }
+    let outcome = lab.run("Bash", input, in_session("b")).await;
+    assert!(
+        outcome
+            .result
+            .text()
+            .unwrap()
+            .starts_with("the command runs as bash_1")
+    );
+    // The end of a session ends no command of another session.
+    lab.shell().end_session(Some("b")).await;
+    let outcome = lab
+        .run("BashOutput", json!({ "bash_id": "bash_1" }), in_session("a"))
+        .await;
+    assert_eq!(outcome.result.text(), Some("state: running\n(no new output)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_eight_run_at_once() {
+    let lab = Lab::new();
+    for _ in 0..8 {
+        assert!(start(&lab, "sleep 600").await.starts_with("the command runs"));
+    }
+    let text = start(&lab, "sleep 600").await;
+    assert_eq!(
+        text,
+        "too_many: 8 background commands are running; end one with KillShell"
+    );
+    let text = lab.bash("sleep 600 & echo x").await;
+    assert_eq!(
+        text,
+        "x\n[1 process continues (sleep); they are ended now, since too many background commands are running]"
+    );
+    assert_eq!(
+        lab.text("KillShell", json!({ "shell_id": "bash_3" })).await,
+        "bash_3: ended by KillShell"
+    );
+    assert!(
+        start(&lab, "sleep 600")
+            .await
+            .starts_with("the command runs as bash_9")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_ignores_sigterm_is_killed() {
+    let lab = Lab::new();
+    start(&lab, "trap '' TERM; echo ready; sleep 600; sleep 600; sleep 600").await;
+    let file = lab.outputs().remove(0);
+    until(|| fs::metadata(&file).is_ok_and(|file| file.len() > 0)).await;
+    let text = lab.text("KillShell", json!({ "shell_id": "bash_1" })).await;
+    assert_eq!(text, "bash_1: ended by KillShell");
+    lab.assert_no_processes();
+}
