@@ -90,7 +90,8 @@ pub trait Upstream: Send + Sync + 'static {
         })
     }
 
-    /// Returns whether requests are sent with credentials of the gateway, so that all clients share an account; `false` by default.
+    /// Returns whether requests are sent with credentials of the gateway, or without credentials, so that all clients share an account;
+    /// `false` by default.
     fn has_credentials(&self) -> bool {
         false
     }

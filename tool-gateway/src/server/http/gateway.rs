@@ -420,7 +420,7 @@ impl Gateway {
         self.shared.client_tools.insert(client, names);
     }
 
-    /// Serves `/v1/messages/batches` and `/v1/files` even if the upstream has a key of the gateway. Each client can then read and delete
+    /// Serves `/v1/messages/batches` and `/v1/files` even if requests are sent without the clients' credentials. Each client can then read and delete
     /// the batches and files of all other clients. With the clients' own credentials, these paths are always served.
     #[must_use]
     pub fn with_shared_account(mut self) -> Self {

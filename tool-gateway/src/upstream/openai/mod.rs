@@ -53,6 +53,7 @@ use super::anthropic::AnthropicUpstream;
 use super::error::UpstreamError;
 use super::service::{Upstream, UpstreamFuture};
 use super::translation_warnings::TranslationWarnings;
+use super::transport::api_key::remove_credentials;
 use super::transport::invalid::InvalidUpstream;
 use super::turn_context::TurnContext;
 use crate::off_worker::in_place;
@@ -61,7 +62,8 @@ use crate::wire::request::MessagesRequest;
 
 /// A server of Chat Completions, such as vLLM, `SGLang`, llama.cpp, Ollama, or a provider with such an API.
 ///
-/// Requests have no headers of the client but `traceparent`. With a key, they have `authorization: Bearer`.
+/// Translated requests have no headers of the client but `traceparent`. With a key, all requests have `authorization: Bearer`; credentials of
+/// clients are never sent.
 ///
 /// ```
 /// use tool_gateway::upstream::{OpenAiUpstream, Upstream as _};
@@ -186,6 +188,18 @@ impl<U: Upstream> OpenAiUpstream<U> {
         headers
     }
 
+    /// Replaces the client's credential in a request that passes: `authorization` with `pass_client_key`, otherwise none, since the
+    /// credential may belong to another vendor's server.
+    fn replace_credential(&self, headers: &mut HeaderMap) {
+        if !self.settings.pass_client_key {
+            return remove_credentials(headers);
+        }
+        if let Some(credential) = client_credential(headers) {
+            headers.remove("x-api-key");
+            headers.insert(header::AUTHORIZATION, credential);
+        }
+    }
+
     /// Returns the profile. `auto` finds the profile with the first request, for the life of the process. If the server does not answer, the
     /// profile is `generic` for this request alone.
     async fn profile(&self, client: &HeaderMap) -> Cow<'_, Profile> {
@@ -249,7 +263,7 @@ impl<U: Upstream> OpenAiUpstream<U> {
     /// Returns the models of the server and of `[[models]]`.
     async fn model_list(&self, request: &Request<Bytes>) -> Result<ModelListAnswer, UpstreamError> {
         // Each client may have other models.
-        let is_shared = self.server.has_credentials() || !self.settings.pass_client_key;
+        let is_shared = self.has_credentials();
         let models = if let Some(models) = self.models.get().filter(|_| is_shared) {
             models
         } else {
@@ -497,7 +511,7 @@ const FORWARDED: [HeaderName; 2] = [
 ];
 
 impl<U: Upstream> Upstream for OpenAiUpstream<U> {
-    fn send(&self, request: Request<Bytes>) -> UpstreamFuture<'_> {
+    fn send(&self, mut request: Request<Bytes>) -> UpstreamFuture<'_> {
         if request.uri().path() == COUNT_PATH {
             return Box::pin(async move { Ok(self.count_tokens(request).await) });
         }
@@ -505,15 +519,17 @@ impl<U: Upstream> Upstream for OpenAiUpstream<U> {
         if is_models && request.headers().contains_key("anthropic-version") {
             return Box::pin(self.models(request));
         }
+        self.replace_credential(request.headers_mut());
         self.server.send(request)
     }
 
-    fn send_stream(&self, request: Request<Body>) -> UpstreamFuture<'_> {
+    fn send_stream(&self, mut request: Request<Body>) -> UpstreamFuture<'_> {
+        self.replace_credential(request.headers_mut());
         self.server.send_stream(request)
     }
 
     fn has_credentials(&self) -> bool {
-        self.server.has_credentials()
+        self.server.has_credentials() || !self.settings.pass_client_key
     }
 
     fn turn(&self, request: Request<Bytes>) -> UpstreamFuture<'_, TurnBody> {

@@ -58,6 +58,16 @@ impl ApiKey {
     }
 }
 
+/// Removes a client's credentials, and the account to which they belong.
+pub(in crate::upstream) fn remove_credentials(headers: &mut HeaderMap) {
+    for name in [X_API_KEY, header::AUTHORIZATION] {
+        headers.remove(name);
+    }
+    for account in OPENAI_ACCOUNT {
+        headers.remove(account);
+    }
+}
+
 fn sensitive(text: &str) -> Result<HeaderValue, InvalidUpstream> {
     // The error of `HeaderValue` does not contain the value.
     let mut value = HeaderValue::from_str(text).map_err(|_| {

@@ -11,5 +11,5 @@ pub(super) mod connection;
 mod pool;
 pub(crate) mod response;
 mod base_url;
-mod api_key;
+pub(super) mod api_key;
 pub(super) mod server;
