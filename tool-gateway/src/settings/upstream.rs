@@ -227,6 +227,7 @@ impl UpstreamSettings {
             ("quirks", self.quirks == defaults.quirks),
             ("extra_body", self.extra_body == defaults.extra_body),
             ("server_tools", self.server_tools == defaults.server_tools),
+            ("fit_max_tokens", self.fit_max_tokens == defaults.fit_max_tokens),
             ("pass_client_key", !self.pass_client_key),
         ] {
             if !is_default {

@@ -49,6 +49,7 @@ fn keys_for_chat_completions_are_rejected_with_another_kind() {
     for (line, key) in [
         ("profile = \"vllm\"", "profile"),
         ("quirks.role = \"system\"", "quirks"),
+        ("fit_max_tokens = false", "fit_max_tokens"),
         ("pass_client_key = true", "pass_client_key"),
     ] {
         is_refused(
