@@ -15,6 +15,7 @@ use tool_builtins::offload::remove_session;
 use crate::off_worker::BlockingThreads;
 use crate::server::turns::shared::Shared;
 use crate::server::turns::turn_table::TurnTable;
+use crate::session::clock::Clock;
 use crate::session::record::SessionId;
 use crate::session::store::SessionStore;
 
@@ -36,10 +37,15 @@ pub(crate) fn start(shared: &Arc<Shared>) {
         .ttl()
         .saturating_add(shared.settings.limits.turn_time);
     let interval = (max_age / 4).clamp(MIN_INTERVAL, MAX_INTERVAL);
+    let sweeper = Sweeper {
+        directory,
+        max_age,
+        clock: Clock::default(),
+    };
     let (gateway, closing) = (Arc::downgrade(shared), shared.closing.clone());
     runtime.spawn(async move {
         while let Some((store, turns)) = in_use(&gateway) {
-            sweep(&directory, &*store, &turns, max_age).await;
+            sweeper.sweep(&*store, &turns).await;
             drop((store, turns));
             tokio::select! {
                 () = tokio::time::sleep(interval) => {}
@@ -58,7 +64,7 @@ fn in_use(gateway: &Weak<Shared>) -> Option<(Arc<dyn SessionStore>, Arc<TurnTabl
     Some((Arc::clone(&gateway.store), Arc::clone(&gateway.turns)))
 }
 
-/// Updates the modification time of one file of a session, so that [`sweep`] keeps the directory: the session of a resumed turn may not be
+/// Updates the modification time of one file of a session, so that a sweep keeps the directory: the session of a resumed turn may not be
 /// stored yet.
 pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     let Some(directory) = shared.offload_directory() else {
@@ -81,42 +87,57 @@ pub(crate) async fn renew(shared: &Shared, session: &SessionId) {
     }
 }
 
-/// Removes the directories of sessions that are not in the store, if the newest file is older than `max_age` and no turn of the session
-/// runs or may continue after a failure.
-async fn sweep(directory: &Path, store: &dyn SessionStore, turns: &Arc<TurnTable>, max_age: Duration) {
-    let root = directory.to_owned();
-    let old = match on_disk(move || old_sessions(&root, max_age)).await {
-        Ok(old) => old,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-        Err(error) => {
-            tracing::warn!(directory = %directory.display(), %error, "offloaded files could not be checked");
+/// Directory of offloaded files, from which the files of removed sessions are removed.
+struct Sweeper {
+    directory: PathBuf,
+    /// Minimum age of removed files.
+    max_age: Duration,
+    clock: Clock,
+}
+
+impl Sweeper {
+    /// Removes the directories of sessions that are not in the store, if the newest file is older than `max_age` and no turn of the session
+    /// runs or may continue after a failure. After a change of the wall clock, nothing is removed for `max_age`: the clock determines the
+    /// ages of files, and which sessions of a file have expired.
+    async fn sweep(&self, store: &dyn SessionStore, turns: &Arc<TurnTable>) {
+        let max_age = self.max_age;
+        if !self.clock.may_remove(max_age) {
             return;
         }
-    };
-    for (session, path) in old {
-        match store.session(&session).await {
-            Ok(None) => {}
-            Ok(Some(_)) => continue,
+        let root = self.directory.clone();
+        let old = match on_disk(move || old_sessions(&root, max_age)).await {
+            Ok(old) => old,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {
-                tracing::warn!(%error, "offloaded files could not be checked");
+                tracing::warn!(directory = %self.directory.display(), %error, "offloaded files could not be checked");
                 return;
             }
-        }
-        let (root, id, turns) = (directory.to_owned(), session.clone(), Arc::clone(turns));
-        // The age is checked again: a retried turn may have written a file in the meantime.
-        let remove = move || {
-            let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
-            if is_unused {
-                remove_session(&root, &id.to_string())?;
-            }
-            Ok(is_unused)
         };
-        match on_disk(remove).await {
-            Ok(true) => tracing::debug!(%session, "offloaded files were removed with their session"),
-            Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                tracing::warn!(%session, %error, "offloaded files were not removed with their session");
+        for (session, path) in old {
+            match store.session(&session).await {
+                Ok(None) => {}
+                Ok(Some(_)) => continue,
+                Err(error) => {
+                    tracing::warn!(%error, "offloaded files could not be checked");
+                    return;
+                }
+            }
+            let (root, id, turns) = (self.directory.clone(), session.clone(), Arc::clone(turns));
+            // The age is checked again: a retried turn may have written a file in the meantime.
+            let remove = move || {
+                let is_unused = is_old(&path, max_age)? && !turns.has_active(&id);
+                if is_unused {
+                    remove_session(&root, &id.to_string())?;
+                }
+                Ok(is_unused)
+            };
+            match on_disk(remove).await {
+                Ok(true) => tracing::debug!(%session, "offloaded files were removed with their session"),
+                Ok(false) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    tracing::warn!(%session, %error, "offloaded files were not removed with their session");
+                }
             }
         }
     }
@@ -163,4 +184,59 @@ fn is_old(directory: &Path, max_age: Duration) -> io::Result<bool> {
     };
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
     Ok(age > max_age)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use crate::session::clock::Reading;
+    use crate::session::memory::MemoryStore;
+    use crate::session::tests::Folder;
+
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    /// A sessions file does not find sessions that a wrong clock lets expire, and finds them again later.
+    #[tokio::test]
+    async fn files_stay_for_their_time_to_live_after_the_wall_clock_was_set() {
+        let (wall, monotonic) = (Arc::new(AtomicU64::new(1 << 30)), Arc::new(AtomicU64::new(0)));
+        let read = {
+            let (wall, monotonic) = (Arc::clone(&wall), Arc::clone(&monotonic));
+            move || Reading {
+                wall: Duration::from_secs(wall.load(Ordering::Relaxed)),
+                monotonic: Duration::from_secs(monotonic.load(Ordering::Relaxed)),
+            }
+        };
+        let folder = Folder::new("sweep-clock");
+        let root = folder.file().parent().unwrap().to_owned();
+        let sweeper = Sweeper {
+            directory: root.clone(),
+            max_age: DAY,
+            clock: Clock::new(read),
+        };
+        let (store, turns) = (MemoryStore::new(), Arc::new(TurnTable::default()));
+        let directory = root.join(format!("ses_{}", "a".repeat(22)));
+        let leave = || {
+            fs::create_dir_all(&directory).unwrap();
+            let file = fs::File::create(directory.join("up_a.md")).unwrap();
+            file.set_modified(SystemTime::now() - DAY * 2).unwrap();
+        };
+        for (is_set, seconds, is_removed) in [
+            (false, 3600, true),
+            (true, 3600, false),
+            (false, 80_000, false),
+            (false, 6_400, true),
+        ] {
+            leave();
+            wall.fetch_add(
+                seconds + if is_set { 2 * 24 * 3600 } else { 0 },
+                Ordering::Relaxed,
+            );
+            monotonic.fetch_add(seconds, Ordering::Relaxed);
+            sweeper.sweep(&store, &turns).await;
+            assert_eq!(!directory.exists(), is_removed, "{is_set} {seconds}");
+        }
+    }
 }
